@@ -11,17 +11,15 @@ from pathlib import Path
 
 import numpy as np
 
-from fleet_sim.arrays import Rows
-from fleet_sim.bullet.camera import render
-from fleet_sim.bullet.camera_view import CameraView
-from fleet_sim.bullet.client import BulletClient
-from fleet_sim.bullet.mirror import BulletMirror
-from fleet_sim.bullet.physics import BulletPhysics
-from fleet_sim.bullet.query import BulletQueries
-from fleet_sim.core.clock import Clock
-from fleet_sim.core.shapes import BodyShape, Geometry
-from fleet_sim.core.world import World
-from fleet_sim.spatial.shapes import ShapeKind
+from fleet_sim.base.arrays import Rows
+from fleet_sim.base.spatial.shapes import ShapeKind
+from fleet_sim.engines.bullet.client import BulletClient
+from fleet_sim.engines.bullet.engine import BulletPhysics, BulletQueries
+from fleet_sim.engines.bullet.mirror import BulletMirror
+from fleet_sim.engines.bullet.window import CameraView, render
+from fleet_sim.world.clock import Clock
+from fleet_sim.world.shapes import BodyShape, Geometry
+from fleet_sim.world.world import World
 
 ROBOT = Geometry(ShapeKind.BOX, half_extents=(0.25, 0.2, 0.15))
 HEADS = ("", "spawn", "a body", "a body", "removal", "flush half", "a pose", "staging", "one body")

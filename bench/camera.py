@@ -15,17 +15,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fleet_sim.bullet.client import BulletClient
-from fleet_sim.bullet.mirror import BulletMirror
-from fleet_sim.core.clock import Clock
-from fleet_sim.core.memory import keep_freed_memory
-from fleet_sim.core.shapes import BodyShape, Geometry
-from fleet_sim.core.world import World
-from fleet_sim.sensors.render.optics import Intrinsics, optical_orientations
-from fleet_sim.sensors.render.renderer import make_renderer
-from fleet_sim.sensors.render.shot import Shot
-from fleet_sim.spatial import quaternions
-from fleet_sim.spatial.shapes import ShapeKind
+from fleet_sim.base.spatial import quaternions
+from fleet_sim.base.spatial.shapes import ShapeKind
+from fleet_sim.engines.bullet.client import BulletClient
+from fleet_sim.engines.bullet.mirror import BulletMirror
+from fleet_sim.sensing.sensors.render.renderer import make_renderer
+from fleet_sim.sensing.sensors.render.shot import Intrinsics, Shot, optical_orientations
+from fleet_sim.world.clock import Clock
+from fleet_sim.world.shapes import BodyShape, Geometry
+from fleet_sim.world.waypoints import keep_freed_memory
+from fleet_sim.world.world import World
 
 ROBOT = Geometry(ShapeKind.BOX, half_extents=(0.25, 0.2, 0.15), rgba=(0.9, 0.5, 0.1, 1.0))
 BURST = 5

@@ -11,15 +11,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Ints
-from fleet_sim.collision.blocking import allowed_fractions
-from fleet_sim.collision.bounds import world_aabbs
-from fleet_sim.collision.broad import BroadPhase
-from fleet_sim.collision.distances import contact_pairs
-from fleet_sim.collision.pairs import PairSet
-from fleet_sim.kernels import is_usable
-from fleet_sim.spatial import quaternions
-from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
+from fleet_sim.base.arrays import Floats, Ints
+from fleet_sim.base.kernels import is_usable
+from fleet_sim.base.spatial import quaternions
+from fleet_sim.base.spatial.shapes import ShapeArrays, ShapeKind
+from fleet_sim.sensing.collision.blocking import allowed_fractions
+from fleet_sim.sensing.collision.bounds import world_aabbs
+from fleet_sim.sensing.collision.broad import BroadPhase
+from fleet_sim.sensing.collision.distances import contact_pairs
+from fleet_sim.sensing.collision.system import PairSet
 
 MARGIN = 0.02
 STEP = 0.1

@@ -19,8 +19,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 import fleet_sim as fs
-from fleet_sim.envs.franka import Franka2Env
-from fleet_sim.manipulation.hand_kinematics import MANY
+from fleet_sim.learning.envs.franka import Franka2Env
+from fleet_sim.learning.manipulation.arm import MANY
 
 CUBE = fs.ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
 BALL = fs.ShapeParams("sphere", radius=0.1)

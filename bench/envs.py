@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.envs.franka import Franka2Env
-from fleet_sim.envs.vector import NavigationVectorEnv
+from fleet_sim.learning.envs.franka import Franka2Env
+from fleet_sim.learning.envs.vector import NavigationVectorEnv
 
 CONFIG = {"scene": {"bin": {"objects": {"min-number-of-objects": 40, "max-number-of-objects": 40, "heaps-per-kind": 1,
           "load-specific-object": True, "relative-path-to-object": "box"}}}}  # fmt: skip

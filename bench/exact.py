@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 import fleet_sim as fs
-from fleet_sim.arrays import Floats
-from fleet_sim.spatial import quaternions
+from fleet_sim.base.arrays import Floats
+from fleet_sim.base.spatial import quaternions
 
 LIMIT, ALIKE, CONTACT = 1.0, 1e-4, 0.0
 URDF = (

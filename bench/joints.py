@@ -16,7 +16,7 @@ import joint_workload
 import numpy as np
 
 from fleet_sim import Agent, AgentSpawnParams, MultiRobotSimulationCore, SetJoints, SimulationParams
-from fleet_sim.entities.spawning import spawn_many
+from fleet_sim.robots.spawning import spawn_many
 
 
 def measure(arms: int, legs: int, flush: str = "demand") -> dict[str, float]:

@@ -20,14 +20,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pybullet
 
-from fleet_sim.arrays import Bools, Floats
-from fleet_sim.core.robot_model import RobotModel
-from fleet_sim.kinematics.forward import ORIGIN, Forward, orientations
-from fleet_sim.kinematics.inverse import InverseKinematics
-from fleet_sim.kinematics.reaching import default_end_effector
-from fleet_sim.kinematics.tree import tree_of
+from fleet_sim.base.arrays import Bools, Floats
+from fleet_sim.base.spatial import quaternions
+from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.models import load_robot_model, resolve_urdf
-from fleet_sim.spatial import poses, quaternions
+from fleet_sim.models.kinematics.inverse import InverseKinematics
+from fleet_sim.models.kinematics.reaching import default_end_effector
+from fleet_sim.models.kinematics.tree import ORIGIN, Forward, orientations, tree_of
+from fleet_sim.world.shapes import RobotModel
 
 MODELS = ("panda", "kuka_iiwa", "arm6", "rail_arm", "mobile_manipulator")
 SINGLE = 100

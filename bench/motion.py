@@ -9,13 +9,13 @@ import time
 
 import numpy as np
 
-from fleet_sim.core.clock import Clock
-from fleet_sim.core.steering import give_limits, give_paths, give_velocities
-from fleet_sim.core.world import World
-from fleet_sim.kernels import is_usable
-from fleet_sim.motion.laws import motion_law_index
-from fleet_sim.motion.system import MotionSystem
-from fleet_sim.spatial.quaternions import from_yaws
+from fleet_sim.base.kernels import is_usable
+from fleet_sim.base.spatial.quaternions import from_yaws
+from fleet_sim.robots.motion.laws import motion_law_index
+from fleet_sim.robots.motion.system import MotionSystem
+from fleet_sim.world.clock import Clock
+from fleet_sim.world.steering import give_limits, give_paths, give_velocities
+from fleet_sim.world.world import World
 
 DT = 0.1
 

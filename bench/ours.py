@@ -19,7 +19,7 @@ from fleet_sim import (
     ShapeParams,
     SimulationParams,
 )
-from fleet_sim.facade.compiled_code import MANY
+from fleet_sim.facade.update import MANY
 
 LEAST_SECONDS, MOST_REPEATS = 0.5, 20
 MOTION_MODES = {"omni": "omnidirectional", "differential": "differential"}

@@ -13,10 +13,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fleet_sim.arrays import Ints
-from fleet_sim.errors import PlanError
-from fleet_sim.sites import Grid, Site, read_site
-from fleet_sim.traffic import Network, Problem, check_paths, checked_plan, make_planner
+from fleet_sim.base.arrays import Ints
+from fleet_sim.base.errors import PlanError
+from fleet_sim.warehouse.sites import Grid, Site, read_site
+from fleet_sim.warehouse.traffic import Network, Problem, check_paths, checked_plan, make_planner
 
 ROUNDS = 10
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import fleet_sim as fs
-from fleet_sim.kernels import is_usable
+from fleet_sim.base.kernels import is_usable
 
 COUNT, HEIGHT, REACH = 100, 1.0, 20.0
 PRIMITIVES = (

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 
 from fleet_sim import AgentSpawnParams, MultiRobotSimulationCore, Pose, ShapeParams, SimulationParams
-from fleet_sim.paths import resolve_config
+from fleet_sim.base.files import resolve_config
 
 RATE = 10.0
 STEPS = (1 / 240, 0.05, 0.1)

@@ -22,9 +22,9 @@ from pathlib import Path
 
 import numpy as np
 
-from fleet_sim.parallel import Executor, LocalExecutor, RayExecutor, local_hosts
-from fleet_sim.sweeps import SweepProgress, load_sweep, run_sweep
-from fleet_sim.sweeps.job import SweepRuns
+from fleet_sim.apps.sweeps import SweepProgress, load_sweep, run_sweep
+from fleet_sim.apps.sweeps.sweep import SweepRuns
+from fleet_sim.base.parallel import Executor, LocalExecutor, RayExecutor, local_hosts
 
 ROBOT = 13 * 8
 """Bytes of a robot beyond a border: position, orientation, velocities."""
@@ -129,7 +129,7 @@ class _RandomDriving:
 
     def __init__(self, worlds: int, processes: int | None) -> None:
         # Here: all else of this file needs no Gymnasium.
-        from fleet_sim.envs import NavigationVectorEnv, SpreadVectorEnv
+        from fleet_sim.learning.envs import NavigationVectorEnv, SpreadVectorEnv
 
         before = set(multiprocessing.active_children())
         spread = processes and SpreadVectorEnv(worlds, processes, copy=False)
@@ -152,7 +152,7 @@ class _RandomDriving:
     def _drive(self, steps: int) -> None:
         """Make steps with random actions, which are drawn while the worlds are stepped, where these are elsewhere."""
         # Here: all else of this file needs no Gymnasium.
-        from fleet_sim.envs import SpreadVectorEnv
+        from fleet_sim.learning.envs import SpreadVectorEnv
 
         envs = self._envs
         if not isinstance(envs, SpreadVectorEnv):

@@ -22,8 +22,8 @@ import numpy as np
 from rays import ball
 
 import fleet_sim as fs
-from fleet_sim.arrays import Floats
-from fleet_sim.spatial import quaternions
+from fleet_sim.base.arrays import Floats
+from fleet_sim.base.spatial import quaternions
 
 BATCH = 16383
 """Largest batch of PyBullet: with one ray more, it loses a ray."""

@@ -20,16 +20,15 @@ from pathlib import Path
 
 import numpy as np
 
-from fleet_sim.sites import Site, Warehouse
-from fleet_sim.traffic.columns import TrafficColumns
-from fleet_sim.traffic.execution.graph import ActionDependencyGraph
-from fleet_sim.traffic.execution.tracks import tracks_of
-from fleet_sim.traffic.network import Network
-from fleet_sim.traffic.planners.registry import make_planner
-from fleet_sim.traffic.problem import Problem
-from fleet_sim.traffic.runs import drive_workload
-from fleet_sim.traffic.settings import TrafficSettings
-from fleet_sim.traffic.workload import read_workload
+from fleet_sim.warehouse.sites import Site, Warehouse
+from fleet_sim.warehouse.traffic.columns import TrafficColumns
+from fleet_sim.warehouse.traffic.graph import ActionDependencyGraph, tracks_of
+from fleet_sim.warehouse.traffic.network import Network
+from fleet_sim.warehouse.traffic.planners.registry import make_planner
+from fleet_sim.warehouse.traffic.problem import Problem
+from fleet_sim.warehouse.traffic.runs import drive_workload
+from fleet_sim.warehouse.traffic.settings import TrafficSettings
+from fleet_sim.warehouse.traffic.workload import read_workload
 
 RADIUS = 0.31
 WINDOW = 10

@@ -17,8 +17,8 @@ import time
 from collections import Counter
 
 from fleet_sim import MultiRobotSimulationCore
-from fleet_sim.vda5050 import connect_vehicles
-from fleet_sim.vda5050.commands import VehicleMessage
+from fleet_sim.warehouse.vda5050 import connect_vehicles
+from fleet_sim.warehouse.vda5050.order import VehicleMessage
 
 PORT = 18853
 STEP = 0.05

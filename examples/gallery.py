@@ -12,8 +12,8 @@ from typing import Any
 from PIL import Image
 
 import fleet_sim as fs
-from fleet_sim.paths import resolve_config
-from fleet_sim.settings import load_mapping
+from fleet_sim.base.files import resolve_config
+from fleet_sim.base.settings import load_mapping
 
 ROOT = Path(__file__).parents[1]
 SIZE = (560, 380)

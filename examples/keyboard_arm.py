@@ -8,8 +8,8 @@ import time
 
 import numpy as np
 
-from fleet_sim.errors import FleetSimError
-from fleet_sim.manipulation import ArmKeyboard, BinScene, load_bin_picking
+from fleet_sim.base.errors import FleetSimError
+from fleet_sim.learning.manipulation import ArmKeyboard, BinScene, load_bin_picking
 
 
 def described(scene: BinScene) -> str:

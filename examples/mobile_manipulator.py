@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 import fleet_sim as fs
-from fleet_sim.images import write_png
-from fleet_sim.paths import data_file
+from fleet_sim.base.files import data_file, write_png
 
 FORWARD = (0.0, 0.7071068, 0.0, 0.7071068)
 """Orientation of the gripper for reaching into the shelf: its z axis along x of the world."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import Ints
-from fleet_sim.sites import Warehouse
-from fleet_sim.traffic import Network, Planner, Problem, checked_plan, make_planner
+from fleet_sim.base.arrays import Ints
+from fleet_sim.warehouse.sites import Warehouse
+from fleet_sim.warehouse.traffic import Network, Planner, Problem, checked_plan, make_planner
 
 
 class Polite(Planner):

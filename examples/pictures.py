@@ -14,13 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 import fleet_sim as fs
-from fleet_sim.images import write_png
-from fleet_sim.paths import data_file
-from fleet_sim.record.filming import film, moments_of_run, times_of
-from fleet_sim.sites import Warehouse, draw_site
+from fleet_sim.apps.record.film import film, moments_of_run, times_of
+from fleet_sim.base.files import data_file, write_png
 from fleet_sim.swarm import World_from_config
 from fleet_sim.swarm.pictures import picture
-from fleet_sim.traffic import Router
+from fleet_sim.warehouse.sites import Warehouse, draw_site
+from fleet_sim.warehouse.traffic import Router
 
 ROOT = Path(__file__).parents[1]
 SMOOTH = 3

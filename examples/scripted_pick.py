@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fleet_sim.arrays import Bytes, Floats
-from fleet_sim.geometry import Pose
-from fleet_sim.images import write_png
-from fleet_sim.manipulation import BaseBin, BinPickingConfig, BinScene, Camera, load_bin_picking
-from fleet_sim.manipulation.camera import look_at
-from fleet_sim.manipulation.gripper import TIP_OFFSET
-from fleet_sim.sensors.camera import CameraSensorParams
+from fleet_sim.base.arrays import Bytes, Floats
+from fleet_sim.base.files import write_png
+from fleet_sim.base.geometry import Pose
+from fleet_sim.learning.manipulation import BaseBin, BinPickingConfig, BinScene, Camera, load_bin_picking
+from fleet_sim.learning.manipulation.arm import TIP_OFFSET
+from fleet_sim.learning.manipulation.camera import look_at
+from fleet_sim.sensing.sensors.sensor import CameraSensorParams
 
 Mask = npt.NDArray[np.bool_]
 

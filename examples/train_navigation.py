@@ -19,9 +19,9 @@ from gymnasium.vector import AutoresetMode
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 
-from fleet_sim.envs.parallel import FleetNavigation
-from fleet_sim.envs.stable_baselines import FleetVecEnv
-from fleet_sim.envs.vector import NavigationVectorEnv
+from fleet_sim.learning.envs.parallel import FleetNavigation
+from fleet_sim.learning.envs.stable_baselines import FleetVecEnv
+from fleet_sim.learning.envs.vector import NavigationVectorEnv
 
 ROBOTS, ARENA = 8, 12.0
 MARGIN = 0.4

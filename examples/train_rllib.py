@@ -18,7 +18,7 @@ import ray
 from ray.rllib.algorithms.ppo import PPO, PPOConfig
 from tensorboardX import SummaryWriter
 
-from fleet_sim.envs.rllib import register_rllib
+from fleet_sim.learning.envs.rllib import register_rllib
 
 
 def algorithm_of(runners: int, robots: int, batch: int) -> PPO:

@@ -4,7 +4,7 @@ from launch.actions import OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 
 from fleet_sim.ros.launching import GUI, RTF, Argument, beside, simulation_launch
-from fleet_sim.ros.nav2.launching import nav2_nodes, robot_names
+from fleet_sim.warehouse.nav2.launching import nav2_nodes, robot_names
 
 TITLE = "fleet_sim and Nav2: try in a second terminal:"
 

@@ -142,7 +142,7 @@ def touched_tests(changed: list[str]) -> list[str]:
     Nearest are changed tests, then the oracles of a changed part and the tests in the folder of its name.
     """
     reached = distances(changed)
-    parts = {Path(file).parts[2].removesuffix(".py") for file in changed if file.startswith("src/fleet_sim/")}
+    parts = {"/".join(Path(file).parts[2:-1]) for file in changed if file.startswith("src/fleet_sim/")} - {""}
     oracles = {f"oracles.test_{name}" for part in parts for name in PACKAGES.get(part, ())}
     # Other files by their names, and where tests go through all of a kind.
     others = {Path(file).name for file in changed if not file.endswith(".py")}
@@ -153,7 +153,7 @@ def touched_tests(changed: list[str]) -> list[str]:
             continue
         file = path.relative_to(ROOT).as_posix()
         is_named = any(other in text_of(path) for other in others)
-        is_mirror = name.split(".")[0] in parts
+        is_mirror = any(name.startswith(f"{part.replace('/', '.')}.") for part in parts)
         if name in reached or is_named or is_mirror or name in oracles:
             place = (file in changed, name in oracles, is_mirror)
             ranked.append((place.index(True) if any(place) else 3, reached.get(name, 2 if is_named else 99), file))

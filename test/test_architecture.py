@@ -1,8 +1,8 @@
 """Imports point one way.
 
 Every import counts: at the top, inside functions, under TYPE_CHECKING, since the reader of a file depends on its types
-as well, and the name of a module in a string, which is an import that tools do not see. Modules and packages directly
-under `fleet_sim` are the parts.
+as well, and the name of a module in a string, which is an import that tools do not see. The folders directly under
+`fleet_sim` are the rooms; `simulation.py` and `plugins.py` stand between them.
 """
 
 from __future__ import annotations
@@ -19,106 +19,60 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "fleet_sim"
 
-
-@cache
-def features() -> list[str]:
-    """The parts that are features and nothing else: of those that setup.cfg declares, some have others above them."""
-    setup = configparser.ConfigParser()
-    setup.read(ROOT / "setup.cfg", encoding="utf-8")
-    points = setup["options.entry_points"].get("fleet_sim.features", "")
-    return sorted(set(re.findall(r"= *fleet_sim\.(\w+)", points)) - {"traffic", "equipment", "motion"})
-
-
-# A part may import any part of an earlier line. Within a chain it may also import the parts to its left,
-# within a group none: those meet in columns, commands and events.
-CHAIN, GROUP = "chain", "group"
-LAYERS: list[tuple[str, list[str]]] = [
-    (
-        CHAIN,
-        [
-            "exports",
-            "errors",
-            "arrays",
-            "output",
-            "parallel",
-            "cdr",
-            "gate",
-            "registry",
-            "saved_classes",
-            "images",
-            "settings",
-            "paths",
-            "spatial",
-            "geometry",
-            "kernels",
-            "tools",
-            "config",
-            "monitor",
-        ],
-    ),
-    (GROUP, ["core"]),
-    (CHAIN, ["meshes", "models", "kinematics"]),
-    (GROUP, ["bullet", "entities", "mujoco"]),
-    (GROUP, ["motion", "collision", "actions", "sensors"]),
-    (CHAIN, ["queries", "facade", "simulation", "plugins"]),
-    (CHAIN, ["sites", "traffic", "equipment"]),
-    (GROUP, [*features(), "swarm", "manipulation"]),
-    (CHAIN, ["sweeps"]),
-    (GROUP, ["envs", "ros", "record", "viewer", "verification", "reports"]),
-    (CHAIN, ["cli"]),
-]
-# Modules outside the standard library that only these parts may import.
+# A room may import itself and the rooms before it.
+CORE = ["base", "world", "models", "engines", "robots", "sensing", "facade", "simulation", "plugins", "ros"]
+PRODUCTS = ["warehouse", "swarm", "learning"]
+"""What the core does not know. A product may import the core; what speaks ROS for it is in files called `ros*.py`."""
+ROOMS = [*CORE, *PRODUCTS, "apps"]
+BELOW = {"learning": ("swarm",)}
+"""Products that a product builds on."""
+# Parts of products that speak ROS: a file `ros.py` of any of them, and these folders.
+SPEAKERS = ["warehouse/nav2", "warehouse/rmf/topics.py", "warehouse/sites/named_poses.py"]
+# Modules outside the standard library that only these folders may import.
 RESERVED = {
-    "mujoco": {"mujoco"},
-    "pybullet": {"bullet"},
-    "pybullet_data": {"bullet", "models"},
-    "moderngl": {"sensors"},
-    "numba": {"kernels"},
-    "ray": {"parallel", "envs"},
-    "mcap": {"record"},
-    "rosbags": {"record"},
-    "PIL": {"sensors", "sites", "swarm"},
-    "rclpy": {"ros"},
-    "fleet_sim_msgs": {"ros"},
-    "tf2_ros": {"ros"},
-    "gymnasium": {"envs"},
-    "pettingzoo": {"envs"},
-    "tkinter": {"monitor", "viewer"},
-    "viser": {"viewer"},
-    "paho": {"vda5050"},
-    "amqtt": {"vda5050"},
+    "mujoco": {"engines/mujoco"},
+    "pybullet": {"engines/bullet"},
+    "pybullet_data": {"engines/bullet", "models"},
+    "moderngl": {"sensing/sensors/render"},
+    "numba": {"base/kernels.py"},
+    "ray": {"base/parallel.py", "learning/envs"},
+    "mcap": {"apps/record"},
+    "rosbags": {"apps/record"},
+    "PIL": {"sensing/sensors", "warehouse/sites", "swarm"},
+    "rclpy": {"ros", *SPEAKERS},
+    "fleet_sim_msgs": {"ros", *SPEAKERS},
+    "tf2_ros": {"ros", *SPEAKERS},
+    "gymnasium": {"learning/envs"},
+    "pettingzoo": {"learning/envs"},
+    "tkinter": {"base/monitor_window.py", "apps/viewer"},
+    "viser": {"apps/viewer"},
+    "paho": {"warehouse/vda5050"},
+    "amqtt": {"warehouse/vda5050"},
 }
-# Strings that name a module of a floor above, each with the reason why it may.
+# Strings that name a module of a room above, each with the reason why it may.
 NAMED: dict[tuple[str, str], str] = {}
 MODULES = sorted(PACKAGE.rglob("*.py"))
-PARTS = {name for _, parts in LAYERS for name in parts}
 
 
-def part_of(module: Path) -> str:
-    """The part a file belongs to: the name of the module or package directly under fleet_sim."""
+def room_of(module: Path) -> str:
+    """The room a file belongs to: the name of the module or package directly under fleet_sim."""
     return module.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-def allowed_for(part: str) -> set[str]:
-    """The parts that `part` may import, itself included."""
-    allowed: set[str] = set()
-    for kind, parts in LAYERS:
-        if part in parts:
-            return allowed | ({part} if kind == GROUP else set(parts[: parts.index(part) + 1]))
-        allowed.update(parts)
-    raise AssertionError(f"{part!r} has no place in LAYERS; put it where its imports point")
-
-
-@cache
-def floor_of(module: Path) -> str:
-    """The part whose imports `module` may have: what speaks ROS for a part below stands on the floor of `ros`."""
-    speaks = part_of(module) in {*features(), "sites"} and module.name in ("ros.py", "named_poses.py")
-    return "ros" if speaks else part_of(module)
-
-
 def allowed_in(module: Path) -> set[str]:
-    """The parts that `module` may import."""
-    return allowed_for(floor_of(module))
+    """The rooms that `module` may import. Products do not import each other; they meet in the core."""
+    room = room_of(module)
+    if room in PRODUCTS:
+        return {*CORE, room, *BELOW.get(room, ())}
+    return set(ROOMS[: ROOMS.index(room) + 1])
+
+
+def is_in(module: Path, folders: set[str]) -> bool:
+    """Whether a file is one of `folders` or in one; every `ros.py` of a product speaks ROS."""
+    path = module.relative_to(PACKAGE).as_posix()
+    if "ros" in folders and module.name == "ros.py" and room_of(module) in PRODUCTS:
+        return True
+    return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
 
 
 Found = list[tuple[int, str]]
@@ -154,19 +108,19 @@ def strings_of(module: Path) -> Found:
 # Each rule is one test that names every fault of the tree: one test for each module took longer than what it tests.
 def imports_of_others(module: Path) -> Iterator[str]:
     """The faults of what `module` imports from the package."""
-    part = part_of(module)
-    if part == "__init__":
+    room = room_of(module)
+    if room == "__init__":
         return
-    allowed, outermost = allowed_in(module), part in LAYERS[-1][1]
+    allowed = allowed_in(module)
     for line, name in imports_of(module):
         first, _, rest = name.partition(".")
         if first != "fleet_sim":
             continue
         target = rest.split(".")[0]
-        if target in PARTS:
+        if target in ROOMS:
             if target not in allowed:
-                yield f"{module}:{line}: {part} must not import {target}"
-        elif not outermost:
+                yield f"{module}:{line}: {room} must not import {target}"
+        elif room != "apps":
             # The package re-exports names for its users; inside, that would be a way around the order.
             yield f"{module}:{line}: import from the module that defines {name}, not from fleet_sim"
 
@@ -175,28 +129,27 @@ def test_imports_point_one_way() -> None:
     assert [fault for module in MODULES for fault in imports_of_others(module)] == []
 
 
-def test_views_know_no_feature() -> None:
-    """What a page says and plots of a feature is the feature's own, see `Feature` and `CountsDeliveries`."""
-    named = {"traffic", *features()}
+def test_the_view_knows_no_fleet() -> None:
+    """What a page says and plots of orders or traffic is their own, see `Feature` and `CountsDeliveries`."""
     assert [
         f"{module}:{line}: {name}"
         for module in MODULES
-        if module.is_relative_to(PACKAGE / "viewer" / "web")
+        if module.is_relative_to(PACKAGE / "apps" / "viewer")
         for line, name in imports_of(module)
-        if name.split(".")[1:2] and name.split(".")[1] in named
+        if name.startswith("fleet_sim.warehouse.") and not name.startswith("fleet_sim.warehouse.sites")
     ] == []
 
 
-def test_no_string_names_a_module_of_a_floor_above() -> None:
+def test_no_string_names_a_module_of_a_room_above() -> None:
     named = (
         (module, line, name)
         for module in MODULES
-        if part_of(module) != "__init__"
+        if room_of(module) != "__init__"
         for line, name in strings_of(module)
-        if name.split(".")[1] in PARTS and (str(module.relative_to(PACKAGE)), name) not in NAMED
+        if name.split(".")[1] in ROOMS and (str(module.relative_to(PACKAGE)), name) not in NAMED
     )
     assert [
-        f"{module}:{line}: {part_of(module)} must not name {name}"
+        f"{module}:{line}: {room_of(module)} must not name {name}"
         for module, line, name in named
         if name.split(".")[1] not in allowed_in(module)
     ] == []
@@ -220,12 +173,12 @@ def import_graph() -> dict[str, set[str]]:
 
 # Modules that nothing in the package imports, because users do.
 PUBLIC = {
-    "fleet_sim.envs.fleet_navigation": "imported by its name, as PettingZoo's environments are",
-    "fleet_sim.envs.fleet_warehouse": "imported by its name, as PettingZoo's environments are",
-    "fleet_sim.envs.rllib": "imported by its name; it needs RLlib",
-    "fleet_sim.envs.stable_baselines": "imported by its name; it needs Stable-Baselines3",
+    "fleet_sim.learning.envs.fleet_navigation": "imported by its name, as PettingZoo's environments are",
+    "fleet_sim.learning.envs.fleet_warehouse": "imported by its name, as PettingZoo's environments are",
+    "fleet_sim.learning.envs.rllib": "imported by its name; it needs RLlib",
+    "fleet_sim.learning.envs.stable_baselines": "imported by its name; it needs Stable-Baselines3",
     "fleet_sim.ros.launching": "for launch files, ours and others'",
-    "fleet_sim.ros.nav2.launching": "launch files import it",
+    "fleet_sim.warehouse.nav2.launching": "launch files import it",
 }
 
 
@@ -237,9 +190,8 @@ def entry_points() -> set[str]:
     return set(re.findall(r"=\s*(fleet_sim(?:\.\w+)+):", declared))
 
 
-def test_every_part_has_a_place_and_every_place_a_part() -> None:
-    listed = [name for _, parts in LAYERS for name in parts]
-    assert sorted(listed) == sorted({part_of(module) for module in MODULES} - {"__init__"})
+def test_every_room_has_a_place() -> None:
+    assert sorted(ROOMS) == sorted({room_of(module) for module in MODULES} - {"__init__"})
 
 
 def test_every_module_is_imported_declared_or_public() -> None:
@@ -275,17 +227,12 @@ def test_no_modules_import_each_other() -> None:
     assert [sorted(circle) for circle in circles(import_graph())] == []
 
 
-def test_foreign_modules_stay_in_their_part() -> None:
-    foreign = (
-        (module, line, name.split(".")[0])
+def test_foreign_modules_stay_in_their_rooms() -> None:
+    assert [
+        f"{module}:{line}: only {sorted(RESERVED[foreign])} may import {foreign}"
         for module in MODULES
         for line, name in imports_of(module)
-        if name.split(".")[0] in RESERVED
-    )
-    assert [
-        f"{module}:{line}: only {RESERVED[name]} may import {name}"
-        for module, line, name in foreign
-        if floor_of(module) not in RESERVED[name]
+        if (foreign := name.split(".")[0]) in RESERVED and not is_in(module, RESERVED[foreign])
     ] == []
 
 

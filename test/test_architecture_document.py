@@ -12,47 +12,42 @@ from pathlib import Path
 import pytest
 
 import fleet_sim as fs
-from fleet_sim.core.pipeline import Phase
+from fleet_sim.world.pipeline import Phase
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "fleet_sim"
 TEXT = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 DRAWING = re.findall(r"^```\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)[0]
 MARKED = re.findall(r"`([^`\n]+)`", TEXT.replace(DRAWING, ""))
-LAYERS_PROGRAM = """\
+ROOMS_PROGRAM = """\
 import json, sys
 sys.path[:0] = ["test", "test/support"]
 import test_architecture
-print(json.dumps(test_architecture.LAYERS))
+print(json.dumps(test_architecture.ROOMS))
 """
 # What a path in the text may be relative to.
 BASES = (ROOT, PACKAGE)
 
 
-def floors() -> list[tuple[str, list[str]]]:
-    """The drawing as LAYERS has it, from the lowest floor up."""
-    joined = re.sub(r"\n +>", " >", DRAWING)
-    lines = [line for line in joined.splitlines() if re.match(r"\d", line)]
-    assert [int(line.split()[0]) for line in lines] == list(range(len(lines), 0, -1))
-    found = []
-    for line in reversed(lines):
-        parts = re.split(r"\s{2,}", line, maxsplit=2)[-1]
-        found.append(("group" if "|" in parts else "chain", re.split(r"\s*[|>]\s*", parts.strip())))
-    return found
+def test_the_drawing_has_every_room_above_those_that_it_imports() -> None:
+    done = subprocess.run([sys.executable, "-c", ROOMS_PROGRAM], cwd=ROOT, capture_output=True, text=True, check=True)
+    rooms = [name for name in json.loads(done.stdout) if name != "plugins"]
+    drawn = re.findall(r"^([a-z]+) ", DRAWING, re.MULTILINE)
+    products = ["warehouse", "swarm", "learning"]
+    assert sorted(drawn) == sorted(rooms)
+    assert [name for name in drawn if name not in products] == [name for name in rooms[::-1] if name not in products]
 
 
-def test_the_drawing_has_every_part_on_its_floor() -> None:
-    done = subprocess.run([sys.executable, "-c", LAYERS_PROGRAM], cwd=ROOT, capture_output=True, text=True, check=True)
-    layers = json.loads(done.stdout)
-    # With one part alone, chain and group are the same.
-    expected = [("chain" if len(parts) == 1 else kind, parts) for kind, parts in layers]
-    assert floors() == expected
+def test_folders_in_the_drawing_exist() -> None:
+    for room, text in re.findall(r"^([a-z]+) +(.+)$", DRAWING, re.MULTILINE):
+        folders = {path.name for path in (PACKAGE / room).glob("*") if path.is_dir()} - {"__pycache__"}
+        assert folders <= set(re.findall(r"\w+", text)), room
 
 
-def test_every_part_is_in_the_table_of_parts() -> None:
-    table = TEXT.split("| parts | what they hold |")[1].split("\n\n")[0]
-    named = [name for line in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", line.split("|")[1])]
-    assert sorted(named) == sorted(part for _, parts in floors() for part in parts)
+def test_every_room_is_in_the_table() -> None:
+    table = TEXT.split("| room | what it holds | read first |")[1].split("\n\n")[0]
+    named = {line.split("|")[1].strip(" `") for line in table.splitlines()[2:]}
+    assert named == set(re.findall(r"^([a-z]+) ", DRAWING, re.MULTILINE)) - {"simulation"}
 
 
 def test_the_step_is_the_one_of_a_simulation(sim: fs.MultiRobotSimulationCore) -> None:
@@ -82,7 +77,7 @@ def test_every_name_is_where_the_text_says() -> None:
     for name, path in places:
         if path.startswith("ros/"):
             pytest.importorskip("rclpy")
-        if path.startswith("envs/"):
+        if path.startswith("learning/envs/"):
             pytest.importorskip("gymnasium")
         if path.startswith("test/"):
             assert re.search(rf"^{name}\b", (ROOT / f"{path}.py").read_text(encoding="utf-8"), re.MULTILINE)

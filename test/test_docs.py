@@ -15,8 +15,8 @@ import without_dds
 from pages import blocks
 
 import fleet_sim
-from fleet_sim.config.ros_params import Group, RateParams, RosParams
-from fleet_sim.sensors.registry import SENSORS
+from fleet_sim.base.ros_params import Group, RateParams, RosParams
+from fleet_sim.sensing.sensors.registry import SENSORS
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fleet_sim import CollisionMode, MultiRobotSimulationCore, Pose, ShapeParams, SimObject, SimObjectSpawnParams
-from fleet_sim.errors import ConfigError, InvalidValueError
-from fleet_sim.monitor.figures import MonitorFigures
+from fleet_sim.base.errors import ConfigError, InvalidValueError
+from fleet_sim.base.monitor import MonitorFigures
 
 CUBE = ShapeParams(shape_type="box", half_extents=(0.5, 0.5, 0.5))
 

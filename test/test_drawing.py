@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fleet_sim as fs
-from fleet_sim.arrays import Bools, Bytes
+from fleet_sim.base.arrays import Bools, Bytes
 
 RED = fs.ShapeParams("box", half_extents=(0.5, 0.5, 0.5), rgba_color=(1.0, 0.0, 0.0, 1.0))
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fleet_sim import MultiRobotSimulationCore
-from fleet_sim.errors import ConfigError, InvalidValueError, closest
+from fleet_sim.base.errors import ConfigError, InvalidValueError, closest
 from fleet_sim.swarm import World_from_config
 
 

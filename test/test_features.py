@@ -25,8 +25,8 @@ from fleet_sim import (
     StateError,
     UnknownNameError,
 )
-from fleet_sim.core.commands import COMMANDS
-from fleet_sim.core.features import FEATURES
+from fleet_sim.world.commands import COMMANDS
+from fleet_sim.world.features import FEATURES
 
 Sim = MultiRobotSimulationCore
 
@@ -224,7 +224,7 @@ def test_a_folder_beside_the_package_is_enough(tmp_path: Path) -> None:
     bad.write_text("robots: [{name: r, load: {mas: 2.0}}]\n", encoding="utf-8")
 
     def fleet_sim(*arguments: str, code: int = 0) -> str:
-        command = [sys.executable, "-m", "fleet_sim.cli.main", *arguments]
+        command = [sys.executable, "-m", "fleet_sim.apps.cli.main", *arguments]
         environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == code, done.stderr

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleet_sim.errors import InvalidValueError
-from fleet_sim.geometry import Path, Pose
+from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.geometry import Path, Pose
 
 number = st.floats(-100.0, 100.0)
 poses = st.builds(Pose.from_euler, number, number, number, *[st.floats(-1.5, 1.5)] * 3)

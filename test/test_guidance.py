@@ -32,21 +32,21 @@ from dummies import (
 )
 
 import fleet_sim as fs
-from fleet_sim.actions.registry import ACTIONS
-from fleet_sim.cli import main as command_line
-from fleet_sim.core.commands import COMMANDS
-from fleet_sim.motion.controllers.registry import CONTROLLERS
-from fleet_sim.motion.laws import motion_law_names
-from fleet_sim.registry import Registry
-from fleet_sim.sensors.registry import SENSORS
-from fleet_sim.sensors.render.renderer import RENDERERS
-from fleet_sim.sensors.render.shot import Lighting
-from fleet_sim.settings import json_schema
-from fleet_sim.settings.fields import fields_of
+from fleet_sim.apps.cli import main as command_line
+from fleet_sim.apps.sweeps import MEASURES, load_sweep
+from fleet_sim.apps.sweeps.sweep import SweepRuns
+from fleet_sim.base.registry import Registry
+from fleet_sim.base.settings import json_schema
+from fleet_sim.base.settings.fields import fields_of
+from fleet_sim.robots.actions.registry import ACTIONS
+from fleet_sim.robots.motion.controllers import CONTROLLERS
+from fleet_sim.robots.motion.laws import motion_law_names
+from fleet_sim.sensing.sensors.registry import SENSORS
+from fleet_sim.sensing.sensors.render.renderer import RENDERERS
+from fleet_sim.sensing.sensors.render.shot import Lighting
 from fleet_sim.swarm import registry
 from fleet_sim.swarm.world import RectangularWorld
-from fleet_sim.sweeps import MEASURES, load_sweep
-from fleet_sim.sweeps.job import SweepRuns
+from fleet_sim.world.commands import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 BOX = fs.ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
@@ -54,17 +54,17 @@ Sim = fs.MultiRobotSimulationCore
 Test = TypeVar("Test", bound=Callable[..., object])
 
 ELSEWHERE = {
-    "a mesh format": "test/meshes/test_new_format.py",
-    "a format of sites": "test/sites/test_new_format.py",
-    "a planner of traffic": "test/traffic/test_new_planner.py",
-    "a section of a scenario": "test/config/test_scenario.py",
+    "a mesh format": "test/models/meshes/test_new_format.py",
+    "a format of sites": "test/warehouse/sites/test_new_format.py",
+    "a planner of traffic": "test/warehouse/traffic/test_new_planner.py",
+    "a section of a scenario": "test/base/config/test_scenario.py",
     "a feature": "test/test_features.py",
     "a ROS interface": "test/ros/test_interfaces.py",
     "a ROS action": "test/ros/test_interfaces.py",
     "a ROS message": "test/ros/test_definitions.py",
     "a kind of things with names": "test/test_registry.py",
     "a public name": "test/test_typing.py",
-    "a part": "test/test_architecture.py",
+    "a room": "test/test_architecture.py",
 }
 """The rows that are tested in files of their own."""
 TESTED = set(ELSEWHERE)
@@ -253,9 +253,9 @@ def test_parts_of_swarms_have_names_in_worlds() -> None:
 @row("an environment")
 def test_an_environment_has_an_id() -> None:
     gymnasium = pytest.importorskip("gymnasium")
-    from fleet_sim.envs.registration import ENVIRONMENTS, Entry, register_all
+    from fleet_sim.learning.envs.spaces import ENVIRONMENTS, Entry, register_all
 
-    ENVIRONMENTS["FleetSim/Guidance-v0"] = Entry("fleet_sim.envs.single:NavigationEnv")
+    ENVIRONMENTS["FleetSim/Guidance-v0"] = Entry("fleet_sim.learning.envs.vector:NavigationEnv")
     try:
         register_all()
         with gymnasium.make("FleetSim/Guidance-v0") as env:
@@ -354,6 +354,6 @@ def test_a_subcommand_is_run_and_listed(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_every_file_with_a_subcommand_is_listed() -> None:
-    files = (ROOT / "src/fleet_sim/cli").glob("*.py")
+    files = (ROOT / "src/fleet_sim/apps/cli").glob("*.py")
     found = {path.stem for path in files if re.search(r"^def add\(", path.read_text(encoding="utf-8"), re.MULTILINE)}
     assert found == set(command_line.SUBCOMMANDS.registered())

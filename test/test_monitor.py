@@ -13,7 +13,7 @@ from system_packages import need_tkinter
 from virtual_display import virtual_display
 
 import fleet_sim as fs
-from fleet_sim.errors import MissingDependencyError
+from fleet_sim.base.errors import MissingDependencyError
 
 
 class Recorder:

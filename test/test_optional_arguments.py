@@ -17,8 +17,8 @@ from fleet_sim import (
 from fleet_sim import (
     Path as Waypoints,
 )
-from fleet_sim.envs import Franka2Env
-from fleet_sim.errors import FleetSimError
+from fleet_sim.base.errors import FleetSimError
+from fleet_sim.learning.envs import Franka2Env
 from fleet_sim.swarm import run_sim
 
 

@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 
 import fleet_sim as fs
-from fleet_sim.cli.main import interrupted_by_sigterm, main
-from fleet_sim.errors import InvalidValueError
-from fleet_sim.images import write_png
-from fleet_sim.output import check_target, part_of, replacing
+from fleet_sim.apps.cli.main import interrupted_by_sigterm, main
+from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.files import check_target, part_of, replacing, write_png
 
 
 def full(*args: object, **kwargs: object) -> Any:

@@ -10,8 +10,8 @@ import pytest
 from pages import blocks
 
 import fleet_sim as fs
-from fleet_sim.errors import ConfigError, InvalidValueError
-from fleet_sim.gate.remote import remote_input
+from fleet_sim.base.errors import ConfigError, InvalidValueError
+from fleet_sim.base.gate import remote_input
 
 PAGE = Path(__file__).parents[1] / "docs/own_code.md"
 
@@ -32,7 +32,7 @@ def on_path(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def fleet_sim(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fleet_sim.cli.main", *arguments]
+    command = [sys.executable, "-m", "fleet_sim.apps.cli.main", *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 

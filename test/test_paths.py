@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fleet_sim.errors import ConfigError
-from fleet_sim.paths import data_file, data_roots, resolve_config, shared_uri
+from fleet_sim.base.errors import ConfigError
+from fleet_sim.base.files import data_file, data_roots, resolve_config, shared_uri
 
 
 def test_shipped_files_are_found() -> None:

@@ -119,7 +119,7 @@ PROGRAMS = {
         "a = spawn(motion_mode='jump'); a.set_velocity(1.0); sim.step_once(); print(a.get_pose().x, a.motion_mode)",
         "5.0 jump",
     ),
-    "subcommand": ("from fleet_sim.cli.main import main; main(['hello'])", "hello"),
+    "subcommand": ("from fleet_sim.apps.cli.main import main; main(['hello'])", "hello"),
     "motion law later": ("a = spawn(); a.set_motion_mode('jump'); print(a.motion_mode)", "jump"),
 }
 
@@ -145,11 +145,11 @@ print(type(fs.parse_action_goal("beep", "{}")).__name__)
 
 def test_a_distribution_adds_an_environment(run: Callable[[str], str], tmp_path: Path) -> None:
     pytest.importorskip("gymnasium")
-    code = "import fleet_sim.envs as envs\nclass DockingEnv(envs.NavigationEnv): pass\n"
+    code = "import fleet_sim.learning.envs as envs\nclass DockingEnv(envs.NavigationEnv): pass\n"
     (tmp_path / "theirs_gym.py").write_text(code, encoding="utf-8")
     program = """
 import sys, gymnasium
-import fleet_sim.envs
+import fleet_sim.learning.envs
 before = "theirs_gym" in sys.modules
 print(before, type(gymnasium.make("Theirs/Docking-v0").unwrapped).__name__)
 """

@@ -20,14 +20,14 @@ def touched(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
 
 
 def test_oracles_of_a_part_come_first_then_its_folder_then_who_imports_it(touched: Callable[..., list[str]]) -> None:
-    files = touched("src/fleet_sim/motion/path.py")
-    folders, part = [Path(file).parent.as_posix() for file in files], "test/motion"
+    files = touched("src/fleet_sim/robots/motion/path.py")
+    folders, part = [Path(file).parent.as_posix() for file in files], "test/robots/motion"
     own = folders.index(part)
     assert own > 3 and set(folders[:own]) == {"test/oracles"}
     after = own + folders.count(part)
     assert set(folders[own:after]) == {part}
     assert "test/test_determinism.py" in files[after:], "by the names that fleet_sim passes on"
-    assert "test/meshes/test_formats.py" not in files
+    assert "test/models/meshes/test_formats.py" not in files
 
 
 def test_what_changed_is_run_itself_and_other_files_touch_who_names_them(touched: Callable[..., list[str]]) -> None:

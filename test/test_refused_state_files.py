@@ -16,7 +16,7 @@ import state_hall
 from hashed_run import hashed_run
 
 import fleet_sim as fs
-from fleet_sim.core.saving.archive import read_archive, write_archive
+from fleet_sim.world.state_files import read_archive, write_archive
 
 Sim = fs.MultiRobotSimulationCore
 MakeSim = Callable[..., Sim]

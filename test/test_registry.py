@@ -10,8 +10,8 @@ from typing import Protocol, runtime_checkable
 
 import pytest
 
-from fleet_sim.errors import DuplicateNameError, InvalidValueError, UnknownNameError
-from fleet_sim.registry import Registry, instances_of, subclasses_of
+from fleet_sim.base.errors import DuplicateNameError, InvalidValueError, UnknownNameError
+from fleet_sim.base.registry import Registry, instances_of, subclasses_of
 
 GROUP = "fleet_sim.test_shape"
 

@@ -12,7 +12,7 @@ import pytest
 from small_world import MakeSim, robot
 
 import fleet_sim as fs
-from fleet_sim.sensors.lidar import Lidar
+from fleet_sim.sensing.sensors.lidar import Lidar
 
 
 def test_callbacks_run_at_their_rates(sim: fs.MultiRobotSimulationCore) -> None:

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from fleet_sim import InvalidValueError, Pose
-from fleet_sim.tools import (
+from fleet_sim.base.tools import (
     body_to_world_velocity_2d,
     body_to_world_velocity_3d,
     calculate_offset_pose,

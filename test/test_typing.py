@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pages import blocks
 
-from fleet_sim.exports import lazy
+from fleet_sim.base.exports import lazy
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "fleet_sim"
@@ -22,7 +22,7 @@ LAZY = sorted(
 
 ABSTRACT = """
 from abc import ABC, abstractmethod
-from fleet_sim.registry import Registry, subclasses_of
+from fleet_sim.base.registry import Registry, subclasses_of
 
 class Planner(ABC):
     @abstractmethod
@@ -79,7 +79,7 @@ def test_every_public_name_has_a_type(package: str, tmp_path: Path) -> None:
     assert len(said) == len(names)
     assert [line for line in said if line.endswith('"Any"') or "Revealed type" not in line] == []
     if package == "fleet_sim":
-        assert said[names.index("Agent")].endswith('-> fleet_sim.entities.agent.Agent"')
+        assert said[names.index("Agent")].endswith('-> fleet_sim.robots.agent.Agent"')
 
 
 USER_CODE = """
@@ -117,7 +117,7 @@ reveal_type(sim.spawn(fs.SimObjectSpawnParams()))
 def test_what_users_write_is_typed(tmp_path: Path) -> None:
     said = mypy(tmp_path / "user.py", USER_CODE)
     assert [line.partition(": ")[2] for line in said] == [
-        'note: Revealed type is "list[fleet_sim.entities.agent.Agent]"',
+        'note: Revealed type is "list[fleet_sim.robots.agent.Agent]"',
         'note: Revealed type is "bool"',
         'error: "Agent" has no attribute "set_velocty"; maybe "set_velocity"?  [attr-defined]',
         'note: Revealed type is "user.Counter"',
@@ -126,8 +126,8 @@ def test_what_users_write_is_typed(tmp_path: Path) -> None:
         'error: "MultiRobotSimulationCore" has no attribute "pausee"  [attr-defined]',
         'error: Argument 1 to "register_callback" of "SimObject" has incompatible type '
         '"Callable[[MultiRobotSimulationCore, float], None]"; expected "Callable[[Agent, float], object]"  [arg-type]',
-        'note: Revealed type is "fleet_sim.entities.agent.Agent"',
-        'note: Revealed type is "fleet_sim.entities.sim_object.SimObject"',
+        'note: Revealed type is "fleet_sim.robots.agent.Agent"',
+        'note: Revealed type is "fleet_sim.robots.sim_object.SimObject"',
     ]
 
 

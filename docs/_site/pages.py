@@ -93,7 +93,7 @@ def _reference() -> Iterator[tuple[str, str]]:
 
 
 def _settings() -> str:
-    from fleet_sim.cli.scenario_schema import scenario_schema
+    from fleet_sim.apps.cli.scenario_schema import scenario_schema
 
     schema = scenario_schema()
     text = ["# Settings\n", "Every key of a scenario, from the declarations that read and check it.\n"]
@@ -136,7 +136,7 @@ def _kind(value: dict[str, Any]) -> str:
 
 
 def _commands() -> str:
-    from fleet_sim.cli.main import build_parser
+    from fleet_sim.apps.cli.main import build_parser
 
     parser = build_parser([])
     text = ["# Commands\n", _block(parser.format_help())]

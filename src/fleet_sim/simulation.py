@@ -11,63 +11,50 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fleet_sim.actions.scheduler import ActionScheduler
-from fleet_sim.bullet.client import BulletClient
-from fleet_sim.bullet.handle import BulletHandle
-from fleet_sim.bullet.mirror import BulletMirror
-from fleet_sim.bullet.posed import PosedQueries
-from fleet_sim.bullet.query import BulletQueries
-from fleet_sim.collision.blocking_system import BlockingSystem
-from fleet_sim.collision.broad import BroadPhase, candidate_pairs
-from fleet_sim.collision.convex.distances import ExactDistances
-from fleet_sim.collision.link_contacts import LinkContacts
-from fleet_sim.collision.self_collisions import SelfCollisions
-from fleet_sim.collision.system import CollisionSystem
-from fleet_sim.config.modes import CollisionDetectionMethod
-from fleet_sim.config.params import SimulationParams
-from fleet_sim.config.scenario import as_scenario, with_implied_settings, without_needless_window
-from fleet_sim.core.checkpoint import Checkpoints
-from fleet_sim.core.clock import Clock
-from fleet_sim.core.collision_rules import LinkPairs
-from fleet_sim.core.faults import FaultGuard
-from fleet_sim.core.features import Features
-from fleet_sim.core.inbox import Inbox
-from fleet_sim.core.pipeline import Phase, Pipeline, System, each_step
-from fleet_sim.core.ports import Parts
-from fleet_sim.core.profiler import Profiler
-from fleet_sim.core.snapshot_board import SnapshotBoard
-from fleet_sim.core.world import World
-from fleet_sim.entities import attachments
-from fleet_sim.entities.dispatch import FleetCommandDispatcher
-from fleet_sim.entities.entries import fill_scenario
-from fleet_sim.errors import StateError
-from fleet_sim.facade.collisions import CollisionQueries
-from fleet_sim.facade.compiled_code import CompiledCode
-from fleet_sim.facade.control import RunControl
+from fleet_sim.base.errors import StateError
+from fleet_sim.base.params import CollisionDetectionMethod, SimulationParams
+from fleet_sim.base.scenario import as_scenario, with_implied_settings, without_needless_window
+from fleet_sim.base.settings import load_mapping
+from fleet_sim.engines.bullet.client import BulletClient
+from fleet_sim.engines.bullet.engine import BulletQueries, PosedQueries
+from fleet_sim.engines.bullet.handle import BulletHandle
+from fleet_sim.engines.bullet.mirror import BulletMirror
+from fleet_sim.facade.control import Extensions, RunControl
 from fleet_sim.facade.documented import DocumentedNames
-from fleet_sim.facade.engines import EngineBook, make_engine
-from fleet_sim.facade.extensions import Extensions
-from fleet_sim.facade.finite import FiniteGuard
-from fleet_sim.facade.monitor import Monitor
-from fleet_sim.facade.origin import Origin, with_settings
+from fleet_sim.facade.engines import EngineBook, follow_changes, make_engine, used
 from fleet_sim.facade.population import Population
 from fleet_sim.facade.runner import Runner
-from fleet_sim.facade.state import State
-from fleet_sim.facade.state_files import StateFiles, scenario_of
-from fleet_sim.facade.step_events import StepEvents
-from fleet_sim.facade.update import Update
-from fleet_sim.facade.used_params import follow_changes, used
-from fleet_sim.facade.view import View
-from fleet_sim.kinematics.links import WorldLinks
-from fleet_sim.models.search_paths import checked_folder
-from fleet_sim.motion.avoidance_system import AvoidanceSystem
-from fleet_sim.motion.books import Controllers, Laws
-from fleet_sim.motion.by_engine import EngineDriven
-from fleet_sim.motion.system import MotionSystem
-from fleet_sim.queries.queries import SpatialQueries
-from fleet_sim.sensors.kind import SensorContext
-from fleet_sim.sensors.system import SensorSystem
-from fleet_sim.settings import load_mapping
+from fleet_sim.facade.state import Origin, State, StateFiles, scenario_of, with_settings
+from fleet_sim.facade.update import CompiledCode, FiniteGuard, StepEvents, Update
+from fleet_sim.facade.view import CollisionQueries, Monitor, View
+from fleet_sim.models.catalog import checked_folder
+from fleet_sim.models.kinematics.links import WorldLinks
+from fleet_sim.robots import attachments
+from fleet_sim.robots.actions.scheduler import ActionScheduler
+from fleet_sim.robots.dispatch import FleetCommandDispatcher
+from fleet_sim.robots.motion.avoidance import AvoidanceSystem
+from fleet_sim.robots.motion.by_engine import EngineDriven
+from fleet_sim.robots.motion.laws import Controllers, Laws
+from fleet_sim.robots.motion.system import MotionSystem
+from fleet_sim.robots.spawning import fill_scenario
+from fleet_sim.sensing.collision.blocking_system import BlockingSystem
+from fleet_sim.sensing.collision.broad import BroadPhase, candidate_pairs
+from fleet_sim.sensing.collision.contacts import ExactDistances
+from fleet_sim.sensing.collision.self_collisions import LinkContacts, SelfCollisions
+from fleet_sim.sensing.collision.system import CollisionSystem
+from fleet_sim.sensing.queries import SpatialQueries
+from fleet_sim.sensing.sensors.sensor import SensorContext
+from fleet_sim.sensing.sensors.system import SensorSystem
+from fleet_sim.world.checkpoint import Checkpoints
+from fleet_sim.world.clock import Clock
+from fleet_sim.world.collision_rules import LinkPairs
+from fleet_sim.world.features import Features
+from fleet_sim.world.inbox import Inbox
+from fleet_sim.world.pipeline import Phase, Pipeline, Profiler, System, each_step
+from fleet_sim.world.ports import Parts
+from fleet_sim.world.snapshot import SnapshotBoard
+from fleet_sim.world.user_code import FaultGuard
+from fleet_sim.world.world import World
 
 
 class MultiRobotSimulationCore(DocumentedNames):

@@ -53,7 +53,7 @@ metrics: [Polarization]
 TABLE = """
 import sys
 import threading
-from fleet_sim.swarm.tables import MetricTable
+from fleet_sim.swarm.swarm_world import MetricTable
 table = MetricTable(sys.argv[1])
 print("made", flush=True)
 threading.Event().wait()
@@ -65,7 +65,7 @@ def fleet_sim(
 ) -> subprocess.CompletedProcess[str]:
     """Run the command line, with `limit` called in the new process first."""
     # Python would keep byte code cut off where files may not grow, and end in an EOFError at each start from then on.
-    command = [sys.executable, "-B", "-m", "fleet_sim.cli.main", *arguments]
+    command = [sys.executable, "-B", "-m", "fleet_sim.apps.cli.main", *arguments]
     return subprocess.run(command, preexec_fn=limit, cwd=folder, capture_output=True, text=True, check=False)
 
 
@@ -97,7 +97,7 @@ def test_a_log_that_is_killed_while_it_is_written_is_whole(tmp_path: Path) -> No
 def test_a_film_that_is_killed_leaves_the_one_before(tmp_path: Path) -> None:
     film = tmp_path / "film.gif"
     film.write_bytes(b"the one before")
-    command = [sys.executable, "-u", "-m", "fleet_sim.cli.main", "swarm", "flocking.yaml", "--steps", "100000"]
+    command = [sys.executable, "-u", "-m", "fleet_sim.apps.cli.main", "swarm", "flocking.yaml", "--steps", "100000"]
     outputs = ["--record", str(film), "--metrics", str(tmp_path / "table.csv"), "--every", "1"]
     process = subprocess.Popen([*command, *outputs])
     # The table is begun with the first step.
@@ -120,7 +120,7 @@ def test_a_signal_while_files_are_written_leaves_whole_ones(table: str, number: 
     folder.mkdir()
     world.write_text(NARROW)
     film = folder / "film.gif"
-    command = [sys.executable, "-u", "-m", "fleet_sim.cli.main", "swarm", str(world), "--steps", "100000"]
+    command = [sys.executable, "-u", "-m", "fleet_sim.apps.cli.main", "swarm", str(world), "--steps", "100000"]
     process = subprocess.Popen([*command, "--record", str(film), "--metrics", str(folder / table), "--every", "1"])
     while not has_begun(folder):
         assert process.poll() is None
@@ -255,7 +255,7 @@ def test_too_little_memory_ends_a_run_and_says_so(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
 def test_a_recording_on_a_full_disk_ends_and_the_run_goes_on(tmp_path: Path) -> None:
-    recording = pytest.importorskip("fleet_sim.record.recording")
+    recording = pytest.importorskip("fleet_sim.apps.record.recording")
     with mounted(tmp_path / "disk", "size=500k") as disk:
         path = disk / "run.mcap"
         done = fleet_sim(["run", "demo.yaml", "--headless", "--duration", "10", "--hash", "--record", str(path)])

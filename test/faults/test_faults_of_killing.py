@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import fleet_sim as fs
-from fleet_sim.record.recording import Recording
-from fleet_sim.record.repair import repair
+from fleet_sim.apps.record.mcap_index import repair
+from fleet_sim.apps.record.recording import Recording
 
 pytest.importorskip("viser", reason="viser is not installed")
 

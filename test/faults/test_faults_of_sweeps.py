@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from fleet_sim.parallel import LocalExecutor
-from fleet_sim.sweeps import load_sweep, read_table, run_sweep
+from fleet_sim.apps.sweeps import load_sweep, read_table, run_sweep
+from fleet_sim.base.parallel import LocalExecutor
 
 ROBOT = "{name: a, shape: {shape_type: box}, controller: {type: random_walk, radius: 3.0, max_linear_vel: 1.0}}"
 SWEEP = f"""
@@ -50,7 +50,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "fleet_sim.cli.main", "sweep", "sweep.yaml", *arguments]
+    return [sys.executable, "-m", "fleet_sim.apps.cli.main", "sweep", "sweep.yaml", *arguments]
 
 
 def runs_in(journal: Path) -> list[int]:

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from fuzz_target import ROOT, Target
 
-from fleet_sim.meshes.limits import MeshLimits
-from fleet_sim.meshes.loading import load_mesh
+from fleet_sim.base.settings import load_mapping
 from fleet_sim.models import load_robot_model
 from fleet_sim.models.loading import load_sdf_world
-from fleet_sim.settings import load_mapping
-from fleet_sim.sites import read_site
+from fleet_sim.models.meshes.formats import MeshLimits
+from fleet_sim.models.meshes.loading import load_mesh
+from fleet_sim.warehouse.sites import read_site
 
 SEEDS = Path(__file__).parent / "seeds"
 _PART = re.compile(rb"^%% ([a-z]{1,20}(?:\.[a-z]{1,8}){1,2})\n", re.MULTILINE)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, get_state_machine_test, initialize, invariant, rule
 
 import fleet_sim as fs
-from fleet_sim.errors import FleetSimError
+from fleet_sim.base.errors import FleetSimError
 
 NUMBERS = (0.0, 1.0, -1.0, 0.3, 2, 1e-12, 5e-324, 1e3, 1e6, -1e9, 1e12, 1e155, -1e308, float("inf"), float("nan"))
 ODD = (None, "", "x", True, [], {}, object, (1, 2), b"a", 10**400, np.array([1.0]), np.nan, "robot", -1, 2**63)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fuzz_target import Target
 
-from fleet_sim.errors import FleetSimError
+from fleet_sim.base.errors import FleetSimError
 
 if TYPE_CHECKING:
     from fleet_sim.ros.node import FleetSimNode

@@ -21,7 +21,7 @@ def seed() -> bytes:
     """Return a recording in chunks that are neither compressed nor summed up: mutants of others end at the checksum."""
     from mcap.writer import CompressionType, Writer
 
-    from fleet_sim.record.mcap_index import McapIndex
+    from fleet_sim.apps.record.mcap_index import McapIndex
 
     with tempfile.TemporaryDirectory() as folder:
         path, plain = Path(folder, "run.mcap"), Path(folder, "plain.mcap")
@@ -52,7 +52,7 @@ def seed() -> bytes:
 
 def recording_target() -> Target:
     """Return the target of recordings, read from end to end."""
-    from fleet_sim.record.recording import Recording
+    from fleet_sim.apps.record.recording import Recording
 
     files, first = Files(), seed()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from fuzz_target import Target
 
-from fleet_sim.errors import FleetSimError
+from fleet_sim.base.errors import FleetSimError
 
 
 def message_types() -> list[Any]:
@@ -73,7 +73,7 @@ def cdr_target() -> Target:
     """
     from rclpy.serialization import serialize_message
 
-    from fleet_sim.ros.wire import decode
+    from fleet_sim.ros.messages import decode
 
     kinds = message_types()
     seeds = [

@@ -19,13 +19,13 @@ from fuzz_mutator import LARGEST
 from fuzz_target import ROOT, Target
 
 from fleet_sim import MultiRobotSimulationCore, SimulationParams
-from fleet_sim.cli.check import check
-from fleet_sim.cli.scenario_schema import scenario_schema
-from fleet_sim.config.ros_params import RosParams
-from fleet_sim.config.scenario import as_scenario, is_scenario
-from fleet_sim.entities.entries import fill_scenario
-from fleet_sim.errors import FleetSimError
-from fleet_sim.settings import load_mapping
+from fleet_sim.apps.cli.check import check
+from fleet_sim.apps.cli.scenario_schema import scenario_schema
+from fleet_sim.base.errors import FleetSimError
+from fleet_sim.base.ros_params import RosParams
+from fleet_sim.base.scenario import as_scenario, is_scenario
+from fleet_sim.base.settings import load_mapping
+from fleet_sim.robots.spawning import fill_scenario
 
 HAS_NODE = PathFinder.find_spec("rclpy") is not None or find_spec("cyclonedds") is not None
 """Whether a node can be made: pocket_ros answers for rclpy also where it has no DDS to talk over."""

@@ -22,8 +22,8 @@ from fuzz_target import Target
 from fuzz_worlds import check_columns
 
 from fleet_sim import MultiRobotSimulationCore
-from fleet_sim.errors import StateFileError
-from fleet_sim.sites import Warehouse, write_site
+from fleet_sim.base.errors import StateFileError
+from fleet_sim.warehouse.sites import Warehouse, write_site
 
 FIRST = b"fleet_sim state 1\n"
 STEPS = 3

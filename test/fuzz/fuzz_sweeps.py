@@ -11,7 +11,7 @@ from fuzz_target import ROOT, Target
 from fuzz_worlds import check_columns
 
 from fleet_sim import MultiRobotSimulationCore
-from fleet_sim.sweeps import load_sweep
+from fleet_sim.apps.sweeps import load_sweep
 
 MOST_PLANNED = 20
 STEPS = 3

@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from types import FrameType
 
-from fleet_sim.errors import FleetSimError
+from fleet_sim.base.errors import FleetSimError
 
 Mutate = Callable[[bytes, Random], bytes]
 

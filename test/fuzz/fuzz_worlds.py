@@ -9,10 +9,10 @@ from fuzz_files import Files, words_of
 from fuzz_target import Target
 
 from fleet_sim import MultiRobotSimulationCore, SimulationParams
-from fleet_sim.core.command_log import CommandLog, replay_commands
-from fleet_sim.core.commands import Spawn
-from fleet_sim.errors import InvalidValueError
-from fleet_sim.settings import parse_remote
+from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.settings import parse_remote
+from fleet_sim.world.commands import Spawn
+from fleet_sim.world.inbox import CommandLog, replay_commands
 
 LATEST = 50
 """Tick up to which logs are replayed."""

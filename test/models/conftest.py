@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,8 +11,12 @@ from fleet_sim.models import KNOWN_MODELS, get_search_paths, remove_search_path
 
 
 @pytest.fixture(autouse=True)
-def _as_it_was(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+def _as_it_was(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    # Machine code is kept there, too: kinematics, in a folder below, would compile it in each test.
+    if request.path.parent == Path(__file__).parent:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
     known = dict(KNOWN_MODELS)
     yield
     KNOWN_MODELS.clear()

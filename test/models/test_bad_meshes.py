@@ -12,7 +12,7 @@ from fleet_sim import (
     MeshLimits,
     load_robot_model,
 )
-from fleet_sim.meshes.limits import count_triangles
+from fleet_sim.models.meshes.formats import count_triangles
 
 GOOD = """<robot name="r">
   <link name="hand"><visual><geometry><mesh filename="hand.obj"/></geometry></visual></link>

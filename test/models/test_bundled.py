@@ -12,11 +12,10 @@ import pytest
 from robot_models import assert_equal_to_pybullet
 
 import fleet_sim
-from fleet_sim.core.robot_model import BASE, RobotModel
-from fleet_sim.core.shapes import Geometry
+from fleet_sim.base.spatial import quaternions
+from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.models import profile_of
-from fleet_sim.spatial import quaternions
-from fleet_sim.spatial.shapes import ShapeKind
+from fleet_sim.world.shapes import BASE, Geometry, RobotModel
 
 FOLDER = Path(__file__).parents[2] / "urdf"
 NAMES = sorted(file.stem for file in FOLDER.glob("*.urdf"))

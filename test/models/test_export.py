@@ -15,10 +15,10 @@ import pytest
 from robot_models import assert_equal_to_pybullet
 
 from fleet_sim import RobotModel, add_search_path, load_robot_model, resolve_urdf
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.files import cache_folder
 from fleet_sim.models import bullet_file, published_text, urdf_text
 from fleet_sim.models.generated import keep
-from fleet_sim.paths import cache_folder
 
 DATA = Path(pybullet_data.getDataPath())
 

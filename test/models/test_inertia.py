@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from fleet_sim import load_robot_model
-from fleet_sim.arrays import Floats
-from fleet_sim.errors import FleetSimError
-from fleet_sim.spatial import quaternions
+from fleet_sim.base.arrays import Floats
+from fleet_sim.base.errors import FleetSimError
+from fleet_sim.base.spatial import quaternions
 
 URDF = """<robot name="r"><link name="base"><inertial>
 <origin xyz="0.1 0.2 0.3" rpy="{rpy}"/><mass value="{mass}"/>

@@ -11,8 +11,8 @@ import pybullet_data
 import pytest
 from robot_models import assert_equal_to_pybullet
 
-from fleet_sim.core.robot_model import BASE
 from fleet_sim.models import load_robot_model
+from fleet_sim.world.shapes import BASE
 
 DATA = Path(pybullet_data.getDataPath())
 # PyBullet reads these as something else than they say, or not at all.

@@ -14,8 +14,8 @@ from robot_models import assert_equal_to_pybullet, link_poses
 from spoiled import spoiled
 
 from fleet_sim import InvalidValueError, load_robot_model
-from fleet_sim.core.robot_model import BASE, FIXED, PRISMATIC, REVOLUTE
-from fleet_sim.spatial.shapes import ShapeKind
+from fleet_sim.base.spatial.shapes import ShapeKind
+from fleet_sim.world.shapes import BASE, FIXED, PRISMATIC, REVOLUTE
 
 DATA = Path(pybullet_data.getDataPath()) / "mjcf"
 READABLE = ("ant", "half_cheetah", "humanoid", "humanoid_fixed", "humanoid_symmetric", "humanoid_symmetric_no_ground",

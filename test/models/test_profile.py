@@ -13,7 +13,7 @@ from robot_models import link_poses
 import fleet_sim
 from fleet_sim import InvalidValueError, RobotProfile, UnknownNameError, auto_detect_profile, detect_robot_type
 from fleet_sim.models import OBJECT
-from fleet_sim.models.body import model_of_body
+from fleet_sim.models.profile import model_of_body
 
 TYPES = {
     "panda": "arm",

@@ -12,7 +12,7 @@ from robot_models import assert_equal_to_pybullet
 
 import fleet_sim as fs
 from fleet_sim.models.export import bullet_file, published_text
-from fleet_sim.models.scaling import scaled_model
+from fleet_sim.models.loading import scaled_model
 
 MakeSim = Callable[..., fs.MultiRobotSimulationCore]
 

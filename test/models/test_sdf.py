@@ -13,8 +13,8 @@ from robot_models import assert_equal_to_pybullet, link_poses
 from spoiled import spoiled
 
 from fleet_sim import InvalidValueError, load_robot_model
-from fleet_sim.core.robot_model import PRISMATIC, REVOLUTE
-from fleet_sim.spatial.shapes import ShapeKind
+from fleet_sim.base.spatial.shapes import ShapeKind
+from fleet_sim.world.shapes import PRISMATIC, REVOLUTE
 
 DATA = Path(pybullet_data.getDataPath())
 # PyBullet crashes on gripper/wsg50_one_motor_gripper_free_base.sdf.

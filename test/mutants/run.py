@@ -30,7 +30,7 @@ EQUIVALENT = Path(__file__).with_name("equivalent.txt")
 
 # Folder of src/fleet_sim -> the oracles that see it first, before all tests of the folder of the same name.
 PACKAGES: dict[str, tuple[str, ...]] = {
-    "motion": (
+    "robots/motion": (
         "motion_steps",
         "evasion",
         "orca",
@@ -41,56 +41,48 @@ PACKAGES: dict[str, tuple[str, ...]] = {
         "joints",
         "motion_table",
     ),
-    "collision": ("distances", "meetings", "blocking", "vision"),
-    "kinematics": ("descents", "wheels", "kinematics", "joints", "dynamics"),
-    "actions": ("ways", "actions", "blocked_goals", "blocking", "ros_goals"),
-    "entities": ("entities", "wheels", "joints", "kinematics", "actions", "motion_laws", "written_columns", "dynamics"),
-    "sensors": ("scans", "vision", "body_sensors", "sensor_noise", "ros_sensors"),
-    "traffic": ("traffic_counts", "traffic", "routes", "problem_files"),
-    "orders": ("order_choices", "order_work", "orders", "order_queues", "reports"),
-    "battery": ("batteries", "vda5050", "ros_commands"),
-    "equipment": ("equipment", "doors_and_lifts"),
-    "vda5050": ("vda5050", "vda5050_orders", "factsheet"),
+    "sensing/collision": ("distances", "meetings", "blocking", "vision"),
+    "models/kinematics": ("descents", "wheels", "kinematics", "joints", "dynamics"),
+    "robots/actions": ("ways", "actions", "blocked_goals", "blocking", "ros_goals"),
+    "robots": ("entities", "wheels", "joints", "kinematics", "actions", "motion_laws", "written_columns", "dynamics"),
+    "sensing/sensors": ("scans", "vision", "body_sensors", "sensor_noise", "ros_sensors"),
+    "warehouse/traffic": ("traffic_counts", "traffic", "routes", "problem_files"),
+    "warehouse/orders": ("order_choices", "order_work", "orders", "order_queues", "reports"),
+    "warehouse/battery": ("batteries", "vda5050", "ros_commands"),
+    "warehouse/equipment": ("equipment", "doors_and_lifts"),
+    "warehouse/vda5050": ("vda5050", "vda5050_orders", "factsheet"),
     "ros": ("ros_fields", "ros_commands", "ros_goals", "ros_sensors", "ros_nav2", "ros_namespaces"),
     "swarm": ("swarm", "swarm_worlds", "swarm_controllers", "swarm_senses", "swarm_source"),
-    "envs": ("envs", "env_worlds", "milling_envs"),
-    "record": ("records", "playback"),
+    "learning/envs": ("envs", "env_worlds", "milling_envs"),
+    "apps/record": ("records", "playback"),
 }
 # Begin of a path below src/fleet_sim -> tests that see it before those, also slow ones: much of a node is seen from
 # outside only. The first that fits counts.
 NEAREST: dict[str, tuple[str, ...]] = {
-    "battery/ros": ("oracles/test_ros_commands.py",),
-    "ros/actions/follow_joint": ("system/test_joints.py",),
-    "ros/actions": ("system/test_actions.py",),
-    "ros/checkpoint_services": ("system/test_state_services.py",),
-    "ros/controller": ("system/test_joint_controller.py",),
-    "ros/conveyors": ("system/test_belts_and_lights.py",),
-    "ros/fleet_states": ("oracles/test_ros_fleet.py",),
-    "ros/joint": ("system/test_joints.py",),
+    "warehouse/battery/ros": ("oracles/test_ros_commands.py",),
+    "warehouse/equipment/ros": ("system/test_belts_and_lights.py",),
+    "warehouse/nav2/behaviors": ("oracles/test_ros_behaviors.py", "system/test_nav2.py", "system/test_nav2_gps.py"),
+    "warehouse/nav2/launching": ("system/test_nav2_settings.py",),
+    "warehouse/nav2/maps": ("ros/test_maps_and_paths.py", "oracles/test_ros_nav2.py"),
+    "warehouse/nav2/planning": ("ros/test_maps_and_paths.py", "system/test_nav2_smoothing.py"),
+    "warehouse/nav2": ("ros/test_maps_and_paths.py", "system/test_nav2_teleop.py", "system/test_nav2.py"),
+    "warehouse/rmf/ros": ("warehouse/rmf/test_building.py", "oracles/test_ros_rmf.py"),
+    "warehouse/vda5050/ros": ("ros/test_vehicles.py",),
+    "ros/action": ("system/test_actions.py", "system/test_joints.py"),
+    "ros/fleet": ("oracles/test_ros_fleet.py",),
     "ros/launching": ("system/test_launch.py",),
-    "ros/lights": ("system/test_belts_and_lights.py",),
     "ros/lockstep": ("system/test_lockstep.py",),
     "ros/main": ("system/test_process.py",),
-    "ros/nav2/gps": ("system/test_nav2_gps.py",),
-    "ros/nav2/launching": ("system/test_nav2_settings.py",),
-    "ros/nav2/costmaps": ("ros/test_maps_and_paths.py", "oracles/test_ros_nav2.py"),
-    "ros/nav2/smooth": ("ros/test_maps_and_paths.py", "system/test_nav2_smoothing.py"),
-    "ros/nav2/teleop": ("ros/test_maps_and_paths.py", "system/test_nav2_teleop.py"),
-    "ros/nav2": ("oracles/test_ros_behaviors.py", "system/test_nav2.py"),
     "ros/node_params": (
-        "record/test_node_recording.py",
+        "apps/record/test_node_recording.py",
         "system/test_settings_of_the_node.py",
         "system/test_services.py",
     ),
     "ros/playback": ("system/test_recording.py",),
-    "ros/population": ("system/test_services.py",),
-    "ros/record_service": ("system/test_recording.py",),
-    "ros/rmf": ("rmf/test_building.py", "oracles/test_ros_rmf.py"),
-    "ros/run_services": ("system/test_services.py",),
-    "ros/sensors/camera": ("system/test_cameras.py",),
+    "ros/robot": ("system/test_joints.py", "system/test_joint_controller.py"),
+    "ros/sensors": ("oracles/test_ros_sensors.py", "system/test_cameras.py"),
+    "ros/services": ("system/test_services.py", "system/test_state_services.py", "system/test_recording.py"),
     "ros/simulation": ("system/test_standard_services.py",),
-    "ros/trajectories": ("system/test_joints.py",),
-    "vda5050/ros": ("ros/test_vehicles.py",),
 }
 TWINS = ("bits", "twin", "compiled", "hash", "snapshot", "determin", "same_run", "same_results", "reproduc", "repeat")
 """Words in the names of tests that compare two runs of the same sources."""
@@ -107,6 +99,12 @@ SYMMETRIC = {"isinstance", "getattr", "hasattr", "cast", "min", "max", "minimum"
 PAIRS = (("min", "max"), ("minimum", "maximum"), ("sin", "cos"), ("floor", "ceil"))
 CALLS = dict(PAIRS) | {second: first for first, second in PAIRS}
 AXES = {"x": "y", "y": "x", "vx": "vy", "vy": "vx", "width": "height", "height": "width"}
+
+
+def package_of(file: str) -> str:
+    """Return the innermost folder of PACKAGES that a file is in."""
+    inside = file.removeprefix("src/fleet_sim/")
+    return max((name for name in PACKAGES if inside.startswith(f"{name}/")), key=len)
 
 
 @dataclass(frozen=True)
@@ -229,6 +227,8 @@ def draw(seed: int, count: int, packages: list[str]) -> list[Mutant]:
     for package in packages:
         pool = pools.setdefault(package, {})
         for path in sorted((ROOT / "src/fleet_sim" / package).rglob("*.py")):
+            if package_of(path.relative_to(ROOT).as_posix()) != package:
+                continue
             for mutant in mutants(path):
                 if f"{mutant.file}: {mutant.what}" not in skipped:
                     pool.setdefault(mutant.what.split(":")[0], []).append(mutant)
@@ -268,7 +268,7 @@ class Copy:
 
     def _tests(self, mutant: Mutant) -> Iterator[list[str]]:
         """Yield what pytest is to run, the nearest first."""
-        package, inside = Path(mutant.file).parts[2], mutant.file.removeprefix("src/fleet_sim/")
+        package, inside = package_of(mutant.file), mutant.file.removeprefix("src/fleet_sim/")
         nearest = next((found for begin, found in NEAREST.items() if inside.startswith(begin)), ())
         yield ["-m", "slow or not slow", *(f"test/{name}" for name in nearest)] if nearest else []
         oracles = [f"test/oracles/test_{name}.py" for name in PACKAGES[package]]
@@ -334,10 +334,10 @@ def main() -> int:
     valid = [(mutant, noticed) for mutant, noticed in tried if noticed != "does not compile"]
     total, seen = Counter(), Counter()
     for mutant, noticed in valid:
-        total[Path(mutant.file).parts[2]] += 1
-        seen[Path(mutant.file).parts[2]] += bool(noticed)
+        total[package_of(mutant.file)] += 1
+        seen[package_of(mutant.file)] += bool(noticed)
     for package in total:
-        print(f"{package:12s} {seen[package]:4d} of {total[package]:4d}")
+        print(f"{package:22s} {seen[package]:4d} of {total[package]:4d}")
     share = 100.0 * sum(seen.values()) / max(1, len(valid))
     print(f"{share:.1f} of 100 are noticed ({sum(seen.values())} of {len(valid)}, seed {options.seed})")
     return int(share < options.wanted)

@@ -71,7 +71,7 @@ def check_steps(seen: Floats, accel: float, spin_accel: float, step: float) -> N
 # ---- by a distance or an angle ---------------------------------------------------------------------------------------
 
 
-@holds("api:DriveByAction", fault="actions/drive_by.py: sqrt(2 a left) in place of whole steps of braking")
+@holds("api:DriveByAction", fault="robots/actions/follow.py: sqrt(2 a left) in place of whole steps of braking")
 @pytest.mark.parametrize("step", [0.05, 0.013])
 @pytest.mark.parametrize("accel", [2.0, 0.5, 0.3])
 @pytest.mark.parametrize(("way", "speed"), [(2.0, 1.0), (-0.37, -0.8), (0.004, 0.9)])
@@ -91,7 +91,7 @@ def test_drive_by_ends_at_the_distance_and_not_a_step_later_than_it_could(
         assert ideal - 1e-9 <= action.get_duration() <= ideal + (2 if abs(way) < 0.01 else 1) * step + 1e-9
 
 
-@holds("api:TurnAction", fault="actions/drive_by.py: sqrt(2 a left) in place of whole steps of braking")
+@holds("api:TurnAction", fault="robots/actions/follow.py: sqrt(2 a left) in place of whole steps of braking")
 @pytest.mark.parametrize("step", [0.05, 0.013])
 @pytest.mark.parametrize("angle", [2.3, -7.9, 0.02])
 def test_turn_ends_at_the_angle(step: float, angle: float) -> None:
@@ -112,7 +112,7 @@ def test_turn_ends_at_the_angle(step: float, angle: float) -> None:
 @holds(
     "api:MoveTo",
     "api:MoveAction",
-    fault="motion/profile.py: braking counts on 0.9 of the acceleration",
+    fault="robots/motion/path.py: braking counts on 0.9 of the acceleration",
 )
 @pytest.mark.parametrize("code", FORMS)
 @pytest.mark.parametrize("step", [0.05, 0.013])
@@ -141,7 +141,7 @@ def test_paths_take_the_time_of_their_trapezoids_and_end_at_the_pose(step: float
         check_steps(seen, 0.9, 1.7, step)
 
 
-@holds("api:Agent.velocity", fault="motion/profile.py: can_stop allows rates up to 2")
+@holds("api:Agent.velocity", fault="robots/motion/path.py: can_stop allows rates up to 2")
 @pytest.mark.parametrize("code", FORMS)
 @pytest.mark.parametrize("mode", ["differential", "omnidirectional"])
 def test_no_robot_stops_from_a_speed_at_which_it_cannot(mode: str, code: str) -> None:
@@ -184,7 +184,9 @@ def test_no_robot_stops_from_a_speed_at_which_it_cannot(mode: str, code: str) ->
 
 
 @holds(
-    "api:Agent.angular_velocity", "ros:nav_msgs/Odometry.pose.pose.orientation", fault="motion/line.py: 0.51 for 0.5"
+    "api:Agent.angular_velocity",
+    "ros:nav_msgs/Odometry.pose.pose.orientation",
+    fault="robots/motion/driving.py: 0.51 for 0.5",
 )
 @pytest.mark.parametrize("code", FORMS)
 @pytest.mark.parametrize("step", [0.05, 0.013])
@@ -215,7 +217,10 @@ def test_a_robot_that_spins_while_it_drives_brakes_evenly_to_rest(step: float, c
 
 
 @holds(
-    "api:Pick", "api:Drop", "api:Wait", fault="actions/transfer.py: the robot drives to the place without its offset"
+    "api:Pick",
+    "api:Drop",
+    "api:Wait",
+    fault="robots/actions/pick_and_drop.py: the robot drives to the place without its offset",
 )
 @pytest.mark.parametrize("step", [0.05, 0.013])
 def test_transfers_and_waits_take_the_time_of_their_ways(step: float) -> None:
@@ -252,7 +257,7 @@ def test_transfers_and_waits_take_the_time_of_their_ways(step: float) -> None:
         assert 1.37 - 1e-9 <= wait.get_duration() <= 1.37 + step
 
 
-@holds("api:Action.stop", fault="actions/base.py: stop() of an action that runs does nothing")
+@holds("api:Action.stop", fault="robots/actions/action.py: stop() of an action that runs does nothing")
 @pytest.mark.parametrize("begin", ["start", "execute"])
 def test_stop_ends_an_action_that_was_begun_by_hand(begin: str) -> None:
     for make in (
@@ -277,7 +282,7 @@ def test_stop_ends_an_action_that_was_begun_by_hand(begin: str) -> None:
             assert action.status == "cancelled"
 
 
-@holds("api:Pick.reach", fault="entities/attachments.py: out_of_reach compares with twice the reach")
+@holds("api:Pick.reach", fault="robots/attachments.py: out_of_reach compares with twice the reach")
 def test_a_pick_without_approach_and_attach_take_objects_by_one_rule() -> None:
     with build(0.05) as sim:
         agent = robot(sim, "omnidirectional", name="amr")

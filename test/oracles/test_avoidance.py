@@ -59,7 +59,7 @@ def driven(motion: str, direction: str, dt: float, shift: complex, turn: float, 
 )
 @holds(
     "api:AgentSpawnParams.controller.avoidance", "api:Agent.position",
-    fault="motion/rollout.py: the way to the target is `tx + x`; motion/avoidance.py: `sizes <= speeds`",
+    fault="robots/motion/evasion.py: the way to the target is `tx + x`; robots/motion/orca.py: `sizes <= speeds`",
 )  # fmt: skip
 def test_avoidance_does_not_depend_on_where_the_scene_is(motion: str, direction: str) -> None:
     for dt, steps in ((0.05, 60), (0.013, 30)):
@@ -73,7 +73,7 @@ def test_avoidance_does_not_depend_on_where_the_scene_is(motion: str, direction:
 
 @holds(
     "api:AgentSpawnParams.controller.avoidance", "api:Agent.set_goal_pose",
-    fault="motion/evasion.py: the speeds of a robot that drives backward keep their sign",
+    fault="robots/motion/evasion.py: the speeds of a robot that drives backward keep their sign",
 )  # fmt: skip
 def test_who_drives_backward_avoids_as_one_that_looks_the_other_way() -> None:
     ahead, back = (

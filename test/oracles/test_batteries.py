@@ -10,7 +10,7 @@ import pytest
 from oracle_rows import holds
 
 import fleet_sim as fs
-from fleet_sim.core.features import FAULTS, FEATURES
+from fleet_sim.world.features import FAULTS, FEATURES
 
 IDLE, DRIVE, LOAD, CHARGE, CAPACITY, LEVEL = 17.0, 43.0, 1.9, 260.0, 1.3, 0.83
 BATTERY = {
@@ -49,7 +49,7 @@ def robot(sim: Any, **battery: Any) -> Any:
     "api:Battery.energy",
     "api:Battery.battery_soc",
     "api:Battery.power",
-    fault="battery/batteries.py: a load on a load costs nothing",
+    fault="warehouse/battery/battery.py: a load on a load costs nothing",
 )
 def test_driving_costs_what_it_carries_also_loads_on_loads(sim: Any) -> None:
     dt, carrier = sim.params.timestep, robot(sim)
@@ -86,7 +86,7 @@ def test_driving_costs_what_it_carries_also_loads_on_loads(sim: Any) -> None:
     "api:Battery.energy",
     "api:Battery.power",
     "api:Battery.is_empty",
-    fault="battery/batteries.py: in the step in which it becomes full it takes as much as in the one before",
+    fault="warehouse/battery/battery.py: in the step in which it becomes full it takes as much as in the one before",
 )
 def test_charging_and_draining_end_at_full_and_at_empty(sim: Any) -> None:
     dt, carrier, told = sim.params.timestep, robot(sim, level=0.4093), []

@@ -12,13 +12,13 @@ from oracle_rows import holds
 from outlines import HEIGHT, build, robot, wall
 
 import fleet_sim as fs
-from fleet_sim.cli.main import main
-from fleet_sim.record.recording import Recording
-from fleet_sim.sites import Grid, Site, build_walls
-from fleet_sim.traffic import offer_routes
+from fleet_sim.apps.cli.main import main
+from fleet_sim.apps.record.recording import Recording
+from fleet_sim.warehouse.sites import Grid, Site, build_walls
+from fleet_sim.warehouse.traffic import offer_routes
 
 
-@holds("api:MoveTo.blocked_timeout", "api:Action.cause", fault="entities/drive.py: is_blocked_too_long is always false")
+@holds("api:MoveTo.blocked_timeout", "api:Action.cause", fault="robots/drive.py: is_blocked_too_long is always false")
 @pytest.mark.parametrize("step", [0.05, 0.013])
 @pytest.mark.parametrize("given", [None, 2.7])
 def test_a_goal_behind_a_wall_ends_after_the_timeout_of_simulated_time(step: float, given: float | None) -> None:
@@ -97,7 +97,7 @@ robots:
 """
 
 
-@holds("report:run.failures", "report:run.robots.blocked_by", fault="cli/summary.py: _obstacle returns nothing")
+@holds("report:run.failures", "report:run.robots.blocked_by", fault="apps/cli/summary.py: _obstacle returns nothing")
 def test_the_summary_of_a_run_names_what_blocks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scenario, figures = tmp_path / "scene.yaml", tmp_path / "run.json"
     scenario.write_text(SCENE)
@@ -110,7 +110,7 @@ def test_the_summary_of_a_run_names_what_blocks(tmp_path: Path, capsys: pytest.C
     assert {line["robot"]: line["blocked_by"] for line in run["robots"]} == {"ends": "wall", "waits": "wall"}
 
 
-@holds("record:blockers", fault="record/unpacking.py: blockers stay -1")
+@holds("record:blockers", fault="apps/record/recording.py: blockers stay -1")
 def test_recordings_and_snapshots_name_what_blocks(tmp_path: Path) -> None:
     with build(blocked_timeout=0) as sim:
         agent = robot(sim, -0.7, 0.3, 0.7)
@@ -142,7 +142,7 @@ def test_recordings_and_snapshots_name_what_blocks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("starts", "mover", "patience"), [((1.2, 8.1), "b", 6.0), ((1.2, 6.9), "a", 2.0)])
 @holds(
     "api:MoveTo.progress",
-    fault="actions/giving_way.py: a robot aside keeps 0.1 m less from the ways of others",
+    fault="robots/actions/routing.py: a robot aside keeps 0.1 m less from the ways of others",
 )
 def test_of_two_that_meet_the_one_nearer_to_room_for_both_makes_way(
     starts: tuple[float, float], mover: str, patience: float

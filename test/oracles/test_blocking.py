@@ -14,7 +14,7 @@ from outlines import BASE, CARGO, HEIGHT, Floats, box, build, corners, gap, load
 import fleet_sim as fs
 
 
-@holds("api:Agent.blocked_by", fault="collision/blocking.py: DEFAULT_SKIN of 2 mm")
+@holds("api:Agent.blocked_by", fault="sensing/collision/blocking.py: DEFAULT_SKIN of 2 mm")
 @pytest.mark.parametrize("step", [0.05, 0.013])
 @pytest.mark.parametrize("speed", [0.9, 23.0])
 def test_a_robot_stops_where_its_outline_first_touches_the_wall(step: float, speed: float) -> None:
@@ -54,7 +54,7 @@ def test_a_robot_stops_where_its_outline_first_touches_the_wall(step: float, spe
     raise AssertionError("the robot that nothing stops never came to the wall")
 
 
-@holds("api:Agent.blocked_by", fault="collision/blocking_system.py: loads are left out of the movers")
+@holds("api:Agent.blocked_by", fault="sensing/collision/blocking_system.py: loads are left out of the movers")
 @pytest.mark.parametrize("mode", ["omnidirectional", "differential"])
 @pytest.mark.parametrize("nested", [False, True])
 def test_a_robot_stops_before_its_load_hits_the_wall(mode: str, nested: bool) -> None:
@@ -78,7 +78,7 @@ def test_a_robot_stops_before_its_load_hits_the_wall(mode: str, nested: bool) ->
         assert (move.status, move.cause, move.blocked_by) == ("failed", "blocked", "wall"), motion
 
 
-@holds("api:Agent.blocked_by", fault="collision/blocking_system.py: what others carry is no obstacle")
+@holds("api:Agent.blocked_by", fault="sensing/collision/blocking_system.py: what others carry is no obstacle")
 def test_the_load_of_another_robot_is_an_obstacle_and_what_it_holds_together_is_none() -> None:
     with build() as sim:
         agent, other = robot(sim, 0.0, 0.1, 0.7), robot(sim, 3.0, 2.9, 0.3, name="other")
@@ -96,7 +96,7 @@ def test_the_load_of_another_robot_is_an_obstacle_and_what_it_holds_together_is_
         assert gap(outline(own, CARGO), outline(second, CARGO)) < 0.0
 
 
-@holds("api:Agent.blocked_by", fault="collision/blocking.py: _stop_together after `shorten` does nothing")
+@holds("api:Agent.blocked_by", fault="sensing/collision/blocking.py: _stop_together after `shorten` does nothing")
 def test_loaded_robots_that_meet_never_overlap() -> None:
     rng = np.random.default_rng(7)
     with build(0.05) as sim:
@@ -122,7 +122,7 @@ def test_loaded_robots_that_meet_never_overlap() -> None:
                     assert first == second or apart or gap(one, other) > 0.0
 
 
-@holds("api:Action.blocked_by", fault="entities/drive.py: goals_inside returns nothing")
+@holds("api:Action.blocked_by", fault="robots/drive.py: goals_inside returns nothing")
 def test_goals_inside_of_static_bodies_are_refused_exactly_where_the_outlines_overlap() -> None:
     half, rng = (0.4, 0.7), np.random.default_rng(3)
     with build() as sim:

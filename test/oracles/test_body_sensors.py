@@ -45,7 +45,7 @@ def readings_of(sim: fs.MultiRobotSimulationCore, sensor: Any, robot: fs.Agent, 
 @pytest.mark.parametrize("mode", ["omnidirectional", "differential"])
 @holds(
     "ros:nav_msgs/Odometry.twist.twist.*", "ros:nav_msgs/Odometry.pose.pose.*", "api:OdometryReading.*",
-    fault="sensors/odometry.py: the sideways velocity has the other sign; `way / elapsed` is 2 % too large",
+    fault="sensing/sensors/imu.py: the sideways velocity has the other sign; `way / elapsed` is 2 % too large",
 )  # fmt: skip
 def test_odometry_is_the_motion_of_its_frame(dt: float, rate: float | None, mode: str) -> None:
     sim = simulation(dt)
@@ -81,7 +81,7 @@ def test_odometry_is_the_motion_of_its_frame(dt: float, rate: float | None, mode
 @pytest.mark.parametrize(("dt", "rate"), [(0.05, None), (0.013, 9.0)])
 @holds(
     "ros:sensor_msgs/Imu.*", "api:ImuReading.*",
-    fault="sensors/imu.py: the arm from the base to the sensor has the other sign",
+    fault="sensing/sensors/imu.py: the arm from the base to the sensor has the other sign",
 )  # fmt: skip
 def test_an_imu_off_the_axis_of_a_robot_feels_what_moves_it(dt: float, rate: float | None) -> None:
     sim = simulation(dt)
@@ -117,7 +117,7 @@ def test_an_imu_off_the_axis_of_a_robot_feels_what_moves_it(dt: float, rate: flo
 @pytest.mark.parametrize(("dt", "rate"), [(0.013, None), (0.05, 5.0)])
 @holds(
     "ros:sensor_msgs/Imu.*", "api:ImuReading.*",
-    fault="sensors/imu.py: `positions - old` is `positions + old` for an IMU on a link that joints move",
+    fault="sensing/sensors/imu.py: `positions - old` is `positions + old` for an IMU on a link that joints move",
 )  # fmt: skip
 def test_an_imu_on_a_moving_arm_feels_the_second_difference_of_its_poses(dt: float, rate: float | None) -> None:
     sim = simulation(dt)
@@ -153,7 +153,7 @@ def test_an_imu_on_a_moving_arm_feels_the_second_difference_of_its_poses(dt: flo
 @pytest.mark.parametrize("compiled", ["never", "always"])
 @holds(
     "api:ContactReading.*", "ros:fleet_sim_msgs/Contacts.*",
-    fault="sensors/contact.py: `angle_max - angle_min` is `angle_max + angle_min`",
+    fault="sensing/sensors/contact.py: `angle_max - angle_min` is `angle_max + angle_min`",
 )  # fmt: skip
 def test_a_bumper_tells_who_touches_its_side_and_where(compiled: str) -> None:
     sim = simulation(0.05, compiled_code=compiled)
@@ -194,7 +194,7 @@ def test_a_bumper_tells_who_touches_its_side_and_where(compiled: str) -> None:
 @pytest.mark.parametrize(("dt", "compiled"), [(0.05, "never"), (0.013, "always")])
 @holds(
     "api:SimObject.attach_object", "api:SimObject.velocity", "record:carriers",
-    fault="entities/attachments.py: the arm of a load turns the other way, `cross(arms, spins)`",
+    fault="robots/attachments.py: the arm of a load turns the other way, `cross(arms, spins)`",
 )  # fmt: skip
 def test_loads_follow_links_and_each_other(dt: float, compiled: str) -> None:
     sim = simulation(dt, compiled_code=compiled)

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from oracle_rows import holds
 
-from fleet_sim.sites import Building, read_building
+from fleet_sim.warehouse.sites import Building, read_building
 
 SCALE = 0.05
 """Size of a pixel of the lower drawing in m; the upper one is smaller, turned and elsewhere."""
@@ -87,7 +87,9 @@ def building(tmp_path_factory: pytest.TempPathFactory) -> Building:
 
 
 @holds(
-    "api:Site.stations", "api:Site.roadmap", fault="sites/formats/rmf_frames.py: the turn of a level goes the other way"
+    "api:Site.stations",
+    "api:Site.roadmap",
+    fault="warehouse/sites/rmf_format.py: the turn of a level goes the other way",
 )
 def test_stations_and_lanes_of_all_levels_are_where_they_were_drawn(building: Building) -> None:
     kinds = {"home": "charge", "lounge": "park", "kitchen": "pick", "ward": "drop"}
@@ -116,11 +118,11 @@ def test_stations_and_lanes_of_all_levels_are_where_they_were_drawn(building: Bu
     *(f"ros:rmf_building_map_msgs/BuildingMap.levels.doors.{part}" for part in ("door_type", "motion_*")),
     *(f"ros:rmf_building_map_msgs/BuildingMap.lifts.{part}" for part in ("doors.*", "ref_yaw", "width", "depth")),
     *(f"ros:rmf_building_map_msgs/BuildingMap.levels.wall_graph.{part}" for part in ("vertices.params.*", "edges.*")),
-    fault="ros/rmf/building_map.py: lanes lead both ways, and doors turn to the other side",
+    fault="warehouse/rmf/topics.py: lanes lead both ways, and doors turn to the other side",
 )
 def test_the_map_has_each_lane_property_door_and_lift_of_the_file(building: Building) -> None:
     pytest.importorskip("rmf_building_map_msgs")
-    from fleet_sim.ros.rmf.building_map import building_map
+    from fleet_sim.warehouse.rmf.topics import building_map
 
     message = building_map(building)
     assert message.name == "clinic" and [level.name for level in message.levels] == ["L1", "L2"]

@@ -20,7 +20,9 @@ INTEGERS = (int, np.int64, np.int32, np.uint8, lambda number: np.array(number))
 
 @holds(
     "api:MultiRobotSimulationCore.bullet",
-    fault="bullet/calls.py: numbers of bodies are looked at with isinstance(body, int), or by one of their names",
+    fault=(
+        "engines/bullet/calls.py: numbers of bodies are looked at with isinstance(body, int), or by one of their names"
+    ),
 )
 @pytest.mark.parametrize("integer", INTEGERS)
 def test_a_kinematic_entity_is_not_written_by_a_number_of_any_type(make_sim: Make, integer: Callable[..., Any]) -> None:
@@ -55,7 +57,7 @@ def test_a_kinematic_entity_is_not_written_by_a_number_of_any_type(make_sim: Mak
     assert (box.get_pose(), arm.get_pose(), arm.get_joint_state(1), bullet.getNumBodies()) == before
 
 
-@holds("api:SimObject.color", fault="bullet/calls.py: colors and dynamics are taken over for `int` only")
+@holds("api:SimObject.color", fault="engines/bullet/calls.py: colors and dynamics are taken over for `int` only")
 @pytest.mark.parametrize("integer", INTEGERS)
 def test_what_is_set_for_a_number_of_any_type_lasts(make_sim: Make, integer: Callable[..., Any]) -> None:
     sim = make_sim(physics=True, timestep=0.05)
@@ -74,7 +76,8 @@ def test_what_is_set_for_a_number_of_any_type_lasts(make_sim: Make, integer: Cal
 
 
 @holds(
-    "api:MultiRobotSimulationCore.bullet", fault="bullet/calls.py: the floor is written like a body of the user's own"
+    "api:MultiRobotSimulationCore.bullet",
+    fault="engines/bullet/calls.py: the floor is written like a body of the user's own",
 )
 def test_the_floor_stays_and_what_is_set_of_it_lasts(make_sim: Make) -> None:
     sim = make_sim(physics=True, timestep=0.05)
@@ -105,7 +108,7 @@ def test_the_floor_stays_and_what_is_set_of_it_lasts(make_sim: Make) -> None:
     assert sim.bullet.getDynamicsInfo(sim.engine.floor_id(), -1)[1] == 1.0
 
 
-@holds("api:MultiRobotSimulationCore.bullet", fault="bullet/calls.py: constraints are made whatever they hold")
+@holds("api:MultiRobotSimulationCore.bullet", fault="engines/bullet/calls.py: constraints are made whatever they hold")
 def test_a_constraint_needs_something_that_moves(make_sim: Make) -> None:
     sim = make_sim(physics=True, timestep=0.05)
     fixed, other = (
@@ -126,7 +129,7 @@ def test_a_constraint_needs_something_that_moves(make_sim: Make) -> None:
     assert falling.get_pose().position == pytest.approx((1.0, 1.0, 2.0), abs=0.01)
 
 
-@holds("api:MultiRobotSimulationCore.restore_state", fault="bullet/saved.py: forces that wait are not saved")
+@holds("api:MultiRobotSimulationCore.restore_state", fault="engines/bullet/engine.py: forces that wait are not saved")
 def test_forces_that_wait_are_part_of_a_saved_state(make_sim: Make) -> None:
     sim = make_sim(physics=True, timestep=0.013, gravity=(0, 0, 0), enable_floor=False)
     box = sim.spawn(fs.SimObjectSpawnParams(BOX, BOX, fs.Pose((0, 0, 2)), mass=1.5))
@@ -144,7 +147,9 @@ def test_forces_that_wait_are_part_of_a_saved_state(make_sim: Make) -> None:
     assert box.velocity[0] == pytest.approx(4.0 / 1.5 * 0.013, rel=1e-2)
 
 
-@holds("api:SimObject.get_pose", fault="bullet/mirror.py: a body written in phase 1 keeps its pose of the columns")
+@holds(
+    "api:SimObject.get_pose", fault="engines/bullet/mirror.py: a body written in phase 1 keeps its pose of the columns"
+)
 def test_what_is_written_inside_a_step_counts_in_it(make_sim: Make) -> None:
     sim = make_sim(physics=True, timestep=0.013, gravity=(0, 0, 0), enable_floor=False)
     box = sim.spawn(fs.SimObjectSpawnParams(BOX, BOX, fs.Pose((0, 0, 2)), mass=1.5))
@@ -164,7 +169,10 @@ def test_what_is_written_inside_a_step_counts_in_it(make_sim: Make) -> None:
     assert box.get_pose().position == pytest.approx((0.3 + 0.2 * 0.013, -0.4, 1.7), abs=1e-5)
 
 
-@holds("api:MultiRobotSimulationCore.restore_state", fault="bullet/saved.py: motors of own bodies are not restored")
+@holds(
+    "api:MultiRobotSimulationCore.restore_state",
+    fault="engines/bullet/engine.py: motors of own bodies are not restored",
+)
 def test_motors_of_own_bodies_are_restored(make_sim: Make) -> None:
     sim = make_sim(physics=True, timestep=0.05, enable_floor=False)
     arm = sim.bullet.loadURDF(str(fs.resolve_urdf("arm6")), useFixedBase=True)
@@ -178,7 +186,7 @@ def test_motors_of_own_bodies_are_restored(make_sim: Make) -> None:
         assert sim.bullet.getJointState(arm, 1)[1] == pytest.approx(speed, abs=1e-3)
 
 
-@holds("api:SimObject.get_pose", fault="bullet/calls.py: numbers that are not finite reach the engine")
+@holds("api:SimObject.get_pose", fault="engines/bullet/calls.py: numbers that are not finite reach the engine")
 def test_numbers_that_are_not_finite_are_refused(make_sim: Make) -> None:
     sim = make_sim(physics=True, timestep=0.05)
     box = sim.spawn(fs.SimObjectSpawnParams(BOX, BOX, fs.Pose((0, 0, 2)), mass=1.5))

@@ -247,7 +247,7 @@ OPERATIONS = ("raw_pose", "raw_velocity", "raw_force", "set_pose", "raw_joints",
     "api:MultiRobotSimulationCore.save_state",
     "api:MultiRobotSimulationCore.restore_state",
     "api:MultiRobotSimulationCore.rebuild_engine",
-    fault="bullet/calls.py: a body that was written is not read back into the columns",
+    fault="engines/bullet/calls.py: a body that was written is not read back into the columns",
 )
 @pytest.mark.parametrize(("seed", "timestep"), [(1, 0.05), (2, 0.013), (3, 0.013), (4, 0.05)])
 def test_two_worlds_that_are_told_the_same_are_the_same(

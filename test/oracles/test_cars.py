@@ -61,7 +61,7 @@ def check_bicycle(move: Move, dt: float) -> np.ndarray:
 @pytest.mark.parametrize("form", FORMS, ids=str)
 @holds(
     "api:Agent.set_velocity", "api:Agent.angular_velocity",
-    fault="motion/ackermann/law.py: steering is the arc tangent of the curvature alone",
+    fault="robots/motion/cars.py: steering is the arc tangent of the curvature alone",
 )  # fmt: skip
 def test_a_commanded_car_steers_and_drives_arcs(form: driven.Form) -> None:
     run = Run(form, "ackermann", limits, STEERED)
@@ -108,7 +108,7 @@ def goal_of(start: fs.Pose, bend: float, angle: float, line: float) -> tuple[flo
 @pytest.mark.parametrize(("direction", "aligned"), [("forward", True), ("forward", False), ("backward", False)])
 @holds(
     "api:Agent.set_goal_pose", "api:Agent.position",
-    fault="motion/ackermann/planning.py: on an arc the limit of turning is multiplied by the curvature",
+    fault="robots/motion/cars.py: on an arc the limit of turning is multiplied by the curvature",
 )  # fmt: skip
 def test_a_goal_behind_an_arc_and_a_line_takes_the_sum_of_their_trapezoids(
     form: driven.Form, direction: str, aligned: bool
@@ -163,7 +163,7 @@ MODELS["plain"] = (
 @pytest.mark.parametrize("name", MODELS)
 @holds(
     "ros:sensor_msgs/JointState.position", "ros:sensor_msgs/JointState.velocity", "api:Agent.joint_positions",
-    fault="motion/rolling/turning.py: the arc is as long as its chord",
+    fault="robots/motion/rolling.py: the arc is as long as its chord",
 )  # fmt: skip
 def test_wheels_roll_by_the_way_of_each(name: str, dt: float, compiled: str) -> None:
     params = fs.SimulationParams(gui=False, target_rtf=0, timestep=dt, compiled_code=compiled)

@@ -244,7 +244,7 @@ CASES: list[tuple[tuple[Joint, ...], dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("joints", "settings"), CASES)
 @holds(
-    "api:Agent.find_reach", fault="kinematics/descent.py: DAMPING is 0.19 in place of 0.2",
+    "api:Agent.find_reach", fault="models/kinematics/inverse.py: DAMPING is 0.19 in place of 0.2",
 )  # fmt: skip
 def test_each_step_and_start_is_that_of_the_law(tmp_path: Path, joints: Any, settings: dict[str, Any]) -> None:
     rng = np.random.default_rng(8)
@@ -266,7 +266,7 @@ def test_each_step_and_start_is_that_of_the_law(tmp_path: Path, joints: Any, set
 
 
 @holds(
-    "api:Agent.find_reach", fault="kinematics/chain.py: a half turn takes its axis from the shortest column",
+    "api:Agent.find_reach", fault="models/kinematics/inverse.py: a half turn takes its axis from the shortest column",
 )  # fmt: skip
 def test_errors_of_any_turn_are_its_angle(tmp_path: Path) -> None:
     """With a large threshold the arm stays: the error of the orientation is the turn that is asked for."""

@@ -55,7 +55,7 @@ def pairs_of_all_kinds(seed: int, upright: bool) -> list[tuple[apart.Solid, apar
 @pytest.mark.parametrize("compiled", ["never", "always"])
 @holds(
     "api:SpatialQueries.distance", "api:SpatialQueries.closest", "api:SpatialQueries.closest_points",
-    fault="collision/compiled_upright.py: of two cylinders the half heights are subtracted instead of added",
+    fault="sensing/collision/distances.py: of two cylinders the half heights are subtracted instead of added",
 )  # fmt: skip
 def test_distances_are_those_of_coal(tmp_path: Path, upright: bool, compiled: str) -> None:
     pytest.importorskip("coal")
@@ -90,7 +90,7 @@ def test_distances_are_those_of_coal(tmp_path: Path, upright: bool, compiled: st
 @pytest.mark.parametrize("compiled", ["never", "always"])
 @holds(
     "api:SpatialQueries.distance", "api:SpatialQueries.overlap_sphere",
-    fault="queries/distances.py: the point is not turned into the frame of the body",
+    fault="sensing/queries.py: the point is not turned into the frame of the body",
 )  # fmt: skip
 def test_points_and_spheres_find_what_is_there(tmp_path: Path, compiled: str) -> None:
     pytest.importorskip("coal")
@@ -125,7 +125,7 @@ def test_points_and_spheres_find_what_is_there(tmp_path: Path, compiled: str) ->
 @pytest.mark.parametrize("compiled", ["never", "always"])
 @holds(
     "api:SpatialQueries.overlap_box",
-    fault="collision/compiled_bounds.py: the radius of capsules is added to their half height",
+    fault="sensing/collision/bounds.py: the radius of capsules is added to their half height",
 )
 def test_the_box_around_a_body_ends_where_the_body_ends(compiled: str) -> None:
     sim, rng = simulation(compiled_code=compiled), np.random.default_rng(14)
@@ -153,7 +153,8 @@ def test_the_box_around_a_body_ends_where_the_body_ends(compiled: str) -> None:
 
 @pytest.mark.parametrize("compiled", ["never", "always"])
 @holds(
-    "api:SpatialQueries.distance", fault="collision/distances.py: heights above planes are taken from their other side"
+    "api:SpatialQueries.distance",
+    fault="sensing/collision/distances.py: heights above planes are taken from their other side",
 )
 def test_bodies_are_above_planes_by_their_support(compiled: str) -> None:
     sim, rng = simulation(compiled_code=compiled), np.random.default_rng(15)
@@ -171,7 +172,7 @@ def test_bodies_are_above_planes_by_their_support(compiled: str) -> None:
 @pytest.mark.parametrize("spread", [0.45, 1.1])
 @holds(
     "api:SpatialQueries.distance", "api:SpatialQueries.closest_points",
-    fault="collision/convex/simplex.py: the nearest edge of a triangle is the first one",
+    fault="sensing/collision/convex.py: the nearest edge of a triangle is the first one",
 )  # fmt: skip
 def test_bodies_of_a_heap_are_as_far_apart_as_coal_says(tmp_path: Path, spread: float) -> None:
     pytest.importorskip("coal")
@@ -221,7 +222,7 @@ def support(solid: apart.Solid, direction: np.ndarray) -> float:
 @pytest.mark.parametrize("compiled", ["never", "always"])
 @holds(
     "api:SpatialQueries.ray_cast", "api:RayHits.distances", "api:RayHits.normals",
-    fault="sensors/rays.py and compiled_shapes.py: of a cylinder the cap is met at half its height",
+    fault="sensing/sensors/rays.py and compiled_shapes.py: of a cylinder the cap is met at half its height",
 )  # fmt: skip
 def test_rays_end_where_they_meet_the_first_body(tmp_path: Path, compiled: str) -> None:
     sim = simulation(compiled_code=compiled)

@@ -10,10 +10,10 @@ import pytest
 from oracle_rows import holds
 
 import fleet_sim as fs
-from fleet_sim.arrays import Floats
-from fleet_sim.equipment import DoorSettings, LiftSettings, build_door, build_lift, offer_building_routes
-from fleet_sim.sites import Building, Grid, Site
-from fleet_sim.sites.building import Level, LevelGraph, LiftShaft
+from fleet_sim.base.arrays import Floats
+from fleet_sim.warehouse.equipment import DoorSettings, LiftSettings, build_door, build_lift, offer_building_routes
+from fleet_sim.warehouse.sites import Building, Grid, Site
+from fleet_sim.warehouse.sites.site import Level, LevelGraph, LiftShaft
 
 Sim = fs.MultiRobotSimulationCore
 BEGIN, END = np.array((1.0, -2.0)), np.array((2.7, -0.9))
@@ -52,7 +52,10 @@ def in_frame(points: Floats, middle: Floats, yaw: float) -> Floats:
 
 @holds(
     "api:DoorHandle.opening",
-    fault="equipment/building.py: the leaves are halves at any ratio; the second one turns as the first one does",
+    fault=(
+        "warehouse/equipment/building.py: the leaves are halves at any ratio; the second one "
+        "turns as the first one does"
+    ),
 )
 @pytest.mark.parametrize(
     ("kind", "direction"), [("swing", 1), ("double_swing", -1), ("sliding", 1), ("double_sliding", 1)]
@@ -86,7 +89,7 @@ def test_leaves_turn_about_the_ends_of_the_passage_or_slide_away_from_its_middle
     assert openings[-1] == 1.0 and sum(0.0 < opening < 1.0 for opening in openings) > 10
 
 
-@holds("api:DoorHandle.is_held", fault="equipment/door.py: a swinging leaf sweeps to the other side")
+@holds("api:DoorHandle.is_held", fault="warehouse/equipment/door.py: a swinging leaf sweeps to the other side")
 @pytest.mark.parametrize(("kind", "direction"), [("swing", 1), ("swing", -1), ("double_swing", 1), ("sliding", 1)])
 def test_a_door_waits_for_what_is_in_the_area_that_its_leaves_sweep(sim: Sim, kind: str, direction: int) -> None:
     thick, height = 0.06, 1.7
@@ -131,7 +134,9 @@ def test_a_door_waits_for_what_is_in_the_area_that_its_leaves_sweep(sim: Sim, ki
     assert min(seen) > 4
 
 
-@holds("api:DoorHandle.is_held", fault="equipment/door.py: a leaf with its hinge ahead sweeps to the other side")
+@holds(
+    "api:DoorHandle.is_held", fault="warehouse/equipment/door.py: a leaf with its hinge ahead sweeps to the other side"
+)
 @pytest.mark.parametrize(("hinge", "swing"), [(0.8, 1.1), (0.8, -1.1), (-0.8, 1.1), (-0.8, -1.1)])
 def test_a_leaf_sweeps_to_the_side_to_which_it_turns_about_its_hinge(sim: Sim, hinge: float, swing: float) -> None:
     middle = 0.5 * (BEGIN + END)
@@ -158,7 +163,7 @@ def across(place: Floats, pivot: Floats) -> Floats:
     return np.asarray((place - pivot) - ((place - pivot) @ AHEAD) * AHEAD)
 
 
-@holds("api:Doors.reach", fault="equipment/door.py: across a leaf has the other sign")
+@holds("api:Doors.reach", fault="warehouse/equipment/door.py: across a leaf has the other sign")
 def test_points_near_to_leaves_are_those_near_to_their_boxes(sim: Sim) -> None:
     build_door(sim, DoorSettings("door", tuple(BEGIN), tuple(END), kind="double_swing", ratio=1.7, thickness=0.3))
     doors = sim.features.use("door")
@@ -178,7 +183,7 @@ def test_points_near_to_leaves_are_those_near_to_their_boxes(sim: Sim) -> None:
         assert 20 < near.sum() < 600
 
 
-@holds("api:DoorHandle.mode", fault="equipment/door.py: robots on the floor above open it")
+@holds("api:DoorHandle.mode", fault="warehouse/equipment/door.py: robots on the floor above open it")
 def test_an_automatic_door_opens_for_robots_that_are_near_on_its_floor(sim: Sim) -> None:
     reach, floor, height, hold = 1.3, 3.0, 2.0, 0.4
     settings = {"automatic": reach, "floor": floor, "height": height, "time": 0.4, "hold": hold}
@@ -227,7 +232,7 @@ def to_world(x: float, y: float) -> Floats:
     return np.asarray(MIDDLE + x * unit(0.7) + y * unit(0.7 + 0.5 * math.pi))
 
 
-@holds("api:LiftHandle.floor", fault="equipment/building.py: the walls of the other two sides have the gaps")
+@holds("api:LiftHandle.floor", fault="warehouse/equipment/building.py: the walls of the other two sides have the gaps")
 def test_the_walls_of_a_cabin_are_around_it_but_for_its_doors(sim: Sim) -> None:
     build_lift(sim, LiftSettings(**CABIN))
     walls = [sim.get_object(name) for name in (f"lift_wall_{k}" for k in range(9)) if sim.world.index.has_name(name)]
@@ -284,7 +289,9 @@ def test_the_walls_of_a_cabin_are_around_it_but_for_its_doors(sim: Sim) -> None:
 
 
 @holds(
-    "api:LiftHandle.calls", "api:LiftHandle.destination", fault="equipment/lift.py: who stands beside it rides along"
+    "api:LiftHandle.calls",
+    "api:LiftHandle.destination",
+    fault="warehouse/equipment/lift.py: who stands beside it rides along",
 )
 def test_a_lift_takes_who_stands_in_it_and_stays_for_its_dwell(sim: Sim) -> None:
     dt = sim.params.timestep
@@ -321,7 +328,7 @@ def test_a_lift_takes_who_stands_in_it_and_stays_for_its_dwell(sim: Sim) -> None
     assert sim.get_object("ShaftDoor_lift_top_side").position[2] == pytest.approx(6.4 + 1.05)
 
 
-@holds("api:StoreyRouter.site", fault="equipment/storeys.py: a shaft is closed as wide as it is deep")
+@holds("api:StoreyRouter.site", fault="warehouse/equipment/storeys.py: a shaft is closed as wide as it is deep")
 def test_routes_keep_out_of_shafts_on_the_storeys_that_they_pass(sim: Sim) -> None:
     build_lift(sim, LiftSettings(**CABIN))
     grid = Grid(np.ones((60, 60), bool), 0.2, (-3.0, -6.0, 0.3))

@@ -12,8 +12,8 @@ from oracle_rows import holds
 from small_bins import small_bin
 
 import fleet_sim as fs
-from fleet_sim.manipulation import FrankaArm
-from fleet_sim.manipulation.config import REST
+from fleet_sim.learning.manipulation import FrankaArm
+from fleet_sim.learning.manipulation.config import REST
 
 Make = Callable[..., fs.MultiRobotSimulationCore]
 ROBOTS = ("arm6", "rail_arm", "mobile_manipulator", "diff_base", "panda", "kuka_iiwa")
@@ -33,7 +33,7 @@ def raw() -> Any:
 @holds(
     "api:Agent.mass",
     "api:Agent.get_link_pose",
-    fault="bullet/models.py: masses are scaled to 1 kg",
+    fault="engines/bullet/models.py: masses are scaled to 1 kg",
 )
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_robot_is_what_its_file_says(make_sim: Make, raw: Any, name: str) -> None:
@@ -77,7 +77,7 @@ def test_a_robot_is_what_its_file_says(make_sim: Make, raw: Any, name: str) -> N
 @holds(
     "api:Agent.joint_efforts",
     "ros:sensor_msgs/JointState.effort",
-    fault="bullet/joints.py: efforts have the other sign",
+    fault="engines/bullet/joints.py: efforts have the other sign",
 )
 @pytest.mark.parametrize("engine", ["bullet", "mujoco"])
 @pytest.mark.parametrize("name", ["arm6", "panda"])
@@ -106,7 +106,7 @@ def test_motors_hold_a_robot_with_the_torques_that_gravity_asks_for(
     assert robot.joint_efforts == pytest.approx(wanted, rel=0.02, abs=0.05)
 
 
-@holds("api:Agent.mass", fault="manipulation/panda.py: the arm is spawned with mass=1.0")
+@holds("api:Agent.mass", fault="learning/manipulation/arm.py: the arm is spawned with mass=1.0")
 def test_the_franka_weighs_what_its_file_says(make_sim: Make, raw: Any) -> None:
     pybullet, world = raw
     data = pytest.importorskip("pybullet_data")
@@ -148,7 +148,7 @@ def grip(make_sim: Make, engine: str) -> tuple[float, float, float]:
 @holds(
     "api:FrankaArm.max_gripper_force",
     "api:FrankaArm.get_end_effector_reaction_forces",
-    fault="manipulation/panda.py: the arm is spawned with mass=1.0",
+    fault="learning/manipulation/arm.py: the arm is spawned with mass=1.0",
 )
 @pytest.mark.parametrize("engine", ["bullet", "mujoco"])
 def test_the_gripper_holds_with_its_force_and_a_finger_weighs_100_grams(make_sim: Make, engine: str) -> None:
@@ -161,13 +161,13 @@ def test_the_gripper_holds_with_its_force_and_a_finger_weighs_100_grams(make_sim
 
 @holds(
     "env:FleetSim/FrankaDelta-v0.observation.gripper_position",
-    fault="envs/franka.py: actions outside the action space are carried out",
+    fault="learning/envs/franka.py: actions outside the action space are carried out",
 )
 @pytest.mark.parametrize("engine", ["bullet", "mujoco"])
 def test_an_action_outside_the_space_moves_as_one_at_its_edge(engine: str) -> None:
     pytest.importorskip("gymnasium")
     pytest.importorskip("pybullet" if engine == "bullet" else "mujoco")
-    from fleet_sim.envs import Franka2Env
+    from fleet_sim.learning.envs import Franka2Env
 
     moves = []
     for reach in (1.0, 5.0, 1e9):

@@ -63,7 +63,7 @@ BALL = fs.ShapeParams("sphere", radius=0.08)
 BOX = fs.ShapeParams("box", half_extents=(0.13, 0.09, 0.1))
 
 
-@holds("api:SimObject.position", "api:SimObject.velocity", fault="mujoco/spec.py: DAMPING 0.04 -> 0.06")
+@holds("api:SimObject.position", "api:SimObject.velocity", fault="engines/mujoco/spec.py: DAMPING 0.04 -> 0.06")
 def test_free_fall(make: Make) -> None:
     sim = make()
     ball = spawn(sim, BALL, 20.0)
@@ -78,7 +78,7 @@ def test_free_fall(make: Make) -> None:
     ("radius", "height", "above", "dt"),
     [(0.1, 0.3, 0.45, 0.013), (0.08, 0.3, 0.4, 0.05), (0.06, 0.15, 0.3, 0.05), (0.09, 0.2, 0.5, 0.013)],
 )
-@holds("api:SimObject.position", fault="config/params.py: contact_erp 0.08 -> 0.2: PyBullet lays all of these down")
+@holds("api:SimObject.position", fault="base/params.py: contact_erp 0.08 -> 0.2: PyBullet lays all of these down")
 def test_a_cylinder_dropped_upright_stands(make: Make, radius: float, height: float, above: float, dt: float) -> None:
     sim = make(timestep=dt)
     cylinder = spawn(sim, fs.ShapeParams("cylinder", radius=radius, height=height), 0.5 * height + above)
@@ -87,7 +87,9 @@ def test_a_cylinder_dropped_upright_stands(make: Make, radius: float, height: fl
 
 
 @pytest.mark.parametrize("damping", [0.0, 0.03])
-@holds("api:Agent.joint_positions", fault="mujoco/drag.py: links are not damped: 0.300 rad after 10 s, not 0.231")
+@holds(
+    "api:Agent.joint_positions", fault="engines/mujoco/engine.py: links are not damped: 0.300 rad after 10 s, not 0.231"
+)
 def test_a_pendulum_swings_down(make: Make, damping: float, tmp_path: Path) -> None:
     mass, length, inertia = 1.3, 0.47, 0.017
     file = tmp_path / "pendulum.urdf"
@@ -135,7 +137,8 @@ def test_a_pendulum_swings_down(make: Make, damping: float, tmp_path: Path) -> N
 @pytest.mark.parametrize("friction", [0.5, 0.8])
 @pytest.mark.parametrize("net", [7.0, 23.0, 61.0])
 @holds(
-    "api:SimObject.apply_force", fault="mujoco/contacts.py: keep_down left out: hops by 12 mm, 10 % too slow or fast"
+    "api:SimObject.apply_force",
+    fault="engines/mujoco/contacts.py: keep_down left out: hops by 12 mm, 10 % too slow or fast",
 )
 def test_a_push_gives_force_by_mass(make: Make, friction: float, net: float) -> None:
     sim = make(timestep=0.01)
@@ -154,7 +157,10 @@ def test_a_push_gives_force_by_mass(make: Make, friction: float, net: float) -> 
 
 
 @pytest.mark.parametrize("friction", [0.3, 0.6])
-@holds("api:SimObject.set_material", fault="mujoco/contacts.py: friction of a contact: product -> larger of the two")
+@holds(
+    "api:SimObject.set_material",
+    fault="engines/mujoco/contacts.py: friction of a contact: product -> larger of the two",
+)
 def test_sliding_ends_where_friction_has_taken_the_speed(make: Make, friction: float) -> None:
     sim = make(timestep=0.01)
     box = spawn(sim, BOX, 0.1, friction=friction)
@@ -175,7 +181,7 @@ def test_sliding_ends_where_friction_has_taken_the_speed(make: Make, friction: f
 
 
 @pytest.mark.parametrize("restitution", [0.3, 0.5, 0.8])
-@holds("api:SimObject.set_material", fault="mujoco/contacts.py: the part sent back 1 + e -> 1 + e/2")
+@holds("api:SimObject.set_material", fault="engines/mujoco/contacts.py: the part sent back 1 + e -> 1 + e/2")
 def test_a_ball_bounces_by_the_square_of_its_restitution(make: Make, restitution: float) -> None:
     sim = make(timestep=0.01)
     floor = fs.ShapeParams("box", half_extents=(2.0, 2.0, 0.1))
@@ -192,7 +198,7 @@ def test_a_ball_bounces_by_the_square_of_its_restitution(make: Make, restitution
 @pytest.mark.parametrize("first_picked", [False, True])
 @pytest.mark.parametrize("half", [0.22, pytest.param(0.1, marks=pytest.mark.slow)])
 @holds(
-    "api:Drop.status", "api:SimObject.position", fault="core/collision_rules.py: without Parting both are thrown apart"
+    "api:Drop.status", "api:SimObject.position", fault="world/collision_rules.py: without Parting both are thrown apart"
 )
 def test_what_is_put_down_into_the_robot_stays_where_it_is_put(make: Make, first_picked: bool, half: float) -> None:
     sim = make(timestep=0.02)

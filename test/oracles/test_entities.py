@@ -14,7 +14,7 @@ import rigid
 from oracle_rows import holds
 
 import fleet_sim as fs
-from fleet_sim.entities.footprint import footprint_radius
+from fleet_sim.robots.attachments import footprint_radius
 
 Make = Callable[..., fs.MultiRobotSimulationCore]
 BOX = fs.ShapeParams("box", half_extents=(0.1, 0.2, 0.3))
@@ -30,7 +30,7 @@ def near(pose: fs.Pose, frame: np.ndarray) -> bool:
 
 @holds(
     "api:GridSpawnParams", "api:SimObjectManager.spawn_objects_grid",
-    fault="entities/grid.py: layers are counted by width times width",
+    fault="robots/spawning.py: layers are counted by width times width",
 )  # fmt: skip
 def test_cells_of_grids_are_numbered_along_x_then_y_then_z(make_sim: Make) -> None:
     grid = fs.GridSpawnParams(-1, 1, 2, 3, (0.7, -1.1, 0.4), (5.0, 0.3, 0.9), z_min=-2, z_max=1)
@@ -67,7 +67,7 @@ def test_cells_of_grids_are_numbered_along_x_then_y_then_z(make_sim: Make) -> No
 
 @holds(
     "api:SimObjectManager.spawn_grid_mixed", "api:SimObjectManager.spawn_grid_counts",
-    fault="entities/manager.py: the largest probability must not be negative, and not the smallest",
+    fault="robots/manager.py: the largest probability must not be negative, and not the smallest",
 )  # fmt: skip
 def test_kinds_on_grids_are_as_many_as_they_should_be(make_sim: Make) -> None:
     grid = fs.GridSpawnParams.from_count(2000, spacing=(2.0, 3.0, 0.0))
@@ -97,7 +97,7 @@ def test_kinds_on_grids_are_as_many_as_they_should_be(make_sim: Make) -> None:
 
 @holds(
     "api:AgentManager.get_moving_count", "api:AgentManager.register_callback",
-    fault="entities/agent_manager.py: callbacks are unregistered where there are none",
+    fault="robots/manager.py: callbacks are unregistered where there are none",
 )  # fmt: skip
 def test_groups_count_who_moves_and_call_at_their_rate(make_sim: Make) -> None:
     sim = make_sim(timestep=0.05)
@@ -131,7 +131,7 @@ def test_groups_count_who_moves_and_call_at_their_rate(make_sim: Make) -> None:
 
 @holds(
     "api:SimObject.attach_object", "api:SimObject.detach_object", "api:SimObject.velocity",
-    fault="entities/attachments.py: the velocity of what is carried has the arm times the spin",
+    fault="robots/attachments.py: the velocity of what is carried has the arm times the spin",
 )  # fmt: skip
 def test_what_is_carried_is_where_its_carriers_and_offsets_put_it(make_sim: Make) -> None:
     sim = make_sim(timestep=0.013)
@@ -172,7 +172,7 @@ def test_what_is_carried_is_where_its_carriers_and_offsets_put_it(make_sim: Make
 
 @holds(
     "api:SimObject.find_nearest_pickable",
-    fault="entities/attachments.py: squares of distances are compared with the radius",
+    fault="robots/attachments.py: squares of distances are compared with the radius",
 )  # fmt: skip
 def test_the_nearest_free_thing_is_found(make_sim: Make) -> None:
     sim = make_sim()
@@ -195,7 +195,7 @@ def test_the_nearest_free_thing_is_found(make_sim: Make) -> None:
 
 @holds(
     "vda5050:factsheet.physicalParameters.width",
-    fault="entities/footprint.py: a sphere that is carried counts from the middle of the robot",
+    fault="robots/attachments.py: a sphere that is carried counts from the middle of the robot",
 )  # fmt: skip
 def test_the_footprint_holds_the_robot_and_what_it_carries(make_sim: Make) -> None:
     sim = make_sim()
@@ -228,7 +228,7 @@ def test_the_footprint_holds_the_robot_and_what_it_carries(make_sim: Make) -> No
 
 @holds(
     "api:Agent.set_motors", "api:Agent.get_motor", "api:MotorParams",
-    fault="entities/motor_params.py: commands that run are not clipped to new limits",
+    fault="robots/spawn_params.py: commands that run are not clipped to new limits",
 )  # fmt: skip
 def test_motors_have_the_limits_that_were_given_last(make_sim: Make) -> None:
     pytest.importorskip("mujoco")
@@ -258,7 +258,7 @@ def test_motors_have_the_limits_that_were_given_last(make_sim: Make) -> None:
 
 @holds(
     "api:AgentSpawnParams.joint_positions", "api:Agent.are_joints_at_targets",
-    fault="entities/joint_values.py: numbers of all joints are taken for those that move",
+    fault="robots/joint_values.py: numbers of all joints are taken for those that move",
 )  # fmt: skip
 def test_numbers_of_joints_are_by_order_by_index_or_by_name(make_sim: Make, tmp_path: Path) -> None:
     parts = ['<link name="base"/>']

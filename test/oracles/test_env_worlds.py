@@ -12,10 +12,10 @@ from oracle_rows import holds
 from small_bins import small_bin
 
 from fleet_sim import FleetSimError
-from fleet_sim.envs import FleetWarehouse, Franka0Env, Franka2Env, NavigationVectorEnv, SpreadVectorEnv
-from fleet_sim.envs.drawing import ArenaCanvas
-from fleet_sim.envs.franka import downsampled
-from fleet_sim.envs.milling import FleetMilling
+from fleet_sim.learning.envs import FleetWarehouse, Franka0Env, Franka2Env, NavigationVectorEnv, SpreadVectorEnv
+from fleet_sim.learning.envs.episode import ArenaCanvas
+from fleet_sim.learning.envs.franka import downsampled
+from fleet_sim.learning.envs.milling import FleetMilling
 
 SPACING = 2.0 * 0.3 + 0.25
 """Between the middles of two bodies, as the documents say: the larger radius on both sides, and 0.25 m."""
@@ -27,7 +27,7 @@ def apart(points: np.ndarray, others: np.ndarray | None = None) -> float:
     return float((gaps + 99.0 * np.eye(len(points)) if others is None else gaps).min())
 
 
-@holds("env:FleetSim/Navigation-v0.reset", fault="envs/scattering.py: points lie from -size / 2 to 0")
+@holds("env:FleetSim/Navigation-v0.reset", fault="learning/envs/arena.py: points lie from -size / 2 to 0")
 @pytest.mark.parametrize("worlds", [1, 60])
 def test_episodes_begin_anywhere_with_room_around(worlds: int) -> None:
     size, robots, obstacles = 6.3, 2, 3
@@ -64,7 +64,7 @@ def test_episodes_begin_anywhere_with_room_around(worlds: int) -> None:
     envs.close()
 
 
-@holds("env:milling_v0.reset", fault="envs/milling.py: agents face the middle")
+@holds("env:milling_v0.reset", fault="learning/envs/milling.py: agents face the middle")
 def test_a_mill_begins_about_the_middle_and_looks_away_from_it() -> None:
     fleet = FleetMilling(num_agents=6, world_size=3.4)
     reach, far = 0.4 * 3.4, 0.0
@@ -80,7 +80,7 @@ def test_a_mill_begins_about_the_middle_and_looks_away_from_it() -> None:
     fleet.close()
 
 
-@holds("env:warehouse_v0.reset", fault="envs/warehouse.py: stations begin in a corner")
+@holds("env:warehouse_v0.reset", fault="learning/envs/tasks.py: stations begin in a corner")
 def test_stations_and_crates_are_where_the_documents_say() -> None:
     size, count = 9.1, 3
     fleet = FleetWarehouse(num_robots=3, num_stations=count, arena_size=size, num_obstacles=2, goal_radius=0.7)
@@ -117,7 +117,7 @@ def test_stations_and_crates_are_where_the_documents_say() -> None:
     fleet.close()
 
 
-@holds("env:FleetSim/Navigation-v0.vector.spread", fault="envs/spread.py: rewards of the last step")
+@holds("env:FleetSim/Navigation-v0.vector.spread", fault="learning/envs/spread.py: rewards of the last step")
 def test_worlds_in_other_processes_earn_what_they_observe() -> None:
     settings = {
         "num_robots": 1,
@@ -169,7 +169,7 @@ def colored(canvas: ArenaCanvas, color: tuple[int, int, int], paper: tuple[int, 
     return total, complex((share * columns).sum() / total, len(share) - (share * lines).sum() / total)
 
 
-@holds("env:picture", fault="envs/drawing.py: y counts down")
+@holds("env:picture", fault="learning/envs/episode.py: y counts down")
 def test_shapes_have_their_size_and_place() -> None:
     color, paper = (10, 60, 210), (250, 240, 230)
     scale = 90 / 7.5
@@ -194,7 +194,7 @@ def test_shapes_have_their_size_and_place() -> None:
     assert colored(canvas, color, paper)[0] == pytest.approx(0.5 * math.pi * (1.2 * scale) ** 2, rel=2e-2)
 
 
-@holds("env:FleetSim/Navigation-v0.render", fault="envs/task.py: the nose of a robot is at its back")
+@holds("env:FleetSim/Navigation-v0.render", fault="learning/envs/tasks.py: the nose of a robot is at its back")
 def test_pictures_show_what_is_where() -> None:
     settings = {"num_robots": 2, "num_obstacles": 2, "arena_size": 6.2, "goal_radius": 0.4}
     env: Any = gymnasium.make("FleetSim/Navigation-v0", render_mode="rgb_array", **settings).unwrapped
@@ -219,7 +219,7 @@ def test_pictures_show_what_is_where() -> None:
     env.close()
 
 
-@holds("env:FleetSim/Franka2-v0.render", fault="envs/base_env.py: the height of the picture is its width")
+@holds("env:FleetSim/Franka2-v0.render", fault="learning/envs/franka.py: the height of the picture is its width")
 def test_a_camera_that_is_moved_has_the_size_that_was_given() -> None:
     env = Franka2Env(small_bin(objects=(1, 1)), downsample_height=12, downsample_width=20)
     assert env.reward_range == (-math.inf, math.inf)
@@ -240,7 +240,7 @@ def test_a_camera_that_is_moved_has_the_size_that_was_given() -> None:
     env.close()
 
 
-@holds("env:FleetSim/Franka2-v0.observation.image", fault="envs/franka.py: means are cut off, not rounded")
+@holds("env:FleetSim/Franka2-v0.observation.image", fault="learning/envs/franka.py: means are cut off, not rounded")
 def test_pictures_are_brought_down_by_the_means_of_their_bands() -> None:
     image = np.random.default_rng(0).integers(0, 256, (23, 31, 3), np.uint8)
     small = downsampled(image, 5, 7)
@@ -253,7 +253,7 @@ def test_pictures_are_brought_down_by_the_means_of_their_bands() -> None:
         downsampled(image, 24, 7)
 
 
-@holds("env:FleetSim/Franka0-v0.action", fault="envs/franka.py: normalized actions have twice the range")
+@holds("env:FleetSim/Franka0-v0.action", fault="learning/envs/franka.py: normalized actions have twice the range")
 def test_a_normalized_action_is_a_share_of_the_range_of_each_joint() -> None:
     env = Franka0Env(small_bin(objects=(1, 1)), normalized_actions=True)
     env.reset(seed=0)

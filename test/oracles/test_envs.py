@@ -15,7 +15,7 @@ import pytest
 from oracle_rows import holds
 
 from fleet_sim import CollisionMode, Pose
-from fleet_sim.envs import FleetNavigation, FleetWarehouse, NavigationVectorEnv
+from fleet_sim.learning.envs import FleetNavigation, FleetWarehouse, NavigationVectorEnv
 
 ROBOT, OBSTACLE = 0.2, 0.3
 """Radii of the two kinds of discs, in m."""
@@ -139,7 +139,7 @@ def drive(seen: Any, rng: np.random.Generator) -> np.ndarray:
     "env:FleetSim/Navigation-v0.reward",
     "env:FleetSim/Navigation-v0.info.distance",
     "env:FleetSim/Navigation-v0.info.is_success",
-    fault="envs/observations.py: the speed is multiplied by max_speed, not divided by it",
+    fault="learning/envs/arena.py: the speed is multiplied by max_speed, not divided by it",
 )
 @pytest.mark.parametrize("robots", [1, 3])
 def test_one_robot_observes_and_earns_what_its_world_says(robots: int) -> None:
@@ -163,7 +163,7 @@ def test_one_robot_observes_and_earns_what_its_world_says(robots: int) -> None:
     env.close()
 
 
-@holds("env:FleetSim/Navigation-v0.reward", fault="envs/navigation.py: the goal's reward also while touching")
+@holds("env:FleetSim/Navigation-v0.reward", fault="learning/envs/tasks.py: the goal's reward also while touching")
 def test_a_robot_that_touches_at_its_goal_has_not_reached_it() -> None:
     settings = {**UNEQUAL, "num_robots": 1, "num_obstacles": 1}
     env: Any = gymnasium.make("FleetSim/Navigation-v0", **settings).unwrapped
@@ -185,7 +185,7 @@ def test_a_robot_that_touches_at_its_goal_has_not_reached_it() -> None:
 @holds(
     "env:fleet_navigation_v0.observation",
     "env:fleet_navigation_v0.reward",
-    fault="envs/task.py: relative velocities are divided by max_speed, not by twice that",
+    fault="learning/envs/tasks.py: relative velocities are divided by max_speed, not by twice that",
 )
 def test_a_fleet_observes_and_earns_what_its_world_says() -> None:
     settings = {**UNEQUAL, "num_robots": 5, "arena_size": 7.5}
@@ -211,7 +211,7 @@ def test_a_fleet_observes_and_earns_what_its_world_says() -> None:
 @holds(
     "env:FleetSim/Navigation-v0.vector.observation",
     "env:FleetSim/Navigation-v0.vector.reward",
-    fault="envs/observations.py: the speed is multiplied by max_speed, not divided by it",
+    fault="learning/envs/arena.py: the speed is multiplied by max_speed, not divided by it",
 )
 @pytest.mark.parametrize("worlds", [2, 18])
 def test_worlds_side_by_side_are_observed_and_rewarded_as_one_is(worlds: int) -> None:
@@ -246,7 +246,7 @@ def test_worlds_side_by_side_are_observed_and_rewarded_as_one_is(worlds: int) ->
     "env:FleetSim/Warehouse-v0.reward",
     "env:warehouse_v0.observation",
     "env:warehouse_v0.reward",
-    fault="envs/warehouse.py: a fetched crate earns the whole goal_reward",
+    fault="learning/envs/tasks.py: a fetched crate earns the whole goal_reward",
 )
 @pytest.mark.parametrize("form", ["single", "fleet"])
 def test_a_warehouse_observes_and_earns_what_its_world_says(form: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from oracle_rows import holds
 
 import fleet_sim as fs
-from fleet_sim.equipment import (
+from fleet_sim.warehouse.equipment import (
     DoorSettings,
     LiftSettings,
     RunConveyors,
@@ -48,7 +48,9 @@ def trapezoid(times: np.ndarray, way: float, speed: float, accel: float) -> np.n
     return np.where((times > ramp) & (times < end - ramp), speed * (times - 0.5 * ramp), rest)
 
 
-@holds("api:LiftHandle.height", fault="equipment/fittings.py: a step covers 0.51 of the sum of its two speeds")
+@holds(
+    "api:LiftHandle.height", fault="warehouse/equipment/fittings.py: a step covers 0.51 of the sum of its two speeds"
+)
 def test_a_cabin_travels_as_its_speed_and_acceleration_say(sim: Sim) -> None:
     dt, way, speed, accel = sim.params.timestep, 6.1, 1.7, 0.6
     lift = build_lift(
@@ -87,7 +89,7 @@ def test_a_cabin_travels_as_its_speed_and_acceleration_say(sim: Sim) -> None:
 
 @holds(
     "api:DoorHandle.opening",
-    fault="equipment/door.py: an automatic door closes `hold` s before nobody is near, instead of after",
+    fault="warehouse/equipment/door.py: an automatic door closes `hold` s before nobody is near, instead of after",
 )
 def test_an_automatic_door_closes_when_it_has_been_held(sim: Sim) -> None:
     dt, hold, time, reach = sim.params.timestep, 1.37, 0.83, 1.6
@@ -126,7 +128,7 @@ def test_an_automatic_door_closes_when_it_has_been_held(sim: Sim) -> None:
 
 @holds(
     "api:conveyor.speed",
-    fault="equipment/conveyor.py: across the belt has the other sign, so it carries what is beside",
+    fault="warehouse/equipment/conveyor.py: across the belt has the other sign, so it carries what is beside",
 )
 def test_a_belt_carries_what_lies_on_it(sim: Sim) -> None:
     dt, yaw, speed = sim.params.timestep, 0.7, 0.43
@@ -151,7 +153,7 @@ def test_a_belt_carries_what_lies_on_it(sim: Sim) -> None:
     assert things["on"].get_pose().position[:2] == pytest.approx(expected, abs=1e-9)
 
 
-@holds("api:light.blink", fault="equipment/light.py: a light blinks at half of its frequency")
+@holds("api:light.blink", fault="warehouse/equipment/light.py: a light blinks at half of its frequency")
 def test_a_light_is_lit_in_the_first_half_of_each_period(sim: Sim) -> None:
     dt, blink = sim.params.timestep, 1.7
     lamp = body(sim, "lamp", (1.0, 2.0, 0.5), (0.1, 0.1, 0.5), features={"light": {"color": (0.2, 1.0, 0.4)}})
@@ -167,7 +169,7 @@ def test_a_light_is_lit_in_the_first_half_of_each_period(sim: Sim) -> None:
     assert True in lit and False in lit
 
 
-@holds("api:workcell.keep", fault="equipment/workcell.py: what was ingested is sent back at once")
+@holds("api:workcell.keep", fault="warehouse/equipment/workcell.py: what was ingested is sent back at once")
 def test_what_is_ingested_comes_back_after_its_time(sim: Sim) -> None:
     keep, dt = 0.91, sim.params.timestep
     static = {"collision_mode": "static"}

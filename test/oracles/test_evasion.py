@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from oracle_rows import holds
 
-from fleet_sim.motion import evasion, rollout
+from fleet_sim.robots.motion import evasion
+from fleet_sim.robots.motion import evasion as rollout
 
 TRACK, STAND, BACK = range(3)
 ANGLES = (0.0, -0.25, 0.25, -0.5, 0.5, -0.85, 0.85, -1.25, 1.25, -1.75, 1.75, -2.4, 2.4, math.pi)
@@ -308,7 +309,7 @@ def as_columns(scene: Scene) -> tuple[rollout.Unicycles, rollout.StandingBoxes]:
 @pytest.mark.parametrize("dt", [0.05, 0.31])
 @holds(
     "api:AgentSpawnParams.controller.avoidance",
-    fault="motion/evasion.py: a robot is in a jam by how far others are along y alone",
+    fault="robots/motion/evasion.py: a robot is in a jam by how far others are along y alone",
 )  # fmt: skip
 def test_robots_take_the_cheapest_way_that_is_clear(dt: float) -> None:
     kinds = []

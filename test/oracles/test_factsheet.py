@@ -11,9 +11,8 @@ from oracle_rows import ROWS, holds
 from standard_schemas import check_message
 from vehicle_bench import VehicleBench, message_numbers, scenario
 
-from fleet_sim.vda5050.factsheet import factsheet_values
-from fleet_sim.vda5050.outbox import VehicleBody, VehicleOutbox
-from fleet_sim.vda5050.wire.versions import VERSIONS
+from fleet_sim.warehouse.vda5050.messages import VERSIONS
+from fleet_sim.warehouse.vda5050.reports import VehicleBody, VehicleOutbox, factsheet_values
 
 ROBOT = {
     "pose": [1.3, -0.8, 0.17, 0.7],
@@ -26,7 +25,9 @@ FLEET = {"visualization_rate": 7.0, "state_interval": 1.02}
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@holds("vda5050:factsheet.*", fault="vda5050/factsheet.py: the longer side is the length, also across the robot")
+@holds(
+    "vda5050:factsheet.*", fault="warehouse/vda5050/reports.py: the longer side is the length, also across the robot"
+)
 def test_the_factsheet_has_the_parameters_of_the_scenario(version: str) -> None:
     bench = VehicleBench(scenario(version, robot=ROBOT, simulation={"timestep": 0.05}, fleet=FLEET))
     shape = bench.vehicle.version.body("factsheet")

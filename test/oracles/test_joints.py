@@ -65,7 +65,7 @@ def targets(index: int) -> dict[str, float]:
 @holds(
     "api:Agent.set_joints_targets", "api:Agent.get_joint_state", "ros:sensor_msgs/JointState.position",
     "ros:sensor_msgs/JointState.velocity",
-    fault="motion/joints.py: a joint is there already when it is two steps away",
+    fault="robots/motion/system.py: a joint is there already when it is two steps away",
 )  # fmt: skip
 def test_a_joint_moves_at_its_speed_and_stops_at_its_target(
     tmp_path: Path, count: int, compiled: str, dt: float
@@ -94,7 +94,7 @@ def test_a_joint_moves_at_its_speed_and_stops_at_its_target(
 @pytest.mark.parametrize(("count", "compiled", "dt"), FORMS)
 @holds(
     "api:Agent.set_joint_velocity", "api:Agent.get_joint_state",
-    fault="motion/joints.py: a joint at a velocity heads for its lower limit both ways",
+    fault="robots/motion/system.py: a joint at a velocity heads for its lower limit both ways",
 )  # fmt: skip
 def test_a_velocity_lasts_until_the_limit(tmp_path: Path, count: int, compiled: str, dt: float) -> None:
     sim, robots = fleet(tmp_path, count, compiled, dt)
@@ -118,7 +118,7 @@ def test_a_velocity_lasts_until_the_limit(tmp_path: Path, count: int, compiled: 
 
 @holds(
     "api:JointTrajectoryAction", "api:Agent.get_joint_state",
-    fault="motion/joints.py: the curve is looked up at the beginning of the step",
+    fault="robots/motion/system.py: the curve is looked up at the beginning of the step",
 )  # fmt: skip
 def test_a_trajectory_is_where_it_should_be_at_each_time(tmp_path: Path) -> None:
     dt = 0.013

@@ -108,7 +108,7 @@ def full(name: str, values: dict[str, float]) -> dict[str, float]:
 @pytest.mark.parametrize("name", ROBOTS)
 @holds(
     "api:Agent.get_link_pose", "api:Agent.get_link_velocity", "api:Agent.get_joint_limits", "ros:tf2_msgs/TFMessage.*",
-    fault="kinematics/links.py: points of links are subtracted from the place of the base, not this from them",
+    fault="models/kinematics/links.py: points of links are subtracted from the place of the base, not this from them",
 )  # fmt: skip
 def test_links_are_where_pinocchio_has_them_and_move_so(name: str) -> None:
     foreign = Foreign(name)
@@ -144,7 +144,7 @@ def test_links_are_where_pinocchio_has_them_and_move_so(name: str) -> None:
 @pytest.mark.parametrize("name", ROBOTS)
 @holds(
     "api:MultiRobotSimulationCore.get_aabbs",
-    fault="kinematics/bounds.py: `body != BASE` is `==`: the boxes of wheels turn with them",
+    fault="models/kinematics/links.py: `body != BASE` is `==`: the boxes of wheels turn with them",
 )  # fmt: skip
 def test_boxes_hold_all_shapes_and_wheels_do_not_change_them(name: str) -> None:
     foreign = Foreign(name)
@@ -189,7 +189,7 @@ def test_boxes_hold_all_shapes_and_wheels_do_not_change_them(name: str) -> None:
 )
 @holds(
     "api:Agent.find_reach", "api:Agent.move_end_effector", "api:Agent.get_end_effector_pose",
-    fault="kinematics/descent.py: errors of orientation are told as half of what they are",
+    fault="models/kinematics/inverse.py: errors of orientation are told as half of what they are",
 )  # fmt: skip
 def test_inverse_kinematics_end_where_pinocchio_says(name: str, link: str, compiled: str, turned: bool) -> None:
     foreign = Foreign(name)

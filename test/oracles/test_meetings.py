@@ -74,7 +74,7 @@ def first_contact(solids: list[apart.Solid], ways: np.ndarray, margin: float) ->
 @pytest.mark.parametrize("dt", [0.05, 0.013])
 @holds(
     "api:Agent.block_on_collision", "api:Agent.blocked_by", "api:Agent.position",
-    fault="collision/meetings.py: pairs are measured up to `skin - 2 travel` instead of `skin + 2 travel`",
+    fault="sensing/collision/blocking.py: pairs are measured up to `skin - 2 travel` instead of `skin + 2 travel`",
 )  # fmt: skip
 def test_bodies_that_meet_stop_where_they_meet(tmp_path: Path, compiled: str, dt: float) -> None:
     pytest.importorskip("coal")
@@ -113,7 +113,7 @@ def test_bodies_that_meet_stop_where_they_meet(tmp_path: Path, compiled: str, dt
 @pytest.mark.parametrize(("compiled", "count"), [("never", 40), ("always", 40), ("never", 9)])
 @holds(
     "api:MultiRobotSimulationCore.get_active_collision_pairs", "record:collisions",
-    fault="collision/broad.py: the margin is subtracted from the ends of the boxes",
+    fault="sensing/collision/broad.py: the margin is subtracted from the ends of the boxes",
 )  # fmt: skip
 def test_pairs_that_collide_are_those_within_the_margin(tmp_path: Path, compiled: str, count: int) -> None:
     pytest.importorskip("coal")
@@ -164,7 +164,7 @@ def test_pairs_that_collide_are_those_within_the_margin(tmp_path: Path, compiled
 
 @holds(
     "api:SpatialQueries.distance",
-    fault="collision/convex/placing.py: pieces of links are placed as if the base were at the origin",
+    fault="sensing/collision/pieces.py: pieces of links are placed as if the base were at the origin",
 )
 def test_robots_are_as_far_apart_as_their_links() -> None:
     pin: Any = pytest.importorskip("pinocchio")

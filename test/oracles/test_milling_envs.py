@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from oracle_rows import holds
 
-from fleet_sim.envs.milling import FleetMilling
+from fleet_sim.learning.envs.milling import FleetMilling
 
 
 def circle_seen(places: np.ndarray, headings: np.ndarray, theta: float, distance: float) -> np.ndarray:
@@ -29,7 +29,7 @@ def circle_seen(places: np.ndarray, headings: np.ndarray, theta: float, distance
     "env:FleetSim/Milling-v0.reward",
     "env:milling_v0.observation",
     "env:milling_v0.reward",
-    fault="envs/milling.py: agents are 2 % faster than an action says",
+    fault="learning/envs/milling.py: agents are 2 % faster than an action says",
 )
 @pytest.mark.parametrize("form", ["single", "fleet"])
 def test_a_mill_observes_and_earns_what_its_agents_do(form: str) -> None:

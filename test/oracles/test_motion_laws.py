@@ -18,7 +18,7 @@ from oracle_rows import holds
 @pytest.mark.parametrize("form", FORMS, ids=str)
 @holds(
     "api:Agent.position", "api:Agent.velocity", "api:Agent.angular_velocity", "api:Agent.set_goal_pose",
-    fault="motion/profile.py: can_stop allows a ball of 0.5 a dt^2 instead of 0.25",
+    fault="robots/motion/path.py: can_stop allows a ball of 0.5 a dt^2 instead of 0.25",
 )  # fmt: skip
 def test_an_omnidirectional_robot_drives_and_turns_by_trapezoids(form: driven.Form) -> None:
     run = Run(form, "omnidirectional", limits)
@@ -39,7 +39,7 @@ def test_an_omnidirectional_robot_drives_and_turns_by_trapezoids(form: driven.Fo
 @pytest.mark.parametrize("form", FORMS, ids=str)
 @holds(
     "api:Agent.set_path", "api:Agent.angular_velocity",
-    fault="motion/line.py: a robot that turns to rest turns by 0.51 (w + w') dt",
+    fault="robots/motion/driving.py: a robot that turns to rest turns by 0.51 (w + w') dt",
 )  # fmt: skip
 def test_a_new_goal_in_motion_keeps_the_limits_and_every_step_is_the_mean_of_its_velocities(form: driven.Form) -> None:
     run = Run(form, "omnidirectional", limits)
@@ -67,7 +67,7 @@ def test_a_new_goal_in_motion_keeps_the_limits_and_every_step_is_the_mean_of_its
 @pytest.mark.parametrize("direction", ["forward", "backward", "auto"])
 @holds(
     "api:Agent.set_goal_pose", "api:Agent.orientation",
-    fault="motion/driving.py: a robot that leads with its rear turns its front to the goal",
+    fault="robots/motion/driving.py: a robot that leads with its rear turns its front to the goal",
 )  # fmt: skip
 def test_a_differential_robot_turns_drives_and_turns(form: driven.Form, direction: str) -> None:
     run = Run(form, "differential", limits)
@@ -100,7 +100,10 @@ def test_a_differential_robot_turns_drives_and_turns(form: driven.Form, directio
 @pytest.mark.parametrize("form", FORMS, ids=str)
 @holds(
     "api:Agent.set_velocity", "api:Agent.velocity", "api:Agent.position",
-    fault="motion/velocity.py and compiled_velocity.py: the change of a velocity is cut on each axis, so that it bends",
+    fault=(
+        "robots/motion/driving.py and compiled_velocity.py: the change of a velocity is cut on "
+        "each axis, so that it bends"
+    ),
 )  # fmt: skip
 def test_a_commanded_velocity_is_reached_straight_and_left_at_its_timeout(form: driven.Form) -> None:
     run = Run(form, "omnidirectional", limits)
@@ -130,7 +133,7 @@ def test_a_commanded_velocity_is_reached_straight_and_left_at_its_timeout(form: 
 @pytest.mark.parametrize("form", FORMS, ids=str)
 @holds(
     "api:Agent.set_velocity", "api:Agent.max_linear_vel",
-    fault="motion/limits.py and compiled_velocity.py: the limit of an axis counts in one direction only",
+    fault="robots/motion/rows.py and compiled_velocity.py: the limit of an axis counts in one direction only",
 )  # fmt: skip
 def test_limits_per_axis_are_kept_by_each_axis_for_itself(form: driven.Form) -> None:
     own = {
@@ -156,7 +159,7 @@ def test_limits_per_axis_are_kept_by_each_axis_for_itself(form: driven.Form) -> 
 @pytest.mark.parametrize("form", FORMS, ids=str)
 @holds(
     "api:Agent.set_velocity", "api:Agent.position",
-    fault="motion/velocity.py: a step of an arc is its chord without (1 - cos) / a^2",
+    fault="robots/motion/driving.py: a step of an arc is its chord without (1 - cos) / a^2",
 )  # fmt: skip
 def test_a_differential_robot_drives_arcs_and_never_slips(form: driven.Form) -> None:
     run = Run(form, "differential", limits)
@@ -180,7 +183,7 @@ def test_a_differential_robot_drives_arcs_and_never_slips(form: driven.Form) -> 
 @pytest.mark.parametrize("form", FORMS, ids=str)
 @holds(
     "api:Agent.set_path", "api:Agent.max_linear_accel",
-    fault="motion/limits.py: along a slanted direction the limit of an axis is multiplied by its share of it",
+    fault="robots/motion/rows.py: along a slanted direction the limit of an axis is multiplied by its share of it",
 )  # fmt: skip
 def test_limits_per_axis_give_those_of_a_direction(form: driven.Form) -> None:
     most, accel = np.array([0.9, 0.4, 0.3]), np.array([0.8, 0.5, 0.7])

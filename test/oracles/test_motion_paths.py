@@ -26,7 +26,7 @@ def corners(start: fs.Pose, seed: int) -> np.ndarray:
 @pytest.mark.parametrize("form", FORMS, ids=str)
 @holds(
     "api:Agent.set_path", "api:Agent.velocity",
-    fault="motion/path.py: robots pass corners at speeds at which the velocity changes by 2 a dt",
+    fault="robots/motion/path.py: robots pass corners at speeds at which the velocity changes by 2 a dt",
 )  # fmt: skip
 def test_a_path_is_driven_along_its_lines_within_the_limits(form: driven.Form) -> None:
     run = Run(form, "omnidirectional", limits)
@@ -57,7 +57,7 @@ def test_a_path_is_driven_along_its_lines_within_the_limits(form: driven.Form) -
 @pytest.mark.parametrize("form", FORMS, ids=str)
 @holds(
     "api:Agent.set_path", "api:Agent.current_waypoint_index",
-    fault="motion/driving.py: the robot does not stop where its path bends",
+    fault="robots/motion/driving.py: the robot does not stop where its path bends",
 )  # fmt: skip
 def test_a_differential_robot_stops_at_corners_only(form: driven.Form) -> None:
     run = Run(form, "differential", limits)
@@ -87,7 +87,7 @@ def test_a_differential_robot_stops_at_corners_only(form: driven.Form) -> None:
 @pytest.mark.parametrize("mode", ["omnidirectional", "differential"])
 @holds(
     "api:MoveTo.tolerance", "api:Agent.position",
-    fault="motion/line.py: the tolerance is taken off twice",
+    fault="robots/motion/driving.py: the tolerance is taken off twice",
 )  # fmt: skip
 def test_with_a_tolerance_the_way_ends_that_far_before_the_goal(form: driven.Form, mode: str) -> None:
     run = Run(form, mode, limits)

@@ -12,8 +12,12 @@ from driven import YAW, Run
 from oracle_rows import holds
 
 import fleet_sim as fs
-from fleet_sim.motion import limits, line, path, profile, velocity
-from fleet_sim.motion.rows import PathPoints
+from fleet_sim.robots.motion import driving as line
+from fleet_sim.robots.motion import driving as velocity
+from fleet_sim.robots.motion import path
+from fleet_sim.robots.motion import path as profile
+from fleet_sim.robots.motion import rows as limits
+from fleet_sim.robots.motion.rows import PathPoints
 
 RNG = np.random.default_rng
 DT = 0.13
@@ -120,7 +124,7 @@ def waypoints(spots: np.ndarray, speed_limits: np.ndarray) -> PathPoints:
     return PathPoints(spots, turns, speed_limits, np.zeros(len(spots)), np.ones(len(spots)))
 
 
-@holds("api:Agent.set_path", fault="motion/path.py: corners may use all of the acceleration, not half of it")
+@holds("api:Agent.set_path", fault="robots/motion/path.py: corners may use all of the acceleration, not half of it")
 def test_waypoints_are_passed_as_fast_as_the_corner_and_the_way_after_it_allow() -> None:
     rng = RNG(4)
     for cut, limited in ((True, False), (True, True), (False, True)):
@@ -224,7 +228,7 @@ def test_who_is_at_its_goal_already_arrives_where_it_is(mode: str) -> None:
     assert [tuple(robot.get_pose().position) for robot in run.robots] == [tuple(s.position) for s in run.starts]
 
 
-@holds("api:Agent.velocity", fault="motion/limits.py: the weakest axis does not count while a robot turns")
+@holds("api:Agent.velocity", fault="robots/motion/rows.py: the weakest axis does not count while a robot turns")
 def test_a_robot_that_turns_as_it_drives_keeps_to_its_weakest_axis() -> None:
     own = {"max_linear_vel": [1.4, 0.5, 0.8], "max_linear_accel": [2.0, 1.1, 1.6], "max_angular_vel": 1.1}
     run = Run(driven.Form(3, "never", 0.05), "omnidirectional", lambda index: {**own, "max_angular_accel": 1.9})

@@ -127,7 +127,9 @@ COMMANDS = {"omnidirectional": (0.52, -0.31, 0.43), "differential": (0.52, 0.0, 
     "api:Agent.angular_velocity",
     "api:Agent.get_pose",
     "api:OdometryReading.*",
-    fault="motion: the engine moved again what a law had moved; sensors/odometry.py: sideways velocity mirrored, 1.02",
+    fault=(
+        "motion: the engine moved again what a law had moved; sensing/sensors/imu.py: sideways velocity mirrored, 1.02"
+    ),
 )
 def test_a_commanded_twist_is_what_happens_and_what_is_told(
     make: Make, law: str, accuracy: Accuracy, dt: float

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from oracle_rows import holds
 
-from fleet_sim.motion.avoidance import MovingDiscs, Obstacles, avoiding_velocities
+from fleet_sim.robots.motion.orca import MovingDiscs, Obstacles, avoiding_velocities
 
 Plane = tuple[complex, complex]
 """A point of the edge, and the unit vector into what is allowed."""
@@ -60,7 +60,7 @@ def depth(plane: Plane, velocity: complex) -> float:
 
 @holds(
     "api:AgentSpawnParams.controller.avoidance",
-    fault="motion/avoidance.py: of two that avoid each other each makes all of the correction",
+    fault="robots/motion/orca.py: of two that avoid each other each makes all of the correction",
 )  # fmt: skip
 def test_each_takes_the_velocity_nearest_to_what_it_wants() -> None:
     rng, kinds = np.random.default_rng(12), set()

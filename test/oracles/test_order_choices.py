@@ -13,14 +13,14 @@ import pytest
 from depot import MAP, depot, orders_of
 from oracle_rows import holds
 
-from fleet_sim.orders import Request
-from fleet_sim.orders.allocation.allocators import make_allocator
-from fleet_sim.orders.charging.policies import ChargingRequest, make_policy
-from fleet_sim.orders.pods.policies import POD_CHOICES, REPLENISHMENTS, PodRequest, ReplenishRequest
-from fleet_sim.orders.sources.arrivals import ItemDraws
+from fleet_sim.warehouse.orders import Request
+from fleet_sim.warehouse.orders.allocation import make_allocator
+from fleet_sim.warehouse.orders.charging import ChargingRequest, make_policy
+from fleet_sim.warehouse.orders.pods.policies import POD_CHOICES, REPLENISHMENTS, PodRequest, ReplenishRequest
+from fleet_sim.warehouse.orders.settings import ItemDraws
 
 
-@holds("api:Auction.allocate", fault="orders/allocation/allocators.py: the way on from the order is not counted")
+@holds("api:Auction.allocate", fault="warehouse/orders/allocation.py: the way on from the order is not counted")
 @pytest.mark.parametrize("seed", range(20))
 def test_the_auction_sells_each_order_where_it_lengthens_the_way_to_it_least(seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -95,7 +95,7 @@ def test_the_auction_sells_each_order_where_it_lengthens_the_way_to_it_least(see
 
 
 @holds(
-    "api:ChargingPolicy.go", "api:ChargingPolicy.leave", fault="orders/charging/policies.py: the fullest top up first"
+    "api:ChargingPolicy.go", "api:ChargingPolicy.leave", fault="warehouse/orders/charging.py: the fullest top up first"
 )
 @pytest.mark.parametrize("seed", range(30))
 def test_robots_charge_that_must_and_the_emptiest_of_those_that_may(seed: int) -> None:
@@ -120,7 +120,7 @@ def test_robots_charge_that_must_and_the_emptiest_of_those_that_may(seed: int) -
 @holds(
     "api:ReplenishPolicy.order",
     "api:PodChoice.choose",
-    fault="orders/pods/policies.py: what comes is not counted",
+    fault="warehouse/orders/pods/policies.py: what comes is not counted",
 )
 @pytest.mark.parametrize("seed", range(30))
 def test_what_is_low_is_filled_up_and_the_pod_with_most_lines_comes(seed: int) -> None:
@@ -169,7 +169,7 @@ def dijkstra(free: np.ndarray, goal: tuple[int, int]) -> dict[tuple[int, int], f
     return best
 
 
-@holds("api:OrderPlaces.lengths_from", fault="orders/lengths.py: rows and columns of a place are exchanged")
+@holds("api:OrderPlaces.lengths_from", fault="warehouse/orders/places.py: rows and columns of a place are exchanged")
 def test_lengths_between_stations_and_robots_are_those_of_the_shortest_ways(tmp_path: Path) -> None:
     lines = MAP.split("rows: |\n")[1].split("stations")[0].split()
     free = np.array([[letter == "." for letter in line] for line in lines])
@@ -202,7 +202,7 @@ def mean_of(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-@holds("api:OrderStatus.released", fault="orders/sources/arrivals.py: gaps are the squares of those of the process")
+@holds("api:OrderStatus.released", fault="warehouse/orders/settings.py: gaps are the squares of those of the process")
 def test_orders_come_as_a_process_without_memory_in_the_hours_of_the_profile(tmp_path: Path) -> None:
     profile = [0.0] * 24
     profile[23], profile[0], profile[1] = 900.0, 300.0, 600.0
@@ -238,7 +238,7 @@ def test_orders_come_as_a_process_without_memory_in_the_hours_of_the_profile(tmp
     assert set(picks) == {"shelf_a", "shelf_b"} and len(times) == len(orders.names)
 
 
-@holds("api:Order.lines", fault="orders/sources/arrivals.py: a sku may come twice; quantities are one too small")
+@holds("api:Order.lines", fault="warehouse/orders/settings.py: a sku may come twice; quantities are one too small")
 def test_lines_at_random_have_different_items_as_often_as_their_weights_say() -> None:
     weights = {"tea": 5.0, "nuts": 0.0, "jam": 2.0, "salt": 1.0, "oil": 2.0}
     draws = [ItemDraws(list(weights), weights, (1, 3), (2, 5), 77).draw(number) for number in range(1, 3001)]

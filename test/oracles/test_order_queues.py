@@ -11,7 +11,7 @@ from depot import depot
 from oracle_rows import holds
 from pod_floor import scenario
 
-from fleet_sim.orders import OrderState
+from fleet_sim.warehouse.orders import OrderState
 
 OPEN = ("assigned", "picking")
 
@@ -20,7 +20,7 @@ OPEN = ("assigned", "picking")
 @holds(
     "report:orders.pods.stock.*",
     "report:orders.pods.orders_short",
-    fault="orders/pods/counter.py: items that one order gets are not taken from those that the next one may get",
+    fault="warehouse/orders/pods/crew.py: items that one order gets are not taken from those that the next one may get",
 )
 def test_no_more_is_promised_than_pods_hold(tmp_path: Path, seed: int) -> None:
     pods: dict[str, Any] = {
@@ -61,7 +61,7 @@ def test_no_more_is_promised_than_pods_hold(tmp_path: Path, seed: int) -> None:
 @holds(
     "report:orders.pods.visits",
     "report:orders.pods.station_idle_s.*",
-    fault="orders/pods/crew.py: a robot that overtakes keeps its place in the queue, or nobody overtakes",
+    fault="warehouse/orders/pods/crew.py: a robot that overtakes keeps its place in the queue, or nobody overtakes",
 )
 def test_each_robot_has_one_place_before_a_workstation(tmp_path: Path) -> None:
     pods = {"count": 16, "skus": 6, "kinds": 2, "items": [6, 9], "queue": 3, "open_orders": 4, "go_on": False}
@@ -92,7 +92,7 @@ def test_each_robot_has_one_place_before_a_workstation(tmp_path: Path) -> None:
 
 @holds(
     "report:orders.robots.time_s.charging",
-    fault="orders/charging/charging.py: a robot that is gone stays in the queue for a charger",
+    fault="warehouse/orders/charging.py: a robot that is gone stays in the queue for a charger",
 )
 def test_a_robot_that_gives_up_its_place_is_not_waited_for(tmp_path: Path) -> None:
     battery = {"capacity_wh": 1.0, "idle_power": 0.0, "charge_power": 200.0, "level": 0.2, "low_level": 0.1}
@@ -124,7 +124,8 @@ def test_a_robot_that_gives_up_its_place_is_not_waited_for(tmp_path: Path) -> No
 
 
 @holds(
-    "report:orders.pods.stock.on_pods", fault="orders/pods/storage.py: each pod begins with the kind after the last one"
+    "report:orders.pods.stock.on_pods",
+    fault="warehouse/orders/pods/floor.py: each pod begins with the kind after the last one",
 )
 def test_pods_stand_in_storage_and_are_filled_with_kinds_in_turns(tmp_path: Path) -> None:
     listed = [{"id": "own", "at": [4.5, 2.5], "stock": {"sku_2": 6}}, {"at": [6.5, 7.5], "stock": {"sku_1": 1}}]

@@ -55,7 +55,9 @@ def spans(steps: list[dict[str, Any]]) -> dict[str, dict[str, tuple[float, float
     return found
 
 
-@holds("report:orders.robots.time_s.serving", fault="orders/fleet.py: stops in between take as long as the first")
+@holds(
+    "report:orders.robots.time_s.serving", fault="warehouse/orders/fleet.py: stops in between take as long as the first"
+)
 def test_each_stop_takes_its_time_and_serves_one_robot_after_the_other(work: Any) -> None:
     steps, seconds, _ = work
     told = spans(steps)
@@ -74,7 +76,7 @@ def test_each_stop_takes_its_time_and_serves_one_robot_after_the_other(work: Any
         assert begin >= end - 1e-9
 
 
-@holds("api:SimObject.get_pose", fault="orders/loads.py: a box stands in the middle of its robot")
+@holds("api:SimObject.get_pose", fault="warehouse/orders/transport.py: a box stands in the middle of its robot")
 def test_a_load_stands_on_its_robot_and_then_at_its_station_until_it_is_taken_away(work: Any) -> None:
     steps, _, places = work
     told = spans(steps)
@@ -101,7 +103,7 @@ def test_a_load_stands_on_its_robot_and_then_at_its_station_until_it_is_taken_aw
         assert last[name] - told[name]["done"][0] == pytest.approx(3.3, abs=2.1 * STEP)
 
 
-@holds("api:Agent.velocity", fault="orders/robots.py: the speed with a load stays after the load is put down")
+@holds("api:Agent.velocity", fault="warehouse/orders/fleet.py: the speed with a load stays after the load is put down")
 def test_robots_drive_slower_with_a_load_and_as_fast_as_before_without(work: Any) -> None:
     steps, _, _ = work
     speeds: dict[bool, list[float]] = {True: [], False: []}

@@ -11,8 +11,8 @@ import yaml
 from oracle_rows import holds
 
 import fleet_sim as fs
-from fleet_sim.orders import OrderRun, OrderState
-from fleet_sim.sites import Warehouse, write_site
+from fleet_sim.warehouse.orders import OrderRun, OrderState
+from fleet_sim.warehouse.sites import Warehouse, write_site
 
 STEP = 0.05
 END = 110.0
@@ -131,7 +131,10 @@ def percentile(values: list[float], percent: float) -> float:
     "report:orders.lateness_s.with_due",
     "report:orders_*",
     "report:tasks_done",
-    fault="orders/figures.py: late is without the open orders past their due time; waiting has those not released",
+    fault=(
+        "warehouse/orders/orders.py: late is without the open orders past their due time; "
+        "waiting has those not released"
+    ),
 )
 def test_orders_are_counted_by_what_became_of_them_at_any_time(seen: Seen) -> None:
     orders = seen.sim.get_manager("orders")
@@ -168,7 +171,7 @@ def test_orders_are_counted_by_what_became_of_them_at_any_time(seen: Seen) -> No
 @holds(
     "report:levels.*",
     "report:orders.history.*",
-    fault="orders/orders.py: waiting has those not released, so that the figure and its plot differ",
+    fault="warehouse/orders/orders.py: waiting has those not released, so that the figure and its plot differ",
 )
 def test_what_is_kept_over_time_is_what_was_at_that_time(seen: Seen) -> None:
     orders = seen.sim.get_manager("orders")
@@ -204,7 +207,7 @@ def test_what_is_kept_over_time_is_what_was_at_that_time(seen: Seen) -> None:
     "report:carrying_time_s_mean",
     "report:lateness_s_*",
     "report:throughput_per_*",
-    fault="orders/figures.py: fetching is counted from the release",
+    fault="warehouse/orders/orders.py: fetching is counted from the release",
 )
 def test_the_times_of_orders_are_those_between_their_changes(seen: Seen) -> None:
     orders = seen.sim.get_manager("orders")
@@ -249,7 +252,7 @@ def test_the_times_of_orders_are_those_between_their_changes(seen: Seen) -> None
     "report:orders.robots.energy_j",
     "report:orders.robots.stood_driving_s",
     "report:energy_wh",
-    fault="orders/odometer.py: ways are speeds at the ends of steps times their length",
+    fault="warehouse/orders/transport.py: ways are speeds at the ends of steps times their length",
 )
 def test_robots_drove_as_far_as_their_poses_say(seen: Seen) -> None:
     for end, told in seen.looks.items():
@@ -279,7 +282,7 @@ def test_robots_drove_as_far_as_their_poses_say(seen: Seen) -> None:
     "report:share_*",
     "report:orders.robots.time_s.*",
     "report:orders.robots.share.*",
-    fault="orders/run_figures.py: what moves is told by the speeds at the ends of steps",
+    fault="warehouse/orders/run_figures.py: what moves is told by the speeds at the ends of steps",
 )
 def test_robots_drive_for_as_long_as_they_move(seen: Seen) -> None:
     told = seen.looks[seen.times[-1]]

@@ -15,14 +15,11 @@ import fleet_sim as fs
 pytest.importorskip("mcap")
 pytest.importorskip("rosbags")
 
-from fleet_sim.core.paths_ahead import PathsAhead
-from fleet_sim.record.film_marks import marks_of_paths, marks_of_plans
-from fleet_sim.record.filming import aim_of, moments_of_run, times_of
-from fleet_sim.record.playback_world import PlaybackWorld
-from fleet_sim.record.recording import Recording
-from fleet_sim.sites.floor_plan import FloorPlan
-from fleet_sim.sites.site import Door
-from fleet_sim.sites.stations import Station, StationKind, Zone, ZoneKind
+from fleet_sim.apps.record.film import PlaybackWorld, aim_of, marks_of_paths, marks_of_plans, moments_of_run, times_of
+from fleet_sim.apps.record.recording import Recording
+from fleet_sim.warehouse.sites.pictures import FloorPlan
+from fleet_sim.warehouse.sites.site import Door, Station, StationKind, Zone, ZoneKind
+from fleet_sim.world.snapshot import PathsAhead
 
 DT, EVERY = 0.05, 4
 """A sample is taken at each fourth step."""
@@ -42,7 +39,7 @@ def quaternion(pose: fs.Pose) -> Any:
 
 @holds(
     "record:playback",
-    fault="record/playback_world.py: the sample after counts by the share that is left; signs of quaternions are kept",
+    fault="apps/record/film.py: the sample after counts by the share that is left; signs of quaternions are kept",
 )
 def test_between_two_samples_everything_is_on_a_straight_line(tmp_path: Path) -> None:
     path, truth = tmp_path / "run.mcap", []

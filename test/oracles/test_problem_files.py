@@ -13,11 +13,11 @@ import pytest
 from oracle_rows import holds
 
 import fleet_sim as fs
-from fleet_sim.arrays import Floats
-from fleet_sim.sites import read_site
-from fleet_sim.traffic import TrafficSettings
-from fleet_sim.traffic.runs import drive_workload
-from fleet_sim.traffic.workload import read_workload
+from fleet_sim.base.arrays import Floats
+from fleet_sim.warehouse.sites import read_site
+from fleet_sim.warehouse.traffic import TrafficSettings
+from fleet_sim.warehouse.traffic.runs import drive_workload
+from fleet_sim.warehouse.traffic.workload import read_workload
 
 ROWS = ["........", ".@@.@@..", "........", ".@@.@@..", "........", "........"]
 STARTS = [0, 7, 40, 47]
@@ -74,7 +74,7 @@ class Watched:
         self.out = json.loads(path.with_suffix(".out").read_text())
 
 
-@holds("api:drive_workload", fault="traffic/workload.py: agentCounter is not read")
+@holds("api:drive_workload", fault="warehouse/traffic/workload.py: agentCounter is not read")
 @pytest.mark.parametrize("counter", [3, pytest.param(7, marks=pytest.mark.slow)])
 def test_a_robot_takes_agent_counter_ticks_for_a_cell_and_for_a_quarter_turn(
     counter: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -94,7 +94,7 @@ def test_a_robot_takes_agent_counter_ticks_for_a_cell_and_for_a_quarter_turn(
     assert turns.max() == pytest.approx(0.5 * math.pi / (counter * TICK), rel=1e-6)
 
 
-@holds("api:drive_workload", fault="traffic/execution/following.py: squares are followed around corners as discs are")
+@holds("api:drive_workload", fault="warehouse/traffic/driving.py: squares are followed around corners as discs are")
 @pytest.mark.parametrize(
     "size", [1.0, pytest.param(0.83, marks=pytest.mark.slow), pytest.param(0.6, marks=pytest.mark.slow)]
 )
@@ -118,7 +118,7 @@ def test_squares_of_agent_size_never_overlap(size: float, tmp_path: Path, monkey
         assert {ROWS[row][column] for row, column in set(zip(rows.flat, columns.flat, strict=True))} == {"."}
 
 
-@holds("api:drive_workload", fault="traffic/workload.py: robots of the League may drive backwards")
+@holds("api:drive_workload", fault="warehouse/traffic/workload.py: robots of the League may drive backwards")
 def test_robots_of_the_league_only_drive_forwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = Watched(problem(tmp_path, random_tasks(40), agentCounter=4), 40.0, monkeypatch)
     ways = np.diff(run.poses[:, :, :2], axis=0)
@@ -129,7 +129,7 @@ def test_robots_of_the_league_only_drive_forwards(tmp_path: Path, monkeypatch: p
     assert np.ptp(run.poses[..., 2]) > 3.0
 
 
-@holds("api:drive_workload", fault="traffic/disturbances.py: delays last one tick less than drawn")
+@holds("api:drive_workload", fault="warehouse/traffic/disturbances.py: delays last one tick less than drawn")
 @pytest.mark.parametrize(
     ("events", "durations"),
     [
@@ -167,7 +167,7 @@ def test_delays_come_as_often_and_last_as_long_as_the_file_says(
     assert len(lengths) == pytest.approx(often, rel=0.2)
 
 
-@holds("api:drive_workload", fault="traffic/tasks.py: the task that was revealed first is taken, however far")
+@holds("api:drive_workload", fault="warehouse/traffic/tasks.py: the task that was revealed first is taken, however far")
 @pytest.mark.parametrize("reveal", [0.5, 2.5])
 def test_robots_take_the_nearest_of_the_revealed_tasks(
     reveal: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

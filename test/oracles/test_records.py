@@ -53,7 +53,7 @@ def turned(turn: tuple[float, ...], point: tuple[float, ...]) -> np.ndarray:
 @holds(
     "record:rosgraph_msgs/Clock.*",
     "record:fleet_sim_msgs/FleetState.*",
-    fault="record/topics/states.py: twists are turned the other way; the distance left is to the first waypoint",
+    fault="apps/record/topics.py: twists are turned the other way; the distance left is to the first waypoint",
 )
 def test_states_are_those_of_the_robots(tape: Tape) -> None:
     assert [seconds(clock.clock) for _, clock in tape.found["/clock"]] == pytest.approx(np.arange(STEPS + 1) * DT)
@@ -81,7 +81,7 @@ def test_states_are_those_of_the_robots(tape: Tape) -> None:
     assert {("moving", True), ("blocked", True), ("carrying", True), ("carrying", False)} <= flags
 
 
-@holds("record:tf2_msgs/TFMessage.*", fault="record/topics/frames.py: rotations are mirrored")
+@holds("record:tf2_msgs/TFMessage.*", fault="apps/record/topics.py: rotations are mirrored")
 def test_frames_are_where_bodies_and_links_are(tape: Tape) -> None:
     frames: dict[str, tuple[str, tuple[float, ...], tuple[float, ...]]] = {}
     for _, message in tape.found["/tf_static"]:
@@ -123,7 +123,7 @@ def same(found: tuple[np.ndarray, tuple[float, ...]], pose: fs.Pose) -> None:
 
 @holds(
     "record:sensor_msgs/JointState.*",
-    fault="record/topics/joints.py: velocities are written as positions; joints of two robots are exchanged",
+    fault="apps/record/topics.py: velocities are written as positions; joints of two robots are exchanged",
 )
 def test_joints_are_those_of_the_robots(tape: Tape) -> None:
     speeds = set()
@@ -141,7 +141,7 @@ def test_joints_are_those_of_the_robots(tape: Tape) -> None:
     assert len(speeds) > 3
 
 
-@holds("record:nav_msgs/Path.*", fault="record/topics/plans.py: a path begins at its first waypoint, not at the robot")
+@holds("record:nav_msgs/Path.*", fault="apps/record/topics.py: a path begins at its first waypoint, not at the robot")
 def test_plans_are_the_paths_of_the_robots(tape: Tape) -> None:
     plans = tape.found["/cart/plan"]
     assert len(plans) >= 2
@@ -157,7 +157,7 @@ def test_plans_are_the_paths_of_the_robots(tape: Tape) -> None:
     assert not plans[-1][1].poses and plans[0][1].poses
 
 
-@holds("record:fleet_sim_msgs/Collisions.*", fault="record/topics/collisions.py: ended has what began")
+@holds("record:fleet_sim_msgs/Collisions.*", fault="apps/record/topics.py: ended has what began")
 def test_collisions_began_and_ended_as_told(tape: Tape) -> None:
     active: set[frozenset[str]] = set()
     told = []
@@ -178,7 +178,7 @@ def test_collisions_began_and_ended_as_told(tape: Tape) -> None:
     "record:sensor_msgs/LaserScan.*",
     "record:sensor_msgs/Imu.*",
     "record:nav_msgs/Odometry.*",
-    fault="record/readings.py: covariances are without the rate",
+    fault="apps/record/readings.py: covariances are without the rate",
 )
 def test_readings_are_those_of_the_sensors(tape: Tape) -> None:
     for topic, rate in (("scan", 10.0), ("imu", 20.0), ("odometry", 20.0)):
@@ -215,7 +215,7 @@ def test_readings_are_those_of_the_sensors(tape: Tape) -> None:
     assert math.dist(ended.position, tape.world[0]["poses"]["cart"].position) > 1.0
 
 
-@holds("record:visualization_msgs/MarkerArray.*", fault="record/topics/markers.py: width and depth are exchanged")
+@holds("record:visualization_msgs/MarkerArray.*", fault="apps/record/topics.py: width and depth are exchanged")
 def test_markers_are_the_shapes_and_colors_of_bodies(tape: Tape) -> None:
     seen = {}
     for _, message in tape.found["/fleet/markers"]:
@@ -238,7 +238,7 @@ def test_markers_are_the_shapes_and_colors_of_bodies(tape: Tape) -> None:
         assert not marker.points and not marker.colors
 
 
-@holds("record:fleet_sim_msgs/OrderStatus.*", fault="record/topics/orders.py: messages have no stamp")
+@holds("record:fleet_sim_msgs/OrderStatus.*", fault="apps/record/topics.py: messages have no stamp")
 def test_orders_are_as_they_were_when_they_changed(tmp_path: Path) -> None:
     entries = [
         {"id": "a", "pick": "shelf_a", "drop": "dock", "due": 21.5, "release": 0.35},
@@ -281,7 +281,7 @@ def numbers(store: Any, kind: str, path: str) -> Iterator[str]:
             yield f"{path}.{name}"
 
 
-CONSTANTS = {"record:std_msgs/String.*": "JSON, without numbers of its own: test/record/test_recordings.py"}
+CONSTANTS = {"record:std_msgs/String.*": "JSON, without numbers of its own: test/apps/record/test_recordings.py"}
 
 
 def test_every_number_is_held(tape: Tape) -> None:

@@ -16,10 +16,10 @@ from oracle_rows import holds
 from pod_floor import scenario
 
 import fleet_sim as fs
-from fleet_sim.cli.main import main
-from fleet_sim.orders import OrderRun, OrderState
-from fleet_sim.paths import data_file
-from fleet_sim.reports.figures import KNOWN
+from fleet_sim.apps.cli.main import main
+from fleet_sim.apps.reports.figures import KNOWN
+from fleet_sim.base.files import data_file
+from fleet_sim.warehouse.orders import OrderRun, OrderState
 
 
 def places(sim: fs.MultiRobotSimulationCore) -> np.ndarray:
@@ -30,7 +30,10 @@ def places(sim: fs.MultiRobotSimulationCore) -> np.ndarray:
 @holds(
     "report:driven_m",
     "report:orders.robots.driven_m",
-    fault="orders/run_figures.py: a ride with the lift is a drive from storey to storey on the chart of the report",
+    fault=(
+        "warehouse/orders/run_figures.py: a ride with the lift is a drive from storey to storey "
+        "on the chart of the report"
+    ),
 )
 def test_a_ride_with_the_lift_is_no_drive() -> None:
     scenario = {
@@ -79,7 +82,7 @@ stations:
 @holds(
     "report:share_driving_empty",
     "report:share_idle",
-    fault="orders/run_figures.py: robots without an order that give way are idle while they move",
+    fault="warehouse/orders/run_figures.py: robots without an order that give way are idle while they move",
 )
 def test_a_robot_that_gives_way_drives(tmp_path: Path) -> None:
     (tmp_path / "corridor.yaml").write_text(CORRIDOR)
@@ -123,7 +126,7 @@ def test_a_robot_that_gives_way_drives(tmp_path: Path) -> None:
     *(f"report:{name}" for name in ("lines_done", "items_picked", "pod_visits", "items_per_visit", "pod_fills")),
     *(f"report:{name}" for name in ("items_filled", "orders_short", "refused_for_stock", "storage_waits")),
     *("report:pods_stranded", "report:station_idle_share", "report:orders.pods.*"),
-    fault="orders/pods/counter.py: each fill counts as one item",
+    fault="warehouse/orders/pods/crew.py: each fill counts as one item",
 )
 def test_pods_are_counted_by_where_they_are(tmp_path: Path) -> None:
     pods: dict[str, Any] = {
@@ -168,7 +171,7 @@ def test_pods_are_counted_by_where_they_are(tmp_path: Path) -> None:
         assert told["station_idle_share"] == pytest.approx(sum(idle.values()) / (len(idle) * sim.sim_time))
 
 
-@holds("report:robot.distance_m", fault="cli/robot_figures.py: distances are speeds at the ends of steps times dt")
+@holds("report:robot.distance_m", fault="apps/cli/summary.py: distances are speeds at the ends of steps times dt")
 def test_each_robot_drove_as_far_as_its_poses_say(tmp_path: Path) -> None:
     robot = {"controller": {"type": "omni", "max_linear_vel": 0.9, "max_linear_accel": 0.7}}
     goals = [{"type": "move_to", "target_pose": [x, y, 0.0]} for x, y in ((1.3, 0.4), (0.2, 2.1))]
@@ -191,7 +194,8 @@ def test_each_robot_drove_as_far_as_its_poses_say(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @holds(
-    "report:orders.throughput_per_hour.last_hour", fault="orders/figures.py: the last hour has all orders that are done"
+    "report:orders.throughput_per_hour.last_hour",
+    fault="warehouse/orders/orders.py: the last hour has all orders that are done",
 )
 def test_the_last_hour_is_without_those_before(tmp_path: Path) -> None:
     orders = {"arrivals": [{"per_hour": [150]}], "service": {"pick_time": 1.3}}
@@ -213,16 +217,16 @@ def told_numbers() -> list[str]:
 
 ELSEWHERE = {
     "report:*_ms_*": "wall time of planners",
-    "report:*plans": "counted by planners: test/traffic",
+    "report:*plans": "counted by planners: test/warehouse/traffic",
     "report:wall_s": "wall time",
     "report:cpu_s": "time of the processor",
     "report:real_time_factor": "a ratio of wall time",
-    "report:sum_of_costs": "of plans: test/traffic",
-    "report:makespan_s": "of plans: test/traffic",
+    "report:sum_of_costs": "of plans: test/warehouse/traffic",
+    "report:makespan_s": "of plans: test/warehouse/traffic",
     "report:simulated_s": "the clock",
     "report:robots": "their number",
-    "report:orders_done": "the figures of league files: test/traffic",
-    "report:orders_per_h": "the figures of league files: test/traffic",
+    "report:orders_done": "the figures of league files: test/warehouse/traffic",
+    "report:orders_per_h": "the figures of league files: test/warehouse/traffic",
     "report:c*": "collisions and distances of all traffic: test_traffic.py",
     "report:deadlocks": "of all traffic: test_traffic.py",
     "report:stuck_robots": "of all traffic: test_traffic.py",

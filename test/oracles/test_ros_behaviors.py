@@ -33,7 +33,7 @@ from ros_domain import use_own_domain
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 import fleet_sim as fs
-from fleet_sim.sites import Grid, Site, Station, StationKind, write_site
+from fleet_sim.warehouse.sites import Grid, Site, Station, StationKind, write_site
 
 use_own_domain()
 
@@ -96,7 +96,7 @@ def track(node: HeardNode) -> Any:
 @holds(
     *(f"ros:nav2_msgs/{kind}_Feedback.distance_traveled" for kind in ("DriveOnHeading", "BackUp")),
     *(f"ros:nav2_msgs/{kind}.total_elapsed_time.*" for kind in ("DriveOnHeading", "BackUp")),
-    fault="ros/nav2/behaviors.py: 1.02 times the way",
+    fault="warehouse/nav2/behaviors.py: 1.02 times the way",
 )
 def test_ways_are_those_that_the_robot_came(node: HeardNode, robot: Any, kind: Any) -> None:
     sign, start = (1.0 if kind is DriveOnHeading else -1.0), np.array(robot.position)
@@ -117,7 +117,7 @@ def test_ways_are_those_that_the_robot_came(node: HeardNode, robot: Any, kind: A
     "ros:nav2_msgs/Wait_Feedback.time_left.*",
     "ros:nav2_msgs/AssistedTeleop_Feedback.current_teleop_duration.*",
     *(f"ros:nav2_msgs/{kind}.total_elapsed_time.*" for kind in ("Wait", "AssistedTeleop", "Spin")),
-    fault="ros/nav2/behaviors.py: the time that has passed in place of what is left",
+    fault="warehouse/nav2/behaviors.py: the time that has passed in place of what is left",
 )
 def test_times_are_counted_in_steps(node: HeardNode, robot: Any) -> None:
     wait = Wait.Goal()
@@ -139,7 +139,7 @@ def test_times_are_counted_in_steps(node: HeardNode, robot: Any) -> None:
 
 @holds(
     *(f"ros:nav2_msgs/FollowPath_Feedback.{field}" for field in ("distance_to_goal", "speed")),
-    fault="ros/nav2/behaviors.py: twice the speed",
+    fault="warehouse/nav2/behaviors.py: twice the speed",
 )
 def test_a_path_has_a_rest_and_a_speed(node: HeardNode, robot: Any) -> None:
     corners = [(4.0, 5.1), (4.9, 5.2), (5.3, 6.3)]
@@ -166,7 +166,7 @@ def test_a_path_has_a_rest_and_a_speed(node: HeardNode, robot: Any) -> None:
 @holds(
     "ros:nav2_msgs/FollowWaypoints_Feedback.current_waypoint",
     "ros:nav2_msgs/FollowWaypoints.missed_waypoints.index",
-    fault="ros/nav2/waypoints.py: the number of the next waypoint",
+    fault="warehouse/nav2/navigate.py: the number of the next waypoint",
 )
 def test_waypoints_are_counted_and_those_in_walls_missed(node: HeardNode, robot: Any) -> None:
     poses = [stamped(3.6, 5.0), stamped(6.5, 6.0), stamped(4.4, 5.4)]
@@ -188,7 +188,7 @@ def test_waypoints_are_counted_and_those_in_walls_missed(node: HeardNode, robot:
 @holds(
     *(f"ros:nav2_msgs/DockRobot_Feedback.{field}" for field in ("docking_time.*", "state")),
     *(f"ros:nav2_msgs/{kind}.success" for kind in ("DockRobot", "UndockRobot")),
-    fault="ros/nav2/behaviors.py: twice the time",
+    fault="warehouse/nav2/behaviors.py: twice the time",
 )
 def test_docking_takes_the_robot_to_its_dock_and_counts_the_time(node: HeardNode, robot: Any) -> None:
     outcome = node.send_goal(DockRobot, "/robot/dock_robot", DockRobot.Goal(dock_id="dock", use_dock_id=True))
@@ -213,7 +213,7 @@ def test_docking_takes_the_robot_to_its_dock_and_counts_the_time(node: HeardNode
     *(f"ros:control_msgs/FollowJointTrajectory_Feedback.{part}.positions" for part in ("desired", "actual", "error")),
     *(f"ros:control_msgs/FollowJointTrajectory_Feedback.{part}.velocities" for part in ("desired", "actual", "error")),
     "ros:control_msgs/FollowJointTrajectory_Feedback.header.stamp.*",
-    fault="ros/actions/follow_joint_trajectory.py: errors as actual less desired",
+    fault="ros/follow_joint_trajectory.py: errors as actual less desired",
 )
 def test_a_trajectory_is_followed_point_by_point(node: HeardNode) -> None:
     arm = node.sim.get_object("arm")

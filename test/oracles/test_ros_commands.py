@@ -131,7 +131,7 @@ def pose(position: Any, yaw: float = 0.0) -> Pose:
 @pytest.mark.parametrize(
     ("name", "used"), [("omni", (0.31, -0.22, 0.13, 0.4, -0.3, 0.6)), ("diff", (0.31, 0.0, 0.0, 0.0, 0.0, 0.6))]
 )
-@holds("api:Agent.velocity", fault="ros/cmd_vel.py: angular before linear; the timeout of the robot")
+@holds("api:Agent.velocity", fault="ros/robot_commands.py: angular before linear; the timeout of the robot")
 def test_a_twist_is_what_its_law_uses_of_it_and_ends(node: HeardNode, name: str, used: Any) -> None:
     node.sim.get_object(name).set_pose(node.sim.get_object(name).get_pose())
     send(node, f"/{name}/cmd_vel", twist(0.31, -0.22, 0.13, 0.4, -0.3, 0.6), lambda: moves(node, name))
@@ -270,7 +270,7 @@ def test_commands_to_the_fleet_do_what_their_kind_says(node: HeardNode) -> None:
     "ros:sensor_msgs/JointState.effort",
     *(f"ros:geometry_msgs/WrenchStamped.wrench.{kind}.{axis}" for kind in ("force", "torque") for axis in "xyz"),
     *(f"ros:geometry_msgs/WrenchStamped.header.stamp.{part}" for part in ("sec", "nanosec")),
-    fault="ros/joint_states.py: positions in place of efforts; ros/sensors/wrench.py: torques before forces",
+    fault="ros/robot_states.py: positions in place of efforts; ros/sensors.py: torques before forces",
 )
 def test_motors_and_force_sensors_tell_the_weight_that_they_hold(node: HeardNode) -> None:
     """Links of 0.5 kg, 0.1 m in front of upright joints: one turns, one slides."""
@@ -311,7 +311,7 @@ def test_motors_and_force_sensors_tell_the_weight_that_they_hold(node: HeardNode
 
 @holds(
     *(f"ros:sensor_msgs/BatteryState.{field}" for field in ("current", "charge", "percentage", "power_supply_status")),
-    fault="battery/ros.py: a full battery as one that charges; voltage of the capacity",
+    fault="warehouse/battery/ros.py: a full battery as one that charges; voltage of the capacity",
 )
 def test_a_charger_fills_a_battery_and_is_told(node: HeardNode) -> None:
     client = node.listener.create_client(SetBool, "/omni/set_charging")

@@ -49,8 +49,8 @@ POSE = [*(f"position.{axis}" for axis in "xyz"), *(f"orientation.{axis}" for axi
 @holds(
     *(f"ros:nav_msgs/Odometry.{field}" for field in (*STAMP, *TWIST, *(f"pose.pose.{field}" for field in POSE))),
     *(f"api:{name}" for name in ("Agent.velocity", "Agent.angular_velocity")),
-    fault="sensors/odometry.py: the sideways velocity has the other sign; ways are 1.02 times as long; "
-    "ros/odom.py: twists in the frame of the world",
+    fault="sensing/sensors/imu.py: the sideways velocity has the other sign; ways are 1.02 times as long; "
+    "ros/robot_states.py: twists in the frame of the world",
 )
 @pytest.mark.parametrize(
     ("topic", "name"), [("/omni/odom", "omni"), ("/omni/odometry", "omni"), ("/hauler/odom", "hauler")]
@@ -80,7 +80,9 @@ def test_odometry_is_where_the_robot_is_and_the_derivative_of_it(scene: RosScene
     *(f"ros:sensor_msgs/Imu.orientation.{axis}" for axis in "xyzw"),
     *(f"ros:sensor_msgs/Imu.{field}" for field in STAMP),
     *(f"ros:sensor_msgs/Imu.{kind}_covariance" for kind in ("orientation", "angular_velocity", "linear_acceleration")),
-    fault="sensors/imu.py: the arm of the sensor has the other sign; ros/sensors/imu.py: covariances without the rate",
+    fault=(
+        "sensing/sensors/imu.py: the arm of the sensor has the other sign; ros/sensors.py: covariances without the rate"
+    ),
 )
 def test_an_imu_beside_the_middle_feels_second_differences_of_its_positions(scene: RosScene) -> None:
     stamps, dt = scene.stamps, scene.timestep
@@ -108,7 +110,7 @@ def test_an_imu_beside_the_middle_feels_second_differences_of_its_positions(scen
 
 @holds(
     *(f"ros:sensor_msgs/JointState.{field}" for field in (*STAMP, "position", "velocity")),
-    fault="ros/joint_states.py: positions in place of velocities",
+    fault="ros/robot_states.py: positions in place of velocities",
 )
 def test_joint_states_are_the_positions_of_joints_and_their_derivatives(scene: RosScene) -> None:
     joints = np.array([one.joints for one in scene.truth.values()])
@@ -129,7 +131,7 @@ def test_joint_states_are_the_positions_of_joints_and_their_derivatives(scene: R
     *(f"ros:tf2_msgs/TFMessage.transforms.{field}" for field in STAMP),
     *(f"ros:tf2_msgs/TFMessage.transforms.transform.translation.{axis}" for axis in "xyz"),
     *(f"ros:tf2_msgs/TFMessage.transforms.transform.rotation.{axis}" for axis in "xyzw"),
-    fault="ros/tf.py: robots in the other order; ros/link_frames.py: links turn the other way",
+    fault="ros/tf.py: robots in the other order; ros/tf.py: links turn the other way",
 )
 def test_tf_leads_from_the_map_to_every_link_and_sensor(scene: RosScene) -> None:
     tf2_ros = pytest.importorskip("tf2_ros")
@@ -167,7 +169,10 @@ def test_tf_leads_from_the_map_to_every_link_and_sensor(scene: RosScene) -> None
     *(f"ros:sensor_msgs/BatteryState.{field}" for field in (*STAMP, "voltage", "current", "charge", "capacity")),
     *(f"ros:sensor_msgs/BatteryState.{field}" for field in ("design_capacity", "percentage", "power_supply_status")),
     "ros:fleet_sim_msgs/FleetState.robots.battery",
-    fault="battery/ros.py: current as power times voltage; battery/feature.py: what is missing, not what is left",
+    fault=(
+        "warehouse/battery/ros.py: current as power times voltage; "
+        "warehouse/battery/battery.py: what is missing, not what is left"
+    ),
 )
 def test_a_battery_loses_what_standing_and_driving_take(scene: RosScene) -> None:
     capacity = BATTERY["capacity_wh"] * 3600.0
@@ -197,7 +202,7 @@ def test_a_battery_loses_what_standing_and_driving_take(scene: RosScene) -> None
     *(f"ros:fleet_sim_msgs/FleetState.robots.{field.removeprefix('twist.')}" for field in TWIST),
     *(f"ros:fleet_sim_msgs/FleetState.robots.{field}" for field in ("distance_left", "mode", "moving", "busy")),
     *(f"ros:fleet_sim_msgs/FleetState.robots.{field}" for field in ("blocked", "carrying", "has_goal", "charging")),
-    fault="ros/fleet_states.py: goals one waypoint early; distances in the plane; charging where there is a goal",
+    fault="ros/fleet.py: goals one waypoint early; distances in the plane; charging where there is a goal",
 )
 def test_the_state_of_the_fleet_says_what_each_robot_does(scene: RosScene) -> None:
     expected = {
@@ -234,7 +239,7 @@ def test_the_state_of_the_fleet_says_what_each_robot_does(scene: RosScene) -> No
 @holds(
     *(f"ros:nav_msgs/Path.{field}" for field in (*STAMP, "poses.header.stamp.sec", "poses.header.stamp.nanosec")),
     *(f"ros:nav_msgs/Path.poses.pose.{field}" for field in POSE),
-    fault="ros/plan.py: orientation of the robot for all poses",
+    fault="ros/robot_states.py: orientation of the robot for all poses",
 )
 def test_a_plan_leads_from_the_robot_to_its_goal(scene: RosScene) -> None:
     (message,) = scene.heard.heard["/hauler/plan"]
@@ -249,7 +254,7 @@ def test_a_plan_leads_from_the_robot_to_its_goal(scene: RosScene) -> None:
 
 @holds(
     *(f"ros:fleet_sim_msgs/Contacts.{field}" for field in (*STAMP, "points.x", "points.y", "points.z")),
-    fault="sensors/contact.py: points 1.01 times as far",
+    fault="sensing/sensors/contact.py: points 1.01 times as far",
 )
 def test_a_bumper_tells_the_nearest_point_of_what_touches_it(scene: RosScene) -> None:
     stamp = scene.stamps[-1]

@@ -18,7 +18,7 @@ from geometry_msgs.msg import Pose
 from heard_node import HeardNode, heard_node
 from ros_domain import use_own_domain
 
-from fleet_sim.sites import Grid, Site, Station, StationKind, write_site
+from fleet_sim.warehouse.sites import Grid, Site, Station, StationKind, write_site
 from fleet_sim_msgs.action import MoveTo
 from fleet_sim_msgs.msg import Cause, FleetCommand, OrderStatus, RobotState
 
@@ -71,7 +71,10 @@ def states(node: HeardNode) -> dict[str, RobotState]:
 
 @holds(
     *(f"ros:fleet_sim_msgs/FleetState.robots.{field}" for field in ("faults", "last_cause", "battery")),
-    fault="battery/feature.py: full batteries as empty ones; battery/batteries.py: ends actions as preempted",
+    fault=(
+        "warehouse/battery/battery.py: full batteries as empty ones; "
+        "warehouse/battery/battery.py: ends actions as preempted"
+    ),
 )
 def test_an_empty_battery_is_a_fault_and_the_cause_that_a_goal_fails_for(node: HeardNode) -> None:
     goal = MoveTo.Goal()
@@ -95,7 +98,10 @@ def test_an_empty_battery_is_a_fault_and_the_cause_that_a_goal_fails_for(node: H
     *(f"ros:fleet_sim_msgs/FleetState.robots.{field}" for field in ("faults", "operating_mode")),
     *(f"ros:fleet_sim_msgs/OrderStatus.{field}" for field in ("stamp.sec", "stamp.nanosec", "state")),
     *(f"ros:fleet_sim_msgs/OrderStatus.{field}" for field in ("released", "due", "assigned", "picked", "ended")),
-    fault="traffic/feature.py: all that stand as broken; orders/feature.py: the order before the one served",
+    fault=(
+        "warehouse/traffic/traffic.py: all that stand as broken; warehouse/orders/desk.py: the "
+        "order before the one served"
+    ),
 )
 def test_breakdowns_and_orders_are_those_of_the_traffic_and_of_the_events(node: HeardNode) -> None:
     traffic, told = node.sim.get_manager("traffic"), node.heard["/fleet/orders"]

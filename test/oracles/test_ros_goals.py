@@ -101,7 +101,7 @@ TOLD = "distance_left", "progress", "pose.*"
 @holds(
     *(f"ros:fleet_sim_msgs/{kind}.{field}" for kind in ("Drop", "Pick") for field in ENDS),
     *(f"ros:fleet_sim_msgs/{kind}_Feedback.{field}" for kind in ("Drop", "Pick", "Execute") for field in TOLD),
-    fault="ros/actions/pick_and_drop.py: a pose that nobody set is the origin of the map",
+    fault="ros/action_kinds.py: a pose that nobody set is the origin of the map",
 )
 def test_a_drop_without_a_pose_lets_go_of_the_load_where_it_is(node: HeardNode, cart: Any) -> None:
     goal = node.send_goal(Drop, "/cart/drop", Drop.Goal(use_approach=False))
@@ -199,7 +199,7 @@ def test_a_pick_goes_by_the_approach_pose(node: HeardNode, cart: Any) -> None:
     *(f"ros:fleet_sim_msgs/{kind}.{field}" for kind in ("MoveTo", "Execute") for field in ENDS),
     *(f"ros:fleet_sim_msgs/MoveTo_Feedback.{field}" for field in TOLD),
     "ros:fleet_sim_msgs/FleetState.robots.last_cause",
-    fault="ros/actions/goals.py: the share that is left as progress; ros/fleet_states.py: causes one too high",
+    fault="ros/actions.py: the share that is left as progress; ros/fleet.py: causes one too high",
 )
 def test_feedback_says_how_far_it_is_and_a_result_what_blocked(node: HeardNode) -> None:
     goal = MoveTo.Goal(blocked_timeout=1.5)
@@ -226,7 +226,7 @@ def test_feedback_says_how_far_it_is_and_a_result_what_blocked(node: HeardNode) 
 
 @holds(
     *(f"ros:fleet_sim_msgs/CommandResult.stamp.{part}" for part in ("sec", "nanosec")),
-    fault="ros/fleet_command.py: no time",
+    fault="ros/fleet.py: no time",
 )
 def test_navigate_takes_routes_only_where_there_are_some(node: HeardNode) -> None:
     """A route where the scenario has no site ends the action: nothing drives through walls instead."""
@@ -261,7 +261,7 @@ def test_execute_tells_what_blocks(node: HeardNode) -> None:
     check_feedback(node, outcome, {"moving": (6.0, -6.0)}, "tug")
 
 
-@holds("ros:rosgraph_msgs/Clock.clock.*", fault="core/stamps.py: a reset continues at the time of the last message")
+@holds("ros:rosgraph_msgs/Clock.clock.*", fault="world/clock.py: a reset continues at the time of the last message")
 def test_no_stamp_is_used_twice_around_a_reset(node: HeardNode) -> None:
     node.step(3)
     for _ in range(2):

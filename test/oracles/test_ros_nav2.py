@@ -20,7 +20,7 @@ from plain_geometry import matrix, vector, yawed
 from ros_domain import use_own_domain
 
 import fleet_sim as fs
-from fleet_sim.sites import Grid, Site, write_site
+from fleet_sim.warehouse.sites import Grid, Site, write_site
 
 use_own_domain()
 
@@ -58,7 +58,7 @@ def node(tmp_path_factory: Any) -> Iterator[HeardNode]:
 @holds(
     *(f"ros:nav2_msgs/NavigateToPose_Feedback.{field}" for field in ("distance_remaining", "navigation_time.*")),
     *(f"ros:nav2_msgs/NavigateToPose_Feedback.{field}" for field in ("estimated_time_remaining.*", "current_pose.*")),
-    fault="ros/nav2/navigate.py: the way that was driven is 1.02 times as long",
+    fault="warehouse/nav2/navigate.py: the way that was driven is 1.02 times as long",
 )
 def test_the_time_left_is_the_rest_at_the_mean_speed_until_now(node: HeardNode) -> None:
     goal = NavigateToPose.Goal()
@@ -98,7 +98,7 @@ def check_times(node: HeardNode, outcome: Any, begin: float) -> None:
         for field in ("estimated_time_remaining.*", "current_pose.*")
     ),
     "ros:nav2_msgs/NavigateThroughPoses_Feedback.number_of_poses_remaining",
-    fault="ros/nav2/navigate.py: one pose more",
+    fault="warehouse/nav2/navigate.py: one pose more",
 )
 def test_poses_are_counted_down(node: HeardNode) -> None:
     goal = NavigateThroughPoses.Goal()
@@ -129,7 +129,7 @@ def test_poses_are_counted_down(node: HeardNode) -> None:
 @holds(
     "ros:nav2_msgs/Spin_Feedback.angular_distance_traveled",
     "ros:nav2_msgs/BackUp_Feedback.distance_traveled",
-    fault="ros/nav2/behaviors.py: the angle is 1.02 times as large",
+    fault="warehouse/nav2/behaviors.py: the angle is 1.02 times as large",
 )
 def test_turning_and_backing_up_tell_how_far_they_came(node: HeardNode) -> None:
     robot = node.sim.get_object("robot")
@@ -155,7 +155,7 @@ def test_turning_and_backing_up_tell_how_far_they_came(node: HeardNode) -> None:
     *(f"ros:geometry_msgs/PoseWithCovarianceStamped.pose.pose.position.{axis}" for axis in "xyz"),
     *(f"ros:geometry_msgs/PoseWithCovarianceStamped.pose.pose.orientation.{axis}" for axis in "xyzw"),
     *(f"ros:geometry_msgs/PoseWithCovarianceStamped.header.stamp.{part}" for part in ("sec", "nanosec")),
-    fault="ros/nav2/topics.py: height below the floor",
+    fault="warehouse/nav2/topics.py: height below the floor",
 )
 def test_amcl_pose_is_where_the_robot_is(node: HeardNode) -> None:
     node.step(2)
@@ -170,7 +170,7 @@ def test_amcl_pose_is_where_the_robot_is(node: HeardNode) -> None:
     *(f"ros:nav2_msgs/Costmap.metadata.origin.position.{axis}" for axis in "xy"),
     *(f"ros:nav2_msgs/Costmap.{field}" for field in ("data", "header.stamp.sec", "header.stamp.nanosec")),
     *(f"ros:nav_msgs/OccupancyGrid.{field}" for field in ("header.stamp.sec", "header.stamp.nanosec", "info.width")),
-    fault="ros/nav2/costmaps.py: the window begins 0.51 of its side before the robot",
+    fault="warehouse/nav2/maps.py: the window begins 0.51 of its side before the robot",
 )
 def test_a_local_costmap_has_the_robot_in_its_middle_and_costs_by_distance(node: HeardNode) -> None:
     robot = node.sim.get_object("robot")

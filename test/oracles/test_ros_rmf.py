@@ -61,7 +61,7 @@ def nanoseconds(time: Any) -> int:
     *(f"ros:rmf_fleet_msgs/RobotState.location.{field}" for field in ("x", "y", "yaw", "t.*")),
     *(f"ros:rmf_fleet_msgs/RobotState.{field}" for field in ("seq", "mode.mode", "battery_percent")),
     *(f"ros:rmf_fleet_msgs/RobotState.path.{field}" for field in ("x", "y", "yaw", "t.*", "index")),
-    fault="ros/rmf/robots.py: x and y exchanged; charges rounded down, half a percent more",
+    fault="warehouse/rmf/topics.py: x and y exchanged; charges rounded down, half a percent more",
 )
 def test_a_slotcar_tells_where_it_is_and_where_it_goes(node: HeardNode) -> None:
     corners = [(2.9, 4.3, 0.4), (3.4, 5.6, 1.1)]
@@ -104,7 +104,7 @@ def test_a_slotcar_tells_where_it_is_and_where_it_goes(node: HeardNode) -> None:
 
 @holds(
     *(f"ros:rmf_door_msgs/DoorState.{field}" for field in ("door_time.*", "current_mode.value")),
-    fault="ros/rmf/doors.py: open while it moves",
+    fault="warehouse/rmf/topics.py: open while it moves",
 )
 def test_a_door_is_open_as_long_as_it_takes_after_it_was_asked(node: HeardNode) -> None:
     request = DoorRequest(door_name="lobby_door")
@@ -131,7 +131,7 @@ def test_a_door_is_open_as_long_as_it_takes_after_it_was_asked(node: HeardNode) 
         f"ros:rmf_lift_msgs/LiftState.{field}"
         for field in ("lift_time.*", "door_state", "motion_state", "current_mode")
     ),
-    fault="ros/rmf/lifts.py: up and down exchanged",
+    fault="warehouse/rmf/topics.py: up and down exchanged",
 )
 def test_a_lift_goes_up_while_its_cabin_does(node: HeardNode) -> None:
     def ride(floor: str) -> list[Any]:
@@ -163,7 +163,7 @@ def test_a_lift_goes_up_while_its_cabin_does(node: HeardNode) -> None:
 
 @holds(
     *(f"ros:rmf_charger_msgs/ChargerState.{field}" for field in ("charger_time.*", "state", "time_to_fully_charged.*")),
-    fault="ros/rmf/chargers.py: 1.05 times the time",
+    fault="warehouse/rmf/topics.py: 1.05 times the time",
 )
 def test_a_charger_tells_how_long_the_rest_takes(node: HeardNode) -> None:
     battery = node.sim.get_object("porter_2").feature("battery")
@@ -189,7 +189,7 @@ def test_a_charger_tells_how_long_the_rest_takes(node: HeardNode) -> None:
 @holds(
     *(f"ros:rmf_dispenser_msgs/DispenserState.{field}" for field in ("time.*", "mode")),
     *(f"ros:rmf_dispenser_msgs/DispenserResult.{field}" for field in ("time.*", "status")),
-    fault="ros/rmf/workcells.py: never busy",
+    fault="warehouse/rmf/topics.py: never busy",
 )
 def test_a_dispenser_is_busy_in_the_step_in_which_it_serves(node: HeardNode) -> None:
     guid = node.heard["/dispenser_states"][-1].guid
@@ -218,7 +218,7 @@ def test_a_dispenser_is_busy_in_the_step_in_which_it_serves(node: HeardNode) -> 
     *(f"ros:rmf_building_map_msgs/BuildingMap.levels.wall_graph.edges.{field}" for field in ("v1_idx", "v2_idx")),
     *(f"ros:rmf_building_map_msgs/BuildingMap.levels.nav_graphs.vertices.{axis}" for axis in "xy"),
     *(f"ros:rmf_building_map_msgs/BuildingMap.lifts.ref_{axis}" for axis in "xy"),
-    fault="ros/rmf/building_map.py: y in place of x at the end of a door",
+    fault="warehouse/rmf/topics.py: y in place of x at the end of a door",
 )
 def test_the_map_of_the_building_is_where_its_bodies_are(node: HeardNode) -> None:
     message, poses = node.heard["/map"][-1], next(iter(node.poses.values()))

@@ -44,7 +44,7 @@ def some(scene: RosScene) -> list[int]:
         f"ros:sensor_msgs/LaserScan.{field}"
         for field in ("ranges", "intensities", "range_min", "range_max", "scan_time")
     ),
-    fault="ros/sensors/scan.py: the angle of the last ray but one",
+    fault="ros/sensors.py: the angle of the last ray but one",
 )
 def test_a_scan_is_what_rays_meet(scene: RosScene) -> None:
     seen = 0
@@ -74,7 +74,7 @@ def test_a_scan_is_what_rays_meet(scene: RosScene) -> None:
 @holds(
     *(f"ros:sensor_msgs/Range.{field}" for field in (*STAMP, "range", "field_of_view", "min_range", "max_range")),
     "ros:sensor_msgs/Range.radiation_type",
-    fault="ros/sensors/range.py: 1.02 times as far",
+    fault="ros/sensors.py: 1.02 times as far",
 )
 def test_a_range_is_the_nearest_in_a_fan(scene: RosScene) -> None:
     seen = 0
@@ -95,7 +95,7 @@ def test_a_range_is_the_nearest_in_a_fan(scene: RosScene) -> None:
 @holds(
     *(f"ros:sensor_msgs/PointCloud2.{field}" for field in (*STAMP, "height", "width", "point_step", "row_step")),
     *(f"ros:sensor_msgs/PointCloud2.{field}" for field in ("fields.offset", "fields.datatype", "data")),
-    fault="ros/sensors/points.py: layers from the top; ros/sensors/camera.py: rows from the bottom",
+    fault="ros/sensors.py: layers from the top; ros/sensors.py: rows from the bottom",
 )
 def test_points_of_a_lidar_are_on_what_it_sees(scene: RosScene) -> None:
     seen = 0
@@ -124,7 +124,7 @@ def test_points_of_a_lidar_are_on_what_it_sees(scene: RosScene) -> None:
     *(f"ros:sensor_msgs/CameraInfo.{field}" for field in (*STAMP, "height", "width", "k", "p", "r", "d")),
     *(f"ros:sensor_msgs/Image.{field}" for field in (*STAMP, "height", "width", "step", "is_bigendian", "data")),
     "ros:sensor_msgs/PointCloud2.data",
-    fault="ros/sensors/camera.py: fx and fy exchanged; blue before red; points in rows from the bottom",
+    fault="ros/sensors.py: fx and fy exchanged; blue before red; points in rows from the bottom",
 )
 def test_each_pixel_of_a_camera_shows_what_is_there(scene: RosScene) -> None:
     fx, fy, cx, cy = LENS
@@ -175,7 +175,7 @@ def test_each_pixel_of_a_camera_shows_what_is_there(scene: RosScene) -> None:
     *(f"ros:nav_msgs/OccupancyGrid.info.{field}" for field in ("resolution", "width", "height")),
     *(f"ros:nav_msgs/OccupancyGrid.info.origin.position.{axis}" for axis in "xy"),
     "ros:nav_msgs/OccupancyGrid.data",
-    fault="ros/sensors/map.py: cells begin half a cell later",
+    fault="ros/monitoring.py: cells begin half a cell later",
 )
 def test_a_cell_of_the_map_is_occupied_where_its_middle_is_in_a_body(scene: RosScene) -> None:
     (message,) = scene.heard.heard["/map"]
@@ -199,7 +199,7 @@ def test_a_cell_of_the_map_is_occupied_where_its_middle_is_in_a_body(scene: RosS
     *(f"ros:visualization_msgs/MarkerArray.markers.pose.orientation.{axis}" for axis in "xyzw"),
     *(f"ros:visualization_msgs/MarkerArray.markers.scale.{axis}" for axis in "xyz"),
     *(f"ros:visualization_msgs/MarkerArray.markers.color.{channel}" for channel in "rgba"),
-    fault="core/visible.py: width and height exchanged; ros/markers.py: orientations of the shapes alone",
+    fault="world/shapes.py: width and height exchanged; ros/monitoring.py: orientations of the shapes alone",
 )
 def test_markers_have_the_places_and_sizes_of_bodies(scene: RosScene) -> None:
     sim = scene.heard.sim

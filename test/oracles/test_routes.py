@@ -12,9 +12,9 @@ import pytest
 from oracle_rows import holds
 
 import fleet_sim as fs
-from fleet_sim.arrays import Bools, Floats
-from fleet_sim.sites import Grid, Site, Station, build_walls
-from fleet_sim.traffic import Router, offer_routes
+from fleet_sim.base.arrays import Bools, Floats
+from fleet_sim.warehouse.sites import Grid, Site, Station, build_walls
+from fleet_sim.warehouse.traffic import Router, offer_routes
 
 CELL, ORIGIN = 0.45, (3.7, -2.2, 0.7)
 ROOM = 0.02
@@ -111,7 +111,11 @@ def scenes(count: int) -> Iterator[tuple[Bools, float, np.random.Generator]]:
 # ---- lengths -------------------------------------------------------------------------------------------------------
 
 
-@holds("api:Router.plan", "api:Route.length", fault="traffic/field.py: the first cost of a cell stays, nearer or not")
+@holds(
+    "api:Router.plan",
+    "api:Route.length",
+    fault="warehouse/traffic/across.py: the first cost of a cell stays, nearer or not",
+)
 def test_lengths_are_between_the_shortest_way_of_a_point_and_that_over_middles_of_cells() -> None:
     compared = 0
     for free, radius, rng in scenes(10):
@@ -140,7 +144,7 @@ def test_lengths_are_between_the_shortest_way_of_a_point_and_that_over_middles_o
 # ---- starts at walls -----------------------------------------------------------------------------------------------
 
 
-@holds("api:Router.plan", fault="traffic/router.py: a start too near to a wall has no route")
+@holds("api:Router.plan", fault="warehouse/traffic/router.py: a start too near to a wall has no route")
 def test_a_robot_that_touches_walls_has_a_route_that_brings_it_no_nearer_to_any() -> None:
     begun = 0
     for free, radius, rng in scenes(14):
@@ -198,7 +202,7 @@ def run(sim: fs.MultiRobotSimulationCore, moves: list[fs.MoveTo], most: float) -
     return seen
 
 
-@holds("api:MoveTo.status", fault="traffic/router.py: a start too near to a wall has no route")
+@holds("api:MoveTo.status", fault="warehouse/traffic/router.py: a start too near to a wall has no route")
 @pytest.mark.parametrize(("mode", "yaw"), [("differential", 2.1), ("omnidirectional", -1.9)])
 def test_a_robot_that_a_wall_has_stopped_drives_on_along_a_route(mode: str, yaw: float) -> None:
     site = hall()
@@ -222,7 +226,9 @@ def test_a_robot_that_a_wall_has_stopped_drives_on_along_a_route(mode: str, yaw:
         assert gap(site.grid.free_mask, np.array(own)).min() >= 0.31
 
 
-@holds("api:MoveTo.status", fault="traffic/router.py: a robot in a cell that a thin wall blocks has no way out")
+@holds(
+    "api:MoveTo.status", fault="warehouse/traffic/router.py: a robot in a cell that a thin wall blocks has no way out"
+)
 @pytest.mark.parametrize("side", [-1, 1])
 def test_a_robot_beside_a_thin_wall_leaves_the_cells_that_the_wall_blocks(side: int) -> None:
     radius, half, turn, middle = 0.19, np.array([1.05, 0.03]), 0.23, np.array([4.4, 2.2])
@@ -256,7 +262,7 @@ def test_a_robot_beside_a_thin_wall_leaves_the_cells_that_the_wall_blocks(side: 
 # ---- robots that stand ---------------------------------------------------------------------------------------------
 
 
-@holds("api:MoveTo.status", fault="traffic/standing.py: cells under robots that stand are walls of a new site")
+@holds("api:MoveTo.status", fault="warehouse/traffic/router.py: cells under robots that stand are walls of a new site")
 @pytest.mark.parametrize("timestep", [0.05, 0.013])
 def test_a_route_leads_around_a_robot_on_a_station(timestep: float) -> None:
     radii = (0.27, 0.33)
@@ -274,7 +280,7 @@ def test_a_route_leads_around_a_robot_on_a_station(timestep: float) -> None:
         assert np.hypot(*(seen[:, 0] - seen[:, 1]).T).min() >= sum(radii)
 
 
-@holds("api:MoveTo.status", fault="traffic/standing.py: cells under robots that stand are walls of a new site")
+@holds("api:MoveTo.status", fault="warehouse/traffic/router.py: cells under robots that stand are walls of a new site")
 def test_two_that_meet_in_a_passage_full_of_stations_both_arrive() -> None:
     free = np.ones((12, 24), bool)
     free[[0, -1]] = free[:, [0, -1]] = False

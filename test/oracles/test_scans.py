@@ -34,7 +34,7 @@ def planes_met(frame: np.ndarray, starts: np.ndarray, ways: np.ndarray) -> np.nd
 @pytest.mark.parametrize("compiled", ["never", "always"])
 @holds(
     "api:LidarReading.ranges", "api:LidarReading.labels",
-    fault="sensors/cuts.py: cuts of hulls are turned by the inverse of their rotation",
+    fault="sensing/sensors/occupancy.py: cuts of hulls are turned by the inverse of their rotation",
 )  # fmt: skip
 def test_level_lidars_see_meshes_walls_and_what_stands(tmp_path: Path, compiled: str) -> None:
     hulls: Any = pytest.importorskip("scipy.spatial")
@@ -116,7 +116,7 @@ def may_hold(faces: np.ndarray, point: np.ndarray) -> bool:
 
 @pytest.mark.parametrize("compiled", ["never", "always"])
 @pytest.mark.parametrize("labels", [False, True])
-@holds("api:LidarReading.ranges", fault="sensors/nearby.py: a line of cells less is searched")
+@holds("api:LidarReading.ranges", fault="sensing/sensors/fans.py: a line of cells less is searched")
 def test_many_lidars_see_the_nearest_discs_of_many(compiled: str, labels: bool) -> None:
     rng = np.random.default_rng(6)
     sim, count, lidars, reach = simulation(compiled), 2600, 800, 5.3
@@ -164,7 +164,7 @@ def test_many_lidars_see_the_nearest_discs_of_many(compiled: str, labels: bool) 
             assert (named[hit] == known[hit]).mean() > 0.999 and (named[~np.isfinite(told)] == -1).all()
 
 
-@holds("ros:nav_msgs/OccupancyGrid.data", fault="sensors/occupancy.py: y of discs is their x")
+@holds("ros:nav_msgs/OccupancyGrid.data", fault="sensing/sensors/occupancy.py: y of discs is their x")
 def test_a_cell_of_a_map_is_occupied_where_something_is_in_it(tmp_path: Path) -> None:
     rng, sim = np.random.default_rng(9), simulation("never")
     solids = []

@@ -19,7 +19,7 @@ TILTED = fs.Pose.from_euler(0.23, -0.11, 0.37, 0.3, 0.25, -0.6)
 
 
 @pytest.mark.parametrize(("dt", "rate"), [(0.05, 7.0), (0.013, 31.0), (0.05, None)])
-@holds("api:Sensor.on_reading", fault="sensors/group.py: the period of a sensor is rounded up to whole steps")
+@holds("api:Sensor.on_reading", fault="sensing/sensors/system.py: the period of a sensor is rounded up to whole steps")
 def test_readings_in_a_time_are_as_many_as_the_rate_says(dt: float, rate: float | None) -> None:
     sim, robot, _, _ = apart.scene("never", dt, CARRIER)
     kinds: dict[str, Callable[..., Any]] = {"scan": fs.LidarParams, "sonar": fs.RangeParams, "imu": fs.ImuParams}
@@ -39,7 +39,7 @@ def test_readings_in_a_time_are_as_many_as_the_rate_says(dt: float, rate: float 
 
 @holds(
     "api:LidarReading.ranges", "api:RangeReading.range", "api:CameraReading.depth", "ros:sensor_msgs/LaserScan.ranges",
-    fault="sensors/ranging.py: the relative noise is that of one metre at any distance",
+    fault="sensing/sensors/lidar.py: the relative noise is that of one metre at any distance",
 )  # fmt: skip
 def test_noise_is_as_wide_as_set_around_the_truth() -> None:
     sim, robot, _, _ = apart.scene("never", 0.05, CARRIER)
@@ -63,7 +63,7 @@ def test_noise_is_as_wide_as_set_around_the_truth() -> None:
 
 @holds(
     "api:CameraReading.depth", "api:CameraReading.rgb", "api:RangeReading.range", "api:Lidar3dReading.ranges",
-    fault="sensors/camera.py: the noise of colors is a fraction of each color",
+    fault="sensing/sensors/sensor.py: the noise of colors is a fraction of each color",
 )  # fmt: skip
 def test_noise_of_cameras_sonars_and_clouds_is_as_wide_as_set(pictures: None) -> None:
     sim, robot, _, _ = apart.scene("never", 0.05, CARRIER)

@@ -160,7 +160,7 @@ def shape(places: np.ndarray, headings: np.ndarray) -> tuple[float, float]:
 
 @holds(
     *(f"api:{entry['type']}.value" for entry in METRICS),
-    fault="swarm/metrics/radial.py: R is 1.02 where RadialVariance is not regularized",
+    fault="swarm/metrics/crowd.py: R is 1.02 where RadialVariance is not regularized",
 )
 @pytest.mark.parametrize("count", [6, 30])
 @pytest.mark.parametrize("update", ["together", "in_turn"])
@@ -235,7 +235,7 @@ def test_metrics_are_their_definitions(count: int, update: str) -> None:
     "api:AverageSpeed.value",
     "api:AverageSpeedBehavior.value",
     "api:GroupRotation.value",
-    fault="swarm/metrics/motion.py: the commanded velocities in place of the ways that agents came",
+    fault="swarm/metrics/crowd.py: the commanded velocities in place of the ways that agents came",
 )
 @pytest.mark.parametrize("update", ["together", "in_turn"])
 def test_who_drives_against_a_wall_stands_still(update: str) -> None:

@@ -68,7 +68,7 @@ def seen_in_sector(world: RectangularWorld, radii: np.ndarray, others: np.ndarra
     "api:BinaryLOSSensor.current_state",
     "api:PointCollisionSensor.current_state",
     "api:NeighboursInRangeSensor.current_state",
-    fault="swarm/sensors/point_collision.py: `bias` turns the point to the right",
+    fault="swarm/sensors/targets.py: `bias` turns the point to the right",
 )
 @pytest.mark.parametrize(("count", "update"), [(6, "together"), (20, "together"), (100, "together"), (30, "in_turn")])
 @pytest.mark.parametrize("theta", [0.43, 2.1])
@@ -112,7 +112,7 @@ def test_readings_are_what_brute_force_finds(count: int, update: str, theta: flo
 
 @holds(
     "api:LevyController.act",
-    fault="swarm/controllers/levy.py: max of length and timeout in place of min",
+    fault="swarm/controllers/walks.py: max of length and timeout in place of min",
 )
 def test_ways_of_a_levy_walk_have_the_tail_that_its_index_says() -> None:
     index, speed, dt, longest = 1.3, 0.7, 0.05, 4.0
@@ -166,7 +166,7 @@ def test_ways_of_a_levy_walk_have_the_tail_that_its_index_says() -> None:
 @holds(
     "api:Targeter.current_state",
     "api:RegionalSensor.current_state",
-    fault="swarm/sensors/targeter.py: the closest in place of the furthest",
+    fault="swarm/sensors/targets.py: the closest in place of the furthest",
 )
 @pytest.mark.parametrize("count", [6, 40])
 def test_targets_and_regions_are_those_that_brute_force_finds(count: int) -> None:
@@ -212,7 +212,7 @@ def test_targets_and_regions_are_those_that_brute_force_finds(count: int) -> Non
         assert distance == pytest.approx(far) if far > 0.0 else np.isnan(distance)
 
 
-@holds("api:DiffDriveAgent.position", fault="swarm/agent_types.py: the right wheel turns it to the right")
+@holds("api:DiffDriveAgent.position", fault="swarm/agents.py: the right wheel turns it to the right")
 @pytest.mark.parametrize("count", [1, 30])
 def test_two_wheels_drive_exact_arcs(count: int) -> None:
     left, right, radius, axle, dt = 7.0, 11.5, 0.037, 0.21, 0.013

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from oracle_rows import holds
 
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.swarm import (
     BinaryController,
     BinaryFOVSensor,
@@ -107,7 +107,7 @@ def test_a_mill_is_that_of_robot_swarm_simulator() -> None:
 @holds(
     "api:SwarmAgent.position",
     *(f"api:{name}.value" for name in NAMES),
-    fault="swarm/metrics/motion.py: the commanded velocities in place of the ways that agents came",
+    fault="swarm/metrics/crowd.py: the commanded velocities in place of the ways that agents came",
 )
 def test_agents_in_contact_move_as_in_robot_swarm_simulator() -> None:
     starts = ((2.0, 2.1, 0.7, (0.3, 0.0)), (2.45, 2.43, 0.3, (0.05, 0.1)))
@@ -138,7 +138,7 @@ def test_arrays_of_agents_do_not_take_what_would_have_no_effect(name: str) -> No
             getattr(crowd, name)[0] = 3.5
 
 
-@holds("api:SwarmAgent.pos", fault="swarm/swarm_body.py: position returns a plain copy")
+@holds("api:SwarmAgent.pos", fault="swarm/agent_config.py: position returns a plain copy")
 @pytest.mark.parametrize("name", ["pos", "position"])
 def test_writing_into_a_position_moves_the_agent(name: str) -> None:
     world, agent = small_world(controller={"type": "static", "output": [0.4, 0.0]})
@@ -172,7 +172,7 @@ def test_writing_into_a_position_moves_the_agent(name: str) -> None:
 @holds(
     "api:SwarmAgent.dead",
     "api:SwarmAgent.stopped_duration",
-    fault="swarm/commands.py: stopped agents keep their speed",
+    fault="swarm/stepping.py: stopped agents keep their speed",
 )
 @pytest.mark.parametrize("update", ["together", "in_turn"])
 @pytest.mark.parametrize("count", [1, 40])

@@ -12,7 +12,7 @@ import pytest
 from oracle_rows import holds
 
 from fleet_sim.swarm import RectangularWorld, World_from_config
-from fleet_sim.swarm.trials import Trial, running_trials
+from fleet_sim.swarm.evolution import Trial, running_trials
 
 DT = 0.05
 
@@ -70,7 +70,7 @@ def crosses(a: complex, b: complex, c: complex, d: complex) -> bool:
     return bool((shares >= 0.0).all() and (shares <= 1.0).all())
 
 
-@holds("api:BinaryFOVSensor.occlusion", fault="swarm/vision.py: discs behind who is looked at hide it")
+@holds("api:BinaryFOVSensor.occlusion", fault="swarm/neighbours.py: discs behind who is looked at hide it")
 @pytest.mark.parametrize("count", [24, 130])
 def test_nobody_is_seen_through_walls_and_others(count: int) -> None:
     rng, radius, theta, distance = np.random.default_rng(count), 0.06, 0.5, 2.2
@@ -216,7 +216,7 @@ def test_who_wants_to_stops_at_its_goal(count: int, update: str) -> None:
     assert len(arrived) >= min(count, 10)
 
 
-@holds("api:run_trials", fault="swarm/trials.py: one part more than there are processes")
+@holds("api:run_trials", fault="swarm/evolution.py: one part more than there are processes")
 def test_trials_are_spread_evenly_and_come_back_in_their_order() -> None:
     parts: list[int] = []
 

@@ -11,11 +11,11 @@ import pytest
 from oracle_rows import holds
 
 import fleet_sim as fs
-from fleet_sim.arrays import Bools, Floats
-from fleet_sim.sites import Grid, Site, build_walls
-from fleet_sim.traffic import Traffic, offer_traffic
-from fleet_sim.traffic.figures.closest import Closest, outlines_of
-from fleet_sim.traffic.tasks_section import TasksSettings, offer_tasks
+from fleet_sim.base.arrays import Bools, Floats
+from fleet_sim.warehouse.sites import Grid, Site, build_walls
+from fleet_sim.warehouse.traffic import Traffic, offer_traffic
+from fleet_sim.warehouse.traffic.figures import Closest, outlines_of
+from fleet_sim.warehouse.traffic.runs import TasksSettings, offer_tasks
 
 CELL, ORIGIN, TICK, DWELL = 1.1, (4.3, -7.1, 0.7), 0.05, 1.35
 ROWS = [
@@ -125,7 +125,7 @@ def run(request: pytest.FixtureRequest) -> Run:
     return Run(planner, robots, 60.0, **settings)
 
 
-@holds("record:position", "report:closest_gap_m", fault="traffic/execution/tracks.py: lanes are clear half-way")
+@holds("record:position", "report:closest_gap_m", fault="warehouse/traffic/graph.py: lanes are clear half-way")
 def test_robots_touch_neither_each_other_nor_walls_at_any_time(run: Run) -> None:
     robots = range(len(run.radii))
     for one, other in combinations(robots, 2):
@@ -136,7 +136,7 @@ def test_robots_touch_neither_each_other_nor_walls_at_any_time(run: Run) -> None
     assert run.collisions == 0
 
 
-@holds("record:position", fault="traffic/execution/law.py: a node is granted one use too early")
+@holds("record:position", fault="warehouse/traffic/driving.py: a node is granted one use too early")
 def test_no_two_robots_stand_on_one_node(run: Run) -> None:
     # Nodes are middles of cells; who is on none drives from one to the next along a row or a column.
     off = run.places / CELL - np.floor(run.places / CELL) - 0.5
@@ -146,7 +146,7 @@ def test_no_two_robots_stand_on_one_node(run: Run) -> None:
         assert len(np.unique(places[mask], axis=0)) == mask.sum()
 
 
-@holds("api:Agent.velocity", "record:velocity", fault="traffic/execution/law.py: 0.5 -> 0.51 in `drive`")
+@holds("api:Agent.velocity", "record:velocity", fault="warehouse/traffic/driving.py: 0.5 -> 0.51 in `drive`")
 def test_speeds_and_accelerations_stay_within_limits_and_fit_the_poses(run: Run) -> None:
     speed, accel = run.of_kind(*SPEEDS), run.of_kind(*ACCELS)
     assert (run.speeds <= speed + 1e-9).all()
@@ -163,7 +163,9 @@ def test_speeds_and_accelerations_stay_within_limits_and_fit_the_poses(run: Run)
     assert fast.max() == pytest.approx(1.0)
 
 
-@holds("api:Agent.angular_velocity", fault="traffic/execution/law.py:187: 0.5 -> 0.51, and where a held robot turns")
+@holds(
+    "api:Agent.angular_velocity", fault="warehouse/traffic/driving.py:187: 0.5 -> 0.51, and where a held robot turns"
+)
 def test_headings_are_the_sum_of_the_reported_rates(run: Run) -> None:
     spin, accel = run.of_kind(*SPINS), run.of_kind(*SPIN_ACCELS)
     assert (np.abs(run.spins) <= spin + 1e-9).all()
@@ -186,7 +188,7 @@ def test_headings_are_the_sum_of_the_reported_rates(run: Run) -> None:
 @holds(
     *("report:speed_mean", "report:driven_m", "report:closest_m", "report:closest_gap_m", "report:throughput_per_s"),
     *("report:waiting_s_mean", "report:longest_wait_s", "report:speed_max", "report:tasks_done"),
-    fault="traffic/figures/summary.py:44: speed_mean is not divided by the number of robots",
+    fault="warehouse/traffic/figures.py:44: speed_mean is not divided by the number of robots",
 )
 def test_figures_are_those_of_the_trajectories(run: Run) -> None:
     found, robots, steps = run.figures, len(run.radii), len(run.places) - 1
@@ -217,7 +219,7 @@ def test_figures_are_those_of_the_trajectories(run: Run) -> None:
     assert found["longest_wait_s"] == pytest.approx(longest * TICK, abs=2.1 * TICK)
 
 
-@holds("api:Agent.velocity", fault="traffic/execution/rounds.py:103: 0.5 -> 0.51")
+@holds("api:Agent.velocity", fault="warehouse/traffic/driving.py:103: 0.5 -> 0.51")
 def test_robots_that_move_round_at_once_drive_what_they_report() -> None:
     grid = Grid(np.ones((2, 2), bool), CELL, ORIGIN)
     site, ring = Site("ring", grid), grid.positions(np.array([0, 1, 3, 2]))
@@ -259,7 +261,9 @@ def rim(agent: fs.Agent, halves: tuple[float, ...], count: int = 4000) -> Floats
     return np.asarray(own @ turn + (x, y))
 
 
-@holds("report:closest_gap_m", fault="traffic/figures/closest.py: middles less twice the largest radius, on any floor")
+@holds(
+    "report:closest_gap_m", fault="warehouse/traffic/figures.py: middles less twice the largest radius, on any floor"
+)
 @pytest.mark.parametrize("seed", range(12))
 def test_gaps_are_those_between_the_outlines_of_robots_on_one_floor(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -13,18 +13,18 @@ from networks import grid_network, site_of
 from oracle_rows import holds
 
 import fleet_sim as fs
-from fleet_sim.errors import PlanError
-from fleet_sim.sites import Grid
-from fleet_sim.traffic import Problem, check_paths, rotations
-from fleet_sim.traffic.columns import BROKEN, DELAYED
-from fleet_sim.traffic.figures.collector import FigureCollector
+from fleet_sim.base.errors import PlanError
+from fleet_sim.warehouse.sites import Grid
+from fleet_sim.warehouse.traffic import Problem, check_paths, rotations
+from fleet_sim.warehouse.traffic.columns import BROKEN, DELAYED
+from fleet_sim.warehouse.traffic.figures import FigureCollector
 
 STEP = 0.13
 
 
 @holds(
     *("report:heat.passages", "report:heat.waited", "report:levels.*", "report:stuck_robots", "report:deadlocks"),
-    fault="traffic/figures/collector.py: rows of the heat map are counted from below, or not turned",
+    fault="warehouse/traffic/figures.py: rows of the heat map are counted from below, or not turned",
 )
 @pytest.mark.parametrize("turn", [0.0, 0.7])
 def test_counts_of_a_run_are_those_of_its_steps(turn: float) -> None:
@@ -110,7 +110,7 @@ def lengths_of(held: np.ndarray) -> np.ndarray:
 @holds(
     "report:delays",
     "report:breakdowns",
-    fault="traffic/disturbances.py: delays are drawn in each step; all last longest",
+    fault="warehouse/traffic/disturbances.py: delays are drawn in each step; all last longest",
 )
 @pytest.mark.parametrize("durations", ["uniform", "gaussian"])
 def test_delays_and_breakdowns_come_as_often_and_last_as_long_as_set(durations: str) -> None:
@@ -163,7 +163,7 @@ def gap_of(points: np.ndarray, middle: np.ndarray, yaw: float, half: tuple[float
     return np.asarray(np.hypot(*np.maximum(off, 0.0).T))
 
 
-@holds("api:Traffic.blocked", fault="traffic/obstacles.py: a box is measured as it is turned the other way")
+@holds("api:Traffic.blocked", fault="warehouse/traffic/floor.py: a box is measured as it is turned the other way")
 @pytest.mark.parametrize("static", [True, False])
 def test_a_body_takes_the_nodes_and_one_end_of_the_lanes_that_it_is_too_near_to(static: bool) -> None:
     crowd = Crowd(site_of("\n".join(["." * 9] * 7)), 1)
@@ -241,7 +241,7 @@ def fault_of(paths: np.ndarray, blocked: np.ndarray, barred: np.ndarray, wide: n
     return ""
 
 
-@holds("api:check_paths", fault="traffic/checks.py: exchanges of places are found in the first step only")
+@holds("api:check_paths", fault="warehouse/traffic/problem.py: exchanges of places are found in the first step only")
 def test_plans_are_refused_at_the_step_at_which_two_robots_or_a_wall_are_in_the_way() -> None:
     random, seen = np.random.default_rng(6), {True: 0, False: 0}
     count = len(NETWORK)
@@ -268,7 +268,7 @@ def test_plans_are_refused_at_the_step_at_which_two_robots_or_a_wall_are_in_the_
     assert min(seen.values()) > 150
 
 
-@holds("api:rotations", fault="traffic/circles.py: who only leads into a circle is in it")
+@holds("api:rotations", fault="warehouse/traffic/problem.py: who only leads into a circle is in it")
 def test_robots_that_move_round_are_those_whose_moves_lead_back_to_themselves() -> None:
     random, found = np.random.default_rng(1), 0
     for _ in range(400):

@@ -14,8 +14,8 @@ from oracle_rows import ROWS, holds
 from vehicle_bench import VehicleBench, message_numbers, scenario
 
 import fleet_sim as fs
-from fleet_sim.vda5050.outbox import VehicleBody, VehicleOutbox
-from fleet_sim.vda5050.wire.versions import VERSIONS
+from fleet_sim.warehouse.vda5050.messages import VERSIONS
+from fleet_sim.warehouse.vda5050.reports import VehicleBody, VehicleOutbox
 
 YAW, VOLTS, CAPACITY = 0.7, 48.0, 20.0
 IDLE, DRIVE, LOAD, CHARGE = 13.0, 41.0, 0.7, 310.0
@@ -72,7 +72,7 @@ def renamed(state: dict[str, Any], old: str, new: str) -> Any:
     "vda5050:visualization.mobileRobotPosition.*",
     "vda5050:visualization.velocity.*",
     "vda5050:state.distanceSinceLastNode",
-    fault="vda5050/vehicle.py: vy has the other sign; the distance since the last node is along x only",
+    fault="warehouse/vda5050/vehicle.py: vy has the other sign; the distance since the last node is along x only",
 )
 def test_motion_is_that_of_the_poses(version: str) -> None:
     bench = bench_of(version)
@@ -115,7 +115,7 @@ def test_motion_is_that_of_the_poses(version: str) -> None:
 @holds(
     "vda5050:state.distanceSinceLastNode",
     "vda5050:state.velocity.omega",
-    fault="vda5050/reports.py: the distance since the last node is the straight one, not the one driven",
+    fault="warehouse/vda5050/reports.py: the distance since the last node is the straight one, not the one driven",
 )
 def test_on_a_curve_the_distance_is_the_one_that_it_has_driven(version: str) -> None:
     bench = bench_of(version, controller={"type": "omni", "max_linear_vel": 0.5})
@@ -145,7 +145,9 @@ def test_on_a_curve_the_distance_is_the_one_that_it_has_driven(version: str) -> 
 @ALL
 @holds(
     "vda5050:state.loads.*",
-    fault="vda5050/reports.py: the box stands on its upper side (z + height / 2); loads on loads are left out",
+    fault=(
+        "warehouse/vda5050/reports.py: the box stands on its upper side (z + height / 2); loads on loads are left out"
+    ),
 )
 def test_loads_are_told_in_the_frame_of_the_vehicle(version: str) -> None:
     bench = bench_of(version)
@@ -183,7 +185,7 @@ def rotated(angle: float, point: tuple[float, float]) -> np.ndarray:
 @holds(
     "vda5050:state.batteryState.*",
     "vda5050:state.powerSupply.*",
-    fault="vda5050/reports.py: the current is power times voltage",
+    fault="warehouse/vda5050/reports.py: the current is power times voltage",
 )
 def test_the_battery_gives_what_is_drawn(version: str) -> None:
     bench = bench_of(version)
@@ -216,7 +218,7 @@ def test_the_battery_gives_what_is_drawn(version: str) -> None:
     "vda5050:state.edgeStates.*",
     "vda5050:state.orderUpdateId",
     "vda5050:state.lastNodeSequenceId",
-    fault="vda5050/reports.py: a node without a theta is told with one of 0",
+    fault="warehouse/vda5050/reports.py: a node without a theta is told with one of 0",
 )
 def test_what_is_ahead_is_what_the_order_said(version: str) -> None:
     bench = bench_of(version)
@@ -250,7 +252,9 @@ def test_what_is_ahead_is_what_the_order_said(version: str) -> None:
 
 @holds(
     "api:vda5050.allowedDeviationTheta",
-    fault="vda5050/legs.py: a deviation below 0, which 2.0 allows, makes the vehicle turn (abs is missing)",
+    fault=(
+        "warehouse/vda5050/driving.py: a deviation below 0, which 2.0 allows, makes the vehicle turn (abs is missing)"
+    ),
 )
 def test_a_deviation_below_zero_is_as_wide_as_one_above() -> None:
     for deviation, turns in ((-0.5, False), (0.5, False), (-0.05, True)):

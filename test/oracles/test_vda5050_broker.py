@@ -19,7 +19,7 @@ from mqtt_broker import TestBroker
 from paho.mqtt import client as mqtt
 from vehicle_bench import VehicleBench, scenario
 
-from fleet_sim.vda5050.link.session import connect_vehicles
+from fleet_sim.warehouse.vda5050.connection import connect_vehicles
 
 
 class Listener:
@@ -62,7 +62,7 @@ def wait(step: Callable[[], object], wanted: Callable[[], object]) -> None:
     "vda5050:state.headerId",
     "vda5050:visualization.headerId",
     "vda5050:visualization.referenceStateHeaderId",
-    fault="vda5050/link/vehicle_connection.py: the reference is the next state, not the latest one",
+    fault="warehouse/vda5050/connection.py: the reference is the next state, not the latest one",
 )
 def test_headers_count_and_everybody_gets_what_he_asked_for() -> None:
     given = scenario("2.1", robots=2, simulation={"timestep": 0.05})

@@ -52,7 +52,7 @@ def edge_of(length: float, angle: float, **edge: Any) -> dict[str, Any]:
 
 @holds(
     "api:vda5050.allowedDeviationXY",
-    fault="vda5050/legs.py: the ellipse is turned the other way; the larger half axis is taken for both",
+    fault="warehouse/vda5050/driving.py: the ellipse is turned the other way; the larger half axis is taken for both",
 )
 def test_a_vehicle_is_at_a_node_within_its_ellipse_or_its_own_tolerance() -> None:
     bench = bench_of("differential")
@@ -108,7 +108,7 @@ def test_what_a_vehicle_cannot_do_is_refused_from_its_limits_on() -> None:
 
 @holds(
     "api:vda5050.orientationType",
-    fault="vda5050/legs.py: TANGENTIAL headings are those on the map",
+    fault="warehouse/vda5050/driving.py: TANGENTIAL headings are those on the map",
 )
 def test_headings_speeds_and_lines_of_edges_are_those_of_the_order() -> None:
     """A vehicle that drives sideways: on each edge one heading, one speed, and no other place than its line."""

@@ -43,7 +43,7 @@ def bearing(angles: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("mount", [LEVEL, OVER, TILTED], ids=["level", "over", "tilted"])
 @holds(
     "ros:sensor_msgs/LaserScan.ranges", "ros:sensor_msgs/LaserScan.intensities", "api:LidarReading.*",
-    fault="sensors/fans.py: the senses of lidars upside down are left out",
+    fault="sensing/sensors/fans.py: the senses of lidars upside down are left out",
 )  # fmt: skip
 def test_a_lidar_sees_what_its_rays_meet(compiled: str, dt: float, mount: fs.Pose) -> None:
     sim, robot, solids, ids = apart.scene(compiled, dt, CARRIER)
@@ -81,7 +81,7 @@ def test_a_lidar_sees_what_its_rays_meet(compiled: str, dt: float, mount: fs.Pos
 @pytest.mark.parametrize(("compiled", "dt"), FORMS)
 @holds(
     "ros:sensor_msgs/PointCloud2.data", "ros:sensor_msgs/Range.range", "api:Lidar3dReading.*", "api:RangeReading.*",
-    fault="sensors/lidar_3d.py: rise and reach of the elevations are exchanged",
+    fault="sensing/sensors/lidar.py: rise and reach of the elevations are exchanged",
 )  # fmt: skip
 def test_layers_fans_and_cones_see_what_their_rays_meet(compiled: str, dt: float) -> None:
     sim, robot, solids, _ = apart.scene(compiled, dt, CARRIER)
@@ -124,7 +124,7 @@ RENDERERS = ["opengl", "tiny"]
 @pytest.mark.parametrize("frame_kind", ["body", "optical"])
 @holds(
     "ros:sensor_msgs/Image.data", "ros:sensor_msgs/CameraInfo.k", "api:CameraReading.*",
-    fault="sensors/render/optics.py: fy stands in the first row of the projection",
+    fault="sensing/sensors/render/shot.py: fy stands in the first row of the projection",
 )  # fmt: skip
 def test_a_camera_sees_what_the_pinhole_formula_says(
     renderer: str, frame_kind: str, request: pytest.FixtureRequest
@@ -188,7 +188,7 @@ def test_a_camera_sees_what_the_pinhole_formula_says(
 @pytest.mark.parametrize("compiled", ["never", "always"])
 @holds(
     "api:RayHits.*", "api:LidarReading.ranges",
-    fault="sensors/compiled_rays.py and rays.py: the first face of a hull is left out",
+    fault="sensing/sensors/rays.py and rays.py: the first face of a hull is left out",
 )  # fmt: skip
 def test_meshes_are_seen_as_their_hulls_or_their_triangles(tmp_path: Path, compiled: str) -> None:
     hulls: Any = pytest.importorskip("scipy.spatial")

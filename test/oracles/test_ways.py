@@ -13,9 +13,9 @@ import pytest
 from oracle_rows import holds
 
 import fleet_sim as fs
-from fleet_sim.equipment import DoorSettings, build_door
-from fleet_sim.sites import Grid, Site
-from fleet_sim.traffic import offer_routes
+from fleet_sim.warehouse.equipment import DoorSettings, build_door
+from fleet_sim.warehouse.sites import Grid, Site
+from fleet_sim.warehouse.traffic import offer_routes
 
 Make = Callable[..., fs.MultiRobotSimulationCore]
 RADIUS = 0.2
@@ -56,7 +56,7 @@ def lengths_left(places: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("step", [0.05, 0.037])
 @holds(
     "api:MoveAction", "api:MoveAction.progress",
-    fault="actions/routing.py: the waypoint that is next does not count for the way that is left",
+    fault="robots/actions/routing.py: the waypoint that is next does not count for the way that is left",
 )  # fmt: skip
 def test_feedback_of_a_route_is_what_is_driven_from_there(make_sim: Make, step: float) -> None:
     sim, robot = hall(make_sim, step, [(40, 43, 0, 41), (70, 72, 24, 60)])
@@ -91,7 +91,7 @@ def test_feedback_of_a_route_is_what_is_driven_from_there(make_sim: Make, step: 
 @pytest.mark.parametrize(("kind", "step"), [("sliding", 0.05), ("double_sliding", 0.013)])
 @holds(
     "api:MoveTo", "api:MoveTo.progress",
-    fault="actions/doorways.py: a robot waits for a door half a metre before it is in reach of the leaf",
+    fault="robots/actions/routing.py: a robot waits for a door half a metre before it is in reach of the leaf",
 )  # fmt: skip
 def test_a_robot_waits_for_a_door_where_its_leaf_could_touch_it(make_sim: Make, kind: str, step: float) -> None:
     sim, robot = hall(make_sim, step, [(60, 61, 0, 17), (60, 61, 27, 60)])
@@ -127,7 +127,7 @@ def test_a_robot_waits_for_a_door_where_its_leaf_could_touch_it(make_sim: Make, 
 
 @holds(
     "api:MoveTo",
-    fault="actions/doorways.py: the open leaf of a door counts as if it were closed",
+    fault="robots/actions/routing.py: the open leaf of a door counts as if it were closed",
 )  # fmt: skip
 def test_a_leaf_that_would_stand_in_the_way_is_the_cause(make_sim: Make) -> None:
     sim, robot = hall(make_sim, 0.05, [(60, 61, 0, 17), (60, 61, 27, 60)])
@@ -146,7 +146,7 @@ def test_a_leaf_that_would_stand_in_the_way_is_the_cause(make_sim: Make) -> None
 @pytest.mark.parametrize("step", [0.05, 0.013])
 @holds(
     "api:FollowAction",
-    fault="actions/follow.py: the bend of the arc is that of a circle of half the radius",
+    fault="robots/actions/follow.py: the bend of the arc is that of a circle of half the radius",
 )  # fmt: skip
 def test_a_curve_is_followed_at_the_speed_of_the_robot(make_sim: Make, step: float) -> None:
     sim = make_sim(timestep=step, collision_check_frequency=0.0, compiled_code="never")
@@ -200,7 +200,7 @@ def cubic(times: np.ndarray, points: np.ndarray, rates: np.ndarray, at: float) -
 @pytest.mark.parametrize("step", [0.05, 0.013])
 @holds(
     "api:JointTrajectoryAction", "api:JointTrajectoryAction.progress",
-    fault="actions/curves.py: the cubic has twice the velocity at its end",
+    fault="robots/actions/joints.py: the cubic has twice the velocity at its end",
 )  # fmt: skip
 def test_joints_are_on_the_cubics_through_their_points(make_sim: Make, tmp_path: Path, step: float) -> None:
     sim = make_sim(timestep=step)

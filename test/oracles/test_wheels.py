@@ -13,8 +13,8 @@ import rigid
 from oracle_rows import holds
 
 import fleet_sim as fs
-from fleet_sim.entities.wheels import find_wheels
 from fleet_sim.models import load_robot_model
+from fleet_sim.robots.template import find_wheels
 
 STEERING = {
     # Joint: where it is, its axis, and its angle to the left when it is at 0.3.
@@ -115,7 +115,7 @@ def rolled(wheel: Wheel, twist: tuple[float, float, float], steered: float, radi
 )
 @holds(
     "api:Agent.get_joint_state",
-    fault="kinematics/wheel_places.py: a wheel counts whose axis is level by 0.87",
+    fault="models/kinematics/wheel_places.py: a wheel counts whose axis is level by 0.87",
 )  # fmt: skip
 def test_wheels_roll_without_slipping(
     tmp_path: Path,
@@ -158,7 +158,7 @@ def test_wheels_roll_without_slipping(
 
 @holds(
     "api:AgentSpawnParams.wheel_radius",
-    fault="entities/wheels.py: the separation is counted from the middle to each side twice",
+    fault="robots/template.py: the separation is counted from the middle to each side twice",
 )  # fmt: skip
 def test_driven_wheels_are_those_with_sideways_axes_on_the_base(tmp_path: Path) -> None:
     model = load_robot_model(description(tmp_path))

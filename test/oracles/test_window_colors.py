@@ -46,7 +46,7 @@ sim.close()
 """
 
 
-@holds("api:MultiRobotSimulationCore.view", fault="bullet/visualizer.py: bodies get the color that PyBullet tells")
+@holds("api:MultiRobotSimulationCore.view", fault="engines/bullet/window.py: bodies get the color that PyBullet tells")
 @pytest.mark.slow
 def test_keys_give_a_body_the_color_back_that_pybullet_chose(tmp_path: Path) -> None:
     pytest.importorskip("pybullet")

@@ -119,7 +119,7 @@ OPERATIONS = ("spawn", "remove", "set_pose", "joints", "command", "look", "step"
     "api:SimObject.get_pose",
     "api:Agent.joint_positions",
     "api:MultiRobotSimulationCore.restore_state",
-    fault="bullet/saved.py: forces that wait for the next step are not restored",
+    fault="engines/bullet/engine.py: forces that wait for the next step are not restored",
 )
 @pytest.mark.parametrize("engine", ["bullet", "mujoco"])
 @pytest.mark.parametrize(("seed", "timestep"), [(1, 0.05), (2, 0.013)])

@@ -12,13 +12,12 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
 from fleet_sim import ActionCause, MoveTo, Pose
-from fleet_sim.core.acknowledgement import CommandAck
-from fleet_sim.core.clock import Clock
-from fleet_sim.core.stamps import RosTime
-from fleet_sim.errors import InvalidValueError
-from fleet_sim.ros import conversions as conv
-from fleet_sim.ros.actions.goals import CODES, cause_of_action
-from fleet_sim.ros.wire import decode
+from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.ros import messages as conv
+from fleet_sim.ros.actions import CODES, cause_of_action
+from fleet_sim.ros.messages import decode
+from fleet_sim.world.clock import Clock, RosTime
+from fleet_sim.world.commands import CommandAck
 from fleet_sim_msgs.msg import Cause
 
 GOAL = PoseStamped()

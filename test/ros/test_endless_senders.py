@@ -12,12 +12,12 @@ from rclpy.serialization import serialize_message
 from std_msgs.msg import Header, String
 from tf2_msgs.msg import TFMessage
 
-from fleet_sim.core.commands import Stop
-from fleet_sim.errors import InvalidValueError
-from fleet_sim.ros import tf_listener
-from fleet_sim.ros.rmf import inbox
-from fleet_sim.ros.rmf.inbox import RequestTopic
-from fleet_sim.ros.tf_listener import TfListener
+from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.ros import transforms as tf_listener
+from fleet_sim.ros.transforms import TfListener
+from fleet_sim.warehouse.rmf import topics as inbox
+from fleet_sim.warehouse.rmf.topics import RequestTopic
+from fleet_sim.world.commands import Stop
 
 
 class Endless:
@@ -72,8 +72,8 @@ def test_frames_that_come_without_end_are_taken_some_at_once_and_kept_up_to_a_li
 
 def test_a_chain_of_frames_without_end_is_refused() -> None:
     from fleet_sim import MultiRobotSimulationCore
-    from fleet_sim.core.ros_names import Frames
     from fleet_sim.ros.transforms import Transforms
+    from fleet_sim.world.names import Frames
 
     some: Any = Endless(transform)
     listener = TfListener(some, lambda name: False, lambda what, reason: None)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fleet_sim.ros.arguments import unknown_parameters
 from fleet_sim.ros.launching import NS, lines_to_try, misspelled
+from fleet_sim.ros.main import unknown_parameters
 
 
 @pytest.mark.parametrize(

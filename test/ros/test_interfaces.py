@@ -12,14 +12,13 @@ from hosted_node import hosted_node
 
 import fleet_sim as fs
 import fleet_sim.ros
-from fleet_sim.ros.actions.interface import ActionInterface
-from fleet_sim.ros.actions.kind import ActionKind
-from fleet_sim.ros.actions.kinds import KINDS
-from fleet_sim.ros.clock import ClockTopic
+import fleet_sim.warehouse
+from fleet_sim.ros.action_kinds import KINDS, ActionInterface
+from fleet_sim.ros.actions import ActionKind
 from fleet_sim.ros.interface import Interface
-from fleet_sim.ros.interfaces import INTERFACES, in_order
-from fleet_sim.ros.node import FleetSimNode
+from fleet_sim.ros.node import INTERFACES, FleetSimNode, in_order
 from fleet_sim.ros.roster import Roster
+from fleet_sim.ros.tf import ClockTopic
 
 
 class Buttons(Interface):
@@ -97,7 +96,8 @@ def derived(cls: type) -> set[type]:
 
 def test_every_interface_and_action_of_ours_is_listed() -> None:
     kinds = []
-    for info in pkgutil.walk_packages(fleet_sim.ros.__path__, "fleet_sim.ros."):
+    packages = (fleet_sim.ros, fleet_sim.warehouse)
+    for info in (one for made in packages for one in pkgutil.walk_packages(made.__path__, f"{made.__name__}.")):
         try:
             module = importlib.import_module(info.name)
         except ModuleNotFoundError as error:

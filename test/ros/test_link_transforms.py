@@ -8,9 +8,9 @@ from fleet_sim.models import load_robot_model, resolve_urdf
 
 pytest.importorskip("rclpy")
 
-from fleet_sim.core.ros_names import Frames
-from fleet_sim.kinematics.tf_tree import base_frame
+from fleet_sim.models.kinematics.tree import base_frame
 from fleet_sim.ros.tf import fixed_transforms, moving_transforms
+from fleet_sim.world.names import Frames
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 import fleet_sim as fs
-from fleet_sim.sites import Grid, read_site, write_map, write_site
-from fleet_sim.sites.site import Site
+from fleet_sim.warehouse.sites import Grid, read_site, write_map, write_site
+from fleet_sim.warehouse.sites.site import Site
 
 srv = pytest.importorskip("nav2_msgs.srv")
 
-from fleet_sim.ros.nav2.map_files import problem_with_map  # noqa: E402
+from fleet_sim.warehouse.nav2.maps import problem_with_map  # noqa: E402
 
 MISSING = srv.LoadMap.Response.RESULT_MAP_DOES_NOT_EXIST
 BROKEN = srv.LoadMap.Response.RESULT_INVALID_MAP_DATA

@@ -10,10 +10,10 @@ import pytest
 
 pytest.importorskip("nav2_msgs.msg")
 
-from fleet_sim.ros.nav2.costmaps import INSCRIBED, LETHAL, inflated, window, with_boxes
-from fleet_sim.ros.nav2.smoothing import REACH, SPACING, dense, headings, is_clear, smoothed
-from fleet_sim.ros.nav2.teleop import free_length, projected
-from fleet_sim.sensors import OccupancyGrid
+from fleet_sim.sensing.sensors import OccupancyGrid
+from fleet_sim.warehouse.nav2.maps import INSCRIBED, LETHAL, inflated, window, with_boxes
+from fleet_sim.warehouse.nav2.planning import REACH, SPACING, dense, headings, is_clear, smoothed
+from fleet_sim.warehouse.nav2.topics import free_length, projected
 
 
 def test_costs_follow_from_the_distance_to_the_nearest_occupied_cell() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fleet_sim.ros import throttle
-from fleet_sim.ros.refusal_counts import LONGEST_REASON, MOST_REASONS, OTHERS, RefusalCounts
-from fleet_sim.ros.throttle import LONGEST_LINE, MOST_PER_PERIOD, PERIOD, Throttle
+from fleet_sim.ros import roster as throttle
+from fleet_sim.ros.commands import LONGEST_REASON, MOST_REASONS, OTHERS, RefusalCounts
+from fleet_sim.ros.roster import LONGEST_LINE, MOST_PER_PERIOD, PERIOD, Throttle
 
 
 def test_a_flood_of_different_lines_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,10 +12,10 @@ import yaml
 from numpy.typing import NDArray
 
 from fleet_sim import MultiRobotSimulationCore
-from fleet_sim.core.visible import PLANE_SIZE, marker_shape, visible_parts
-from fleet_sim.paths import resolve_config
+from fleet_sim.base.files import resolve_config
+from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.ros.node_params import SIMPLE_ROBOT, SPACING
-from fleet_sim.spatial import poses
+from fleet_sim.world.shapes import PLANE_SIZE, marker_shape, visible_parts
 
 ROOT = Path(__file__).parents[2]
 HALF_VIEW = np.tan(np.radians(22.5)) * np.array([1.25, 1.0])

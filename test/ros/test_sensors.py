@@ -20,11 +20,11 @@ from rclpy.qos import qos_profile_sensor_data  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402
 from sensor_msgs.msg import LaserScan  # noqa: E402
 
-from fleet_sim.core.ros_names import Frames  # noqa: E402
 from fleet_sim.ros.node import FleetSimNode  # noqa: E402
-from fleet_sim.ros.sensors.scan import scan_message  # noqa: E402
+from fleet_sim.ros.sensors import scan_message  # noqa: E402
 from fleet_sim.ros.tf import frame_transform  # noqa: E402
-from fleet_sim.sensors.ros_frames import frame_links  # noqa: E402
+from fleet_sim.sensing.sensors.sensor import frame_links  # noqa: E402
+from fleet_sim.world.names import Frames  # noqa: E402
 
 NOW = 12_345_678_901
 SCENARIO = """

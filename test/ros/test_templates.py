@@ -16,13 +16,12 @@ from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
-from fleet_sim.core.ros_names import Frames
-from fleet_sim.ros.conversions import row_to_pose_msg, time_to_msg, twists_to_msgs
-from fleet_sim.ros.fleet_states import states_template
-from fleet_sim.ros.joint_states import joint_states_template
-from fleet_sim.ros.markers import markers_template
-from fleet_sim.ros.odom import odom_template
+from fleet_sim.ros.fleet import states_template
+from fleet_sim.ros.messages import row_to_pose_msg, time_to_msg, twists_to_msgs
+from fleet_sim.ros.monitoring import markers_template
+from fleet_sim.ros.robot_states import joint_states_template, odom_template
 from fleet_sim.ros.tf import tf_template
+from fleet_sim.world.names import Frames
 from fleet_sim_msgs.msg import FleetState, RobotState
 
 # Names of every length modulo the alignment of what follows them.

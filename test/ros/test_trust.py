@@ -16,13 +16,11 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
 import fleet_sim as fs
-from fleet_sim.core.faults import MAX_FAILURES, FaultGuard
-from fleet_sim.ros.guarded import GuardedInterface
 from fleet_sim.ros.interface import Bridge, Interface
-from fleet_sim.ros.interfaces import INTERFACES
 from fleet_sim.ros.main import spin
-from fleet_sim.ros.node import FleetSimNode
-from fleet_sim.ros.population_services import read_options
+from fleet_sim.ros.node import INTERFACES, FleetSimNode, GuardedInterface
+from fleet_sim.ros.services import read_options
+from fleet_sim.world.user_code import MAX_FAILURES, FaultGuard
 from fleet_sim_msgs.srv import TakePicture
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)

@@ -12,8 +12,8 @@ from diagnostic_msgs.msg import DiagnosticArray
 from master_control import MasterControl
 from mqtt_broker import TestBroker
 
-from fleet_sim.errors import ConfigError
-from fleet_sim.vda5050.link.address import PASSWORD
+from fleet_sim.base.errors import ConfigError
+from fleet_sim.warehouse.vda5050.address import PASSWORD
 
 NAME = "fleet_sim: vda5050"
 

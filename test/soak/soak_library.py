@@ -17,11 +17,11 @@ import numpy as np
 from soak_tally import Tally
 
 import fleet_sim as fs
-from fleet_sim.errors import FleetSimError
-from fleet_sim.paths import resolve_config
-from fleet_sim.settings import load_mapping
+from fleet_sim.base.errors import FleetSimError
+from fleet_sim.base.files import resolve_config
+from fleet_sim.base.settings import load_mapping
 from fleet_sim.swarm import World_from_config
-from fleet_sim.swarm.recorders import GifRecorder
+from fleet_sim.swarm.pictures import GifRecorder
 
 RTF = 1.5
 ROBOTS = 40
@@ -186,7 +186,7 @@ class Library:
         self.tally.tell()
         import gymnasium
 
-        env = gymnasium.make("fleet_sim.envs:FleetSim/Navigation-v0", num_robots=4)
+        env = gymnasium.make("fleet_sim.learning.envs:FleetSim/Navigation-v0", num_robots=4)
         env.reset(seed=1)
         for _ in range(20):
             env.step(env.action_space.sample())

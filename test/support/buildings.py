@@ -9,8 +9,8 @@ import numpy as np
 import yaml
 
 import fleet_sim as fs
-from fleet_sim.arrays import Floats
-from fleet_sim.sites import Grid, Site, Warehouse, write_site
+from fleet_sim.base.arrays import Floats
+from fleet_sim.warehouse.sites import Grid, Site, Warehouse, write_site
 
 OFFICE = """
 ########################

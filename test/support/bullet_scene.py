@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import Rows
-from fleet_sim.bullet.client import BulletClient
-from fleet_sim.bullet.mirror import BulletMirror
-from fleet_sim.core.clock import Clock
-from fleet_sim.core.shapes import BodyShape, Geometry
-from fleet_sim.core.world import World
-from fleet_sim.spatial.shapes import ShapeKind
+from fleet_sim.base.arrays import Rows
+from fleet_sim.base.spatial.shapes import ShapeKind
+from fleet_sim.engines.bullet.client import BulletClient
+from fleet_sim.engines.bullet.mirror import BulletMirror
+from fleet_sim.world.clock import Clock
+from fleet_sim.world.shapes import BodyShape, Geometry
+from fleet_sim.world.world import World
 
 BOX = Geometry(ShapeKind.BOX, half_extents=(0.2, 0.2, 0.1))
 BOX_SHAPE = BodyShape(BOX, BOX)

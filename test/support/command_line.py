@@ -8,7 +8,7 @@ import subprocess
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
-from fleet_sim.cli.main import main
+from fleet_sim.apps.cli.main import main
 
 
 def fleet_sim_command(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:

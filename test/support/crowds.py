@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 import fleet_sim as fs
-from fleet_sim.arrays import Floats, Ints, Rows
-from fleet_sim.entities.entries import spawn_entries
-from fleet_sim.entities.footprint import footprint_radius
-from fleet_sim.sites import Site, build_walls
-from fleet_sim.traffic import Traffic, offer_traffic
-from fleet_sim.traffic.regions import regions_of
+from fleet_sim.base.arrays import Floats, Ints, Rows
+from fleet_sim.robots.attachments import footprint_radius
+from fleet_sim.robots.spawning import spawn_entries
+from fleet_sim.warehouse.sites import Site, build_walls
+from fleet_sim.warehouse.traffic import Traffic, offer_traffic
+from fleet_sim.warehouse.traffic.floor import regions_of
 
 RADIUS = float(np.hypot(0.25, 0.2))
 """Of the footprint of a robot here."""

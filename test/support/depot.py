@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 import fleet_sim as fs
-from fleet_sim.orders import Orders
+from fleet_sim.warehouse.orders import Orders
 
 MAP = """
 site: depot

@@ -9,16 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 import fleet_sim as fs
-from fleet_sim.arrays import Bools, Floats, Ints, Rows
-from fleet_sim.core.collision_rules import CollisionRule
-from fleet_sim.core.drive_rules import DriveRule
-from fleet_sim.core.speed_rules import SpeedRule
-from fleet_sim.core.world import World
-from fleet_sim.sensors.render.shot import Frame, Lighting, Shot
-from fleet_sim.settings import setting
+from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.base.settings import setting
+from fleet_sim.sensing.sensors.render.shot import Frame, Lighting, Shot
 from fleet_sim.swarm import Controller, Metric, Sensor
 from fleet_sim.swarm.agents import Group
 from fleet_sim.swarm.spawners.agent_spawner import AgentSpawner
+from fleet_sim.world.collision_rules import CollisionRule
+from fleet_sim.world.world import DriveRule, SpeedRule, World
 
 
 @dataclass

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Ints
+from fleet_sim.base.arrays import Floats, Ints
 
 HALF = (5.0, 3.0, 1.0)
 """Half the length, width and height in m of the hall."""

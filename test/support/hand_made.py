@@ -6,13 +6,11 @@ from typing import get_type_hints
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Ints
-from fleet_sim.traffic.columns import TrafficColumns
-from fleet_sim.traffic.execution.drivers import Drivers, Limits, stride_of
-from fleet_sim.traffic.execution.graph import ActionDependencyGraph, marks_of
-from fleet_sim.traffic.execution.law import Plans, Roads, advance
-from fleet_sim.traffic.execution.tracks import tracks_of
-from fleet_sim.traffic.network import Network
+from fleet_sim.base.arrays import Floats, Ints
+from fleet_sim.warehouse.traffic.columns import TrafficColumns
+from fleet_sim.warehouse.traffic.driving import Drivers, Limits, Plans, Roads, advance, stride_of
+from fleet_sim.warehouse.traffic.graph import ActionDependencyGraph, marks_of, tracks_of
+from fleet_sim.warehouse.traffic.network import Network
 
 
 def lattice(width: int, height: int) -> Network:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Rows
-from fleet_sim.core.robot_model import RobotModel
-from fleet_sim.core.schema import KIND_AGENT
-from fleet_sim.core.world import World
-from fleet_sim.entities.agent import Agent
+from fleet_sim.base.arrays import Floats, Rows
+from fleet_sim.robots.agent import Agent
+from fleet_sim.world.schema import KIND_AGENT
+from fleet_sim.world.shapes import RobotModel
+from fleet_sim.world.world import World
 
 
 def add_robots(world: World, model: RobotModel, positions: Floats, orientations: Floats | None = None) -> Rows:

@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from fleet_sim.arrays import Floats
-from fleet_sim.core.acknowledgement import CommandAck
-from fleet_sim.core.columns import FeatureColumns, column
-from fleet_sim.core.commands import Command
-from fleet_sim.core.features import Feature, FeatureHost
-from fleet_sim.core.pipeline import Phase, System
-from fleet_sim.core.world import World
-from fleet_sim.entities.recipients import Recipients
-from fleet_sim.settings import Checked, setting
+from fleet_sim.base.arrays import Floats
+from fleet_sim.base.settings import Checked, setting
+from fleet_sim.robots.drive import Recipients
+from fleet_sim.world.columns import FeatureColumns, column
+from fleet_sim.world.commands import Command, CommandAck
+from fleet_sim.world.features import Feature, FeatureHost
+from fleet_sim.world.pipeline import Phase, System
+from fleet_sim.world.world import World
 
 
 class LoadColumns(FeatureColumns):

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.paths import data_file
-from fleet_sim.settings import load_mapping
+from fleet_sim.base.files import data_file
+from fleet_sim.base.settings import load_mapping
 from fleet_sim.swarm import RectangularWorld, Squares, World_from_config
 
 ORDERS = ("together", "in_turn")

@@ -10,7 +10,7 @@ from typing import Any
 from paho.mqtt import client as mqtt
 from standard_schemas import check_message
 
-from fleet_sim.vda5050.wire.versions import VERSIONS, WireVersion
+from fleet_sim.warehouse.vda5050.messages import VERSIONS, WireVersion
 
 TIMEOUT = 20.0
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fleet_sim.core.clock import Clock
-from fleet_sim.core.steering import give_limits, give_paths
-from fleet_sim.core.world import World
-from fleet_sim.motion.laws import motion_law_index
-from fleet_sim.motion.system import MotionSystem
-from fleet_sim.spatial.quaternions import from_yaws
+from fleet_sim.base.spatial.quaternions import from_yaws
+from fleet_sim.robots.motion.laws import motion_law_index
+from fleet_sim.robots.motion.system import MotionSystem
+from fleet_sim.world.clock import Clock
+from fleet_sim.world.steering import give_limits, give_paths
+from fleet_sim.world.world import World
 
 OMNI, DIFFERENTIAL = "omnidirectional", "differential"
 LIMITS = {"linear_speed": 2.0, "linear_accel": 5.0, "angular_speed": 3.0, "angular_accel": 10.0}

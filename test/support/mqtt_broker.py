@@ -10,7 +10,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from fleet_sim.vda5050.link.own_broker import OwnBroker
+from fleet_sim.warehouse.vda5050.broker import OwnBroker
 
 MOSQUITTO = shutil.which("mosquitto", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 

@@ -15,7 +15,7 @@ import yaml
 from geometry_msgs.msg import PoseStamped
 from node_program import Client, NodeProcess, running
 
-from fleet_sim.sites import Grid, Site, Station, StationKind, write_site
+from fleet_sim.warehouse.sites import Grid, Site, Station, StationKind, write_site
 
 action = pytest.importorskip("nav2_msgs.action")
 srv = pytest.importorskip("nav2_msgs.srv")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import Ints
-from fleet_sim.sites import Grid, Roadmap, Site
-from fleet_sim.traffic import Network
+from fleet_sim.base.arrays import Ints
+from fleet_sim.warehouse.sites import Grid, Roadmap, Site
+from fleet_sim.warehouse.traffic import Network
 
 EIGHT = """
 ........

@@ -25,7 +25,7 @@ def holds(*fields: str, fault: str) -> Callable[[Test], Test]:
     A field is `<where>:<name>`, with `*` for many: `ros:nav_msgs/Odometry.twist.twist.linear.x`,
     `vda5050:state.batteryState.batteryCharge`, `report:orders.late`, `record:velocity`, `env:Navigation-v0.reward`,
     `api:Agent.velocity`. `fault` names a small change of the sources that the test has been seen to fail on, with the
-    place: "sensors/odometry.py: the sideways velocity has the other sign".
+    place: "sensing/sensors/imu.py: the sideways velocity has the other sign".
     """
     assert fields and fault
 

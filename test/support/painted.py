@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fleet_sim.images import write_png
+from fleet_sim.base.files import write_png
 
 QUAD = """mtllib quad.mtl
 v -1 -1 0\nv 1 -1 0\nv 1 1 0\nv -1 1 0

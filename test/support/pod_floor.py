@@ -9,9 +9,9 @@ import numpy as np
 import yaml
 
 import fleet_sim as fs
-from fleet_sim.arrays import Floats, Ints
-from fleet_sim.orders import Orders
-from fleet_sim.orders.pods.policies import PodRequest, ReplenishRequest, ReplenishThreshold, StorageRequest
+from fleet_sim.base.arrays import Floats, Ints
+from fleet_sim.warehouse.orders import Orders
+from fleet_sim.warehouse.orders.pods.policies import PodRequest, ReplenishRequest, ReplenishThreshold, StorageRequest
 
 MAP = """
 site: pod_floor

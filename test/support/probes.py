@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 import fleet_sim as fs
-from fleet_sim.arrays import Floats
-from fleet_sim.core.random import normal_rows
-from fleet_sim.sensors import Batch, Reading, SensorKind, SensorParams, register_sensor
-from fleet_sim.settings import setting
+from fleet_sim.base.arrays import Floats
+from fleet_sim.base.settings import setting
+from fleet_sim.sensing.sensors import Batch, Reading, SensorKind, SensorParams, register_sensor
+from fleet_sim.world.clock import normal_rows
 
 Sim = fs.MultiRobotSimulationCore
 

@@ -33,7 +33,7 @@ def ros_fields(folder: Path) -> set[str]:
     """Return the fields of all messages that the node publishes, and of feedback and results of its actions."""
     from ros_scene import scenario
 
-    from fleet_sim.ros.actions.kinds import KINDS
+    from fleet_sim.ros.action_kinds import KINDS
 
     made = scenario(0.05)
     made["ros"]["nav2"] = {"enabled": True}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import Floats
-from fleet_sim.core.shapes import BodyShape, Geometry
-from fleet_sim.errors import MissingDependencyError, StateError
-from fleet_sim.sensors.render.gl.context import make_context
-from fleet_sim.sensors.render.optics import Intrinsics, optical_orientations
-from fleet_sim.sensors.render.shot import Shot
-from fleet_sim.spatial import quaternions
-from fleet_sim.spatial.shapes import ShapeKind
+from fleet_sim.base.arrays import Floats
+from fleet_sim.base.errors import MissingDependencyError, StateError
+from fleet_sim.base.spatial import quaternions
+from fleet_sim.base.spatial.shapes import ShapeKind
+from fleet_sim.sensing.sensors.render.gl import make_context
+from fleet_sim.sensing.sensors.render.shot import Intrinsics, Shot, optical_orientations
+from fleet_sim.world.shapes import BodyShape, Geometry
 
 LENS = Intrinsics.from_fov(320, 240, 1.2)
 

@@ -9,9 +9,10 @@ import numpy as np
 import pybullet
 import pytest
 
-from fleet_sim.arrays import Floats
-from fleet_sim.core.robot_model import FIXED, PRISMATIC, REVOLUTE, RobotModel
-from fleet_sim.spatial import poses, quaternions
+from fleet_sim.base.arrays import Floats
+from fleet_sim.base.spatial import quaternions
+from fleet_sim.base.spatial import quaternions as poses
+from fleet_sim.world.shapes import FIXED, PRISMATIC, REVOLUTE, RobotModel
 
 
 def link_poses(model: RobotModel, values: Sequence[float]) -> tuple[Floats, Floats]:

@@ -1,6 +1,7 @@
 """The JSON schemas of VDA 5050, where somebody has them: they are not part of this project.
 
-`VDA5050_SCHEMAS=FOLDER pytest -m "" test/vda5050` checks every message of every test against them. The folder has the
+`VDA5050_SCHEMAS=FOLDER pytest -m "" test/warehouse/vda5050`
+checks every message of every test against them. The folder has the
 releases of the standard, unpacked: `2.0.0/json_schemas/state.schema` and so on.
 """
 

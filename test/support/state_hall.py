@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import fleet_sim as fs
-from fleet_sim.verification.errand import send_idle_robots
+from fleet_sim.apps.verification.trace import send_idle_robots
 
 BOX = fs.ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
 SIMULATION = {"gui": False, "monitor": False, "target_rtf": 0, "timestep": 0.1}
@@ -111,8 +111,8 @@ def lanes() -> dict[str, Any]:
 
 def command_lanes(sim: fs.MultiRobotSimulationCore) -> None:
     """Let happen what no scenario says: what others command, and readings that somebody wants."""
-    from fleet_sim.equipment import CallLift, MoveDoors, ServeRobot
-    from fleet_sim.rmf import FollowWaypoints, Waypoint
+    from fleet_sim.warehouse.equipment import CallLift, MoveDoors, ServeRobot
+    from fleet_sim.warehouse.rmf import FollowWaypoints, Waypoint
 
     y = sim.get_object("slotcar").get_pose().y
     way = (Waypoint(0.0, y), Waypoint(1.0, y + 0.3), Waypoint(2.0, y, 1.5))

@@ -12,9 +12,9 @@ from typing import Any
 from state_hall import HALLS, SteadyPlugin, observed
 
 from fleet_sim import MultiRobotSimulationCore
-from fleet_sim.settings import load_mapping
-from fleet_sim.verification import table
-from fleet_sim.verification.trace import quiet
+from fleet_sim.apps.verification import trace as table
+from fleet_sim.apps.verification.trace import quiet
+from fleet_sim.base.settings import load_mapping
 
 
 def scenario(name: str) -> dict[str, Any]:

@@ -10,11 +10,10 @@ from master_control import header
 from standard_schemas import check_message
 
 from fleet_sim import MultiRobotSimulationCore
-from fleet_sim.vda5050 import Vehicle, VehicleDesk
-from fleet_sim.vda5050.commands import VehicleMessage
-from fleet_sim.vda5050.reports import state_values
-from fleet_sim.vda5050.wire.shapes import WireMany, WireNumber, WireShape
-from fleet_sim.vda5050.wire.versions import VERSIONS
+from fleet_sim.warehouse.vda5050 import Vehicle, VehicleDesk
+from fleet_sim.warehouse.vda5050.messages import VERSIONS, WireMany, WireNumber, WireShape
+from fleet_sim.warehouse.vda5050.order import VehicleMessage
+from fleet_sim.warehouse.vda5050.reports import state_values
 
 BODY = {"shape_type": "box", "half_extents": [0.3, 0.2, 0.1]}
 DRIVE = {"type": "differential", "max_linear_vel": 1.0, "max_linear_accel": 1.0, "max_angular_vel": 3.0}

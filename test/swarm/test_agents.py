@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fleet_sim.arrays import Floats
-from fleet_sim.errors import DuplicateNameError, InvalidValueError, StaleHandleError, UnknownNameError
+from fleet_sim.base.arrays import Floats
+from fleet_sim.base.errors import DuplicateNameError, InvalidValueError, StaleHandleError, UnknownNameError
 from fleet_sim.swarm import registry
-from fleet_sim.swarm.agent_types import DiffDriveAgent, MazeAgent
-from fleet_sim.swarm.agents import Controller, Group, SwarmAgent
-from fleet_sim.swarm.traces import trace_of
+from fleet_sim.swarm.agents import Controller, DiffDriveAgent, Group, MazeAgent, SwarmAgent, trace_of
 from fleet_sim.swarm.world import RectangularWorld
 
 

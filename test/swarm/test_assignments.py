@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fleet_sim.errors import ConfigError, InvalidValueError, StateError, UnknownNameError
+from fleet_sim.base.errors import ConfigError, InvalidValueError, StateError, UnknownNameError
 from fleet_sim.swarm.agents import Controller, Sensor, SwarmAgent
 from fleet_sim.swarm.controllers import StaticController
 from fleet_sim.swarm.sensors import BinaryFOVSensor

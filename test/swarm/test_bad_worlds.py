@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from dummies import Head
 
-from fleet_sim.errors import ConfigError, InvalidValueError
+from fleet_sim.base.errors import ConfigError, InvalidValueError
 from fleet_sim.swarm.agents import Controller
 from fleet_sim.swarm.world import RectangularWorld, World_from_config
 

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from fleet_sim.arrays import AnyArray
-from fleet_sim.paths import data_file
-from fleet_sim.settings import load_mapping
+from fleet_sim.base.arrays import AnyArray
+from fleet_sim.base.files import data_file
+from fleet_sim.base.settings import load_mapping
 from fleet_sim.swarm import registry
-from fleet_sim.swarm.metric import Metric
+from fleet_sim.swarm.swarm_state import Metric
 from fleet_sim.swarm.world import RectangularWorld, World_from_config
 
 SEEDS = range(20)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fleet_sim.arrays import Floats
+from fleet_sim.base.arrays import Floats
 from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.world import RectangularWorld
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from swarm_world import lattice
 
-from fleet_sim.facade import compiled_code
+from fleet_sim.facade import update as compiled_code
 from fleet_sim.swarm.world import RectangularWorld
 
 pytest.importorskip("numba")

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from swarm_world import make_world
 
-from fleet_sim.errors import FleetSimError
+from fleet_sim.base.errors import FleetSimError
 from fleet_sim.swarm import registry
 from fleet_sim.swarm.agents import Controller, Sensor, SwarmAgent
-from fleet_sim.swarm.metric import Metric
 from fleet_sim.swarm.metrics import StepsUntil
-from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric
+from fleet_sim.swarm.metrics.crowd import CrowdMetric
+from fleet_sim.swarm.swarm_state import Metric
 from fleet_sim.swarm.world import RectangularWorld
 
 BASES: dict[str, type[Any]] = {"controller": Controller, "sensor": Sensor, "metric": Metric}

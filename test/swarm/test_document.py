@@ -19,7 +19,7 @@ def run(command: str, folder: Path) -> None:
     program, *arguments = shlex.split(command)
     assert program == "fleet-sim"
     done = subprocess.run(
-        [sys.executable, "-m", "fleet_sim.cli.main", *arguments],
+        [sys.executable, "-m", "fleet_sim.apps.cli.main", *arguments],
         cwd=folder,
         capture_output=True,
         text=True,

@@ -13,16 +13,14 @@ import pyarrow.parquet
 import pytest
 from PIL import Image
 
-from fleet_sim.arrays import Floats
-from fleet_sim.errors import ConfigError, InvalidValueError
+from fleet_sim.base.arrays import Floats
+from fleet_sim.base.errors import ConfigError, InvalidValueError
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.canvas import Color
-from fleet_sim.swarm.metric import Metric
-from fleet_sim.swarm.pictures import picture
-from fleet_sim.swarm.plots import MetricPlot
-from fleet_sim.swarm.recorders import GifRecorder, VideoRecorder, recorder_for
-from fleet_sim.swarm.tables import MetricTable
+from fleet_sim.swarm.pictures import GifRecorder, MetricPlot, VideoRecorder, picture, recorder_for
+from fleet_sim.swarm.swarm_state import Metric
+from fleet_sim.swarm.swarm_world import MetricTable
 from fleet_sim.swarm.world import RectangularWorld
 
 

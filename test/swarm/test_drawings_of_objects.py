@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fleet_sim.errors import ConfigError
+from fleet_sim.base.errors import ConfigError
 from fleet_sim.swarm import MazeAgent, MazeAgentConfig, RectangularWorld, World_from_config
 
 SQUARE = [(1.0, 1.0), (3.0, 1.0), (3.0, 2.0), (1.0, 2.0)]

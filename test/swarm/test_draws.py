@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.swarm.controllers import LevyController
 
 

@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 import yaml
 
-from fleet_sim.arrays import Floats
-from fleet_sim.errors import ConfigError
+from fleet_sim.base.arrays import Floats
+from fleet_sim.base.errors import ConfigError
 from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.evolution import evolve
-from fleet_sim.swarm.metric import Metric
 from fleet_sim.swarm.search import load_search
+from fleet_sim.swarm.swarm_state import Metric
 
 OWN_MODULE = """
 import numpy as np
 from fleet_sim.swarm.agents import Controller
-from fleet_sim.swarm.metric import Metric
+from fleet_sim.swarm.swarm_state import Metric
 
 class Drive(Controller):
     def __init__(self, action):
@@ -78,7 +78,7 @@ WORLD = {
 
 def command(folder: Path, *options: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "fleet_sim.cli.main", "evolve", "search.yaml", *options],
+        [sys.executable, "-m", "fleet_sim.apps.cli.main", "evolve", "search.yaml", *options],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -142,7 +142,7 @@ def test_the_same_in_any_number_of_processes_and_after_going_on(folder: Path) ->
     assert best[0]["agents"][0]["controller"]["action"] == list(evolved["parameters"].values())
     assert evolved["value"] == min(min(json.loads(line)["values"]) for line in one.splitlines()[1:])
     done = subprocess.run(
-        [sys.executable, "-m", "fleet_sim.cli.main", "swarm", "one.yaml", "--steps", "20"],
+        [sys.executable, "-m", "fleet_sim.apps.cli.main", "swarm", "one.yaml", "--steps", "20"],
         cwd=folder,
         capture_output=True,
         text=True,

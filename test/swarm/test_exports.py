@@ -16,7 +16,7 @@ def test_every_name_can_be_imported(name: str) -> None:
 
 def test_importing_the_part_loads_no_drawing_nor_plotting() -> None:
     code = (
-        "import sys, fleet_sim.swarm, fleet_sim.swarm.world, fleet_sim.swarm.simulate, fleet_sim.swarm.subscribers;"
+        "import sys, fleet_sim.swarm, fleet_sim.swarm.world, fleet_sim.swarm.simulate, fleet_sim.swarm.pictures;"
         "print(*{'PIL', 'matplotlib', 'cma', 'pyarrow', 'imageio_ffmpeg', 'tkinter', 'pybullet'} & sys.modules.keys())"
     )
     assert words_of(code) == []

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fleet_sim import swarm
-from fleet_sim.errors import ConfigError, InvalidValueError, StaleHandleError, StateError
-from fleet_sim.settings import setting
+from fleet_sim.base.errors import ConfigError, InvalidValueError, StaleHandleError, StateError
+from fleet_sim.base.settings import setting
 from fleet_sim.swarm import (
     BinaryController,
     BinaryFOVSensor,

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fleet_sim.arrays import AnyArray, Floats
+from fleet_sim.base.arrays import AnyArray, Floats
 from fleet_sim.swarm.agents import Controller, Group, Sensor
-from fleet_sim.swarm.metric import Metric
+from fleet_sim.swarm.swarm_state import Metric
 from fleet_sim.swarm.world import RectangularWorld
 
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fleet_sim.errors import InvalidValueError
-from fleet_sim.settings.fields import fields_of
+from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.settings.fields import fields_of
 from fleet_sim.swarm import RectangularWorld
 from fleet_sim.swarm.controllers import CONTROLLERS
 from fleet_sim.swarm.metrics import METRICS
 from fleet_sim.swarm.parameters import Configured
 from fleet_sim.swarm.sensors import SENSORS
-from fleet_sim.swarm.written import same
+from fleet_sim.swarm.world_config import same
 
 NEEDED: dict[str, dict[str, Any]] = {
     "BinaryController": {"a": [0.1, 0.2], "b": [0.1, -0.2]},

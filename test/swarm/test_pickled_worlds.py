@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fresh_python import words_of
 
-from fleet_sim.errors import StateError
+from fleet_sim.base.errors import StateError
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm import (
     BinaryController,

@@ -10,8 +10,8 @@ import pytest
 
 from fleet_sim.swarm import simulate
 from fleet_sim.swarm.agents import SwarmAgent
-from fleet_sim.swarm.metric import Metric
-from fleet_sim.swarm.player import Event, Player
+from fleet_sim.swarm.simulate import Event, Player
+from fleet_sim.swarm.swarm_state import Metric
 from fleet_sim.swarm.world import RectangularWorld
 
 

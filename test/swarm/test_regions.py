@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fleet_sim.errors import InvalidValueError
-from fleet_sim.swarm.regions import AreaGoal, CylinderGoal, Goal, Region
+from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.swarm.swarm_state import AreaGoal, CylinderGoal, Goal, Region
 
 CORNERS = [[0.0, 0.0], [2.0, 0.0], [2.0, 1.0]]
 

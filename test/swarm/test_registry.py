@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fleet_sim.errors import InvalidValueError, UnknownNameError
+from fleet_sim.base.errors import InvalidValueError, UnknownNameError
 from fleet_sim.swarm import Controller, registry
 
 MODULE = """

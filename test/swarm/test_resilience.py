@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fleet_sim.arrays import Floats
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.base.arrays import Floats
+from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm import Controller, Group, Metric, RectangularWorld, Sensor, SwarmAgent
 

@@ -11,8 +11,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from fleet_sim.errors import FleetSimError
-from fleet_sim.settings import load_mapping
+from fleet_sim.base.errors import FleetSimError
+from fleet_sim.base.settings import load_mapping
 from fleet_sim.swarm.world import World_from_config
 from fleet_sim.swarm.world_schema import world_schema
 
@@ -75,7 +75,7 @@ def test_types_of_the_users_own_pass() -> None:
 
 
 def test_the_command_prints_it() -> None:
-    command = [sys.executable, "-m", "fleet_sim.cli.main", "schema", "--world"]
+    command = [sys.executable, "-m", "fleet_sim.apps.cli.main", "schema", "--world"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["title"] == "A fleet_sim swarm world"
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from fresh_python import words_of
 
-from fleet_sim.arrays import Floats
-from fleet_sim.cli.main import main
-from fleet_sim.errors import ConfigError
-from fleet_sim.settings import load_mapping
+from fleet_sim.apps.cli.main import main
+from fleet_sim.base.arrays import Floats
+from fleet_sim.base.errors import ConfigError
+from fleet_sim.base.settings import load_mapping
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.world import RectangularWorld, World_from_config
@@ -124,7 +124,7 @@ def test_what_is_wrong_is_said_with_file_and_key() -> None:
 
 def test_reading_the_settings_of_a_swarm_scenario_loads_no_simulation() -> None:
     code = (
-        "import sys; from fleet_sim.config.params import SimulationParams as P;"
+        "import sys; from fleet_sim.base.params import SimulationParams as P;"
         "P.from_dict({'simulation': {'timestep': 0.5}, 'swarm': {'type': 'RectangularWorld'}});"
         "print(*(name for name in sys.modules if name.startswith(('fleet_sim.simulation', 'fleet_sim.swarm'))))"
     )

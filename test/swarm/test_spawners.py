@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fleet_sim import MultiRobotSimulationCore
-from fleet_sim.errors import ConfigError
-from fleet_sim.swarm.regions import Region
+from fleet_sim.base.errors import ConfigError
+from fleet_sim.swarm.swarm_state import Region
 from fleet_sim.swarm.world import RectangularWorld
 
 AGENT = {"type": "MazeAgent", "agent_radius": 0.1, "angle": 0.5}

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from source_worlds import AGENT, spawned, world_of
 
-from fleet_sim.arrays import Floats
-from fleet_sim.errors import FleetSimError
+from fleet_sim.base.arrays import Floats
+from fleet_sim.base.errors import FleetSimError
 from fleet_sim.swarm.world import RectangularWorld
 
 

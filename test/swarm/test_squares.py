@@ -9,7 +9,7 @@ from many_worlds import BINARY, FOV, VARIED, assert_same, crowd, shipped, state,
 
 from fleet_sim.swarm import Squares, World_from_config
 from fleet_sim.swarm.metrics import BUILT_IN
-from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric
+from fleet_sim.swarm.metrics.crowd import CrowdMetric
 
 
 @pytest.mark.parametrize("name", ["cyclic_pursuit", "flocking", "follow_the_leader"])

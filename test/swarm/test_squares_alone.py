@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from many_worlds import BINARY, FOV, ORDERS, VARIED, assert_same, crowd, shipped, state, varied
 
-from fleet_sim.errors import InvalidValueError, StateError
+from fleet_sim.base.errors import InvalidValueError, StateError
 from fleet_sim.swarm import (
     BinaryController,
     Controller,

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fleet_sim.arrays import AnyArray, Floats
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.base.arrays import AnyArray, Floats
+from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.swarm.agents import Controller, Group, Sensor, SwarmAgent
 from fleet_sim.swarm.world import RectangularWorld
 

@@ -10,15 +10,14 @@ import pytest
 from source_worlds import AGENT, spawned, world_of
 
 import fleet_sim.swarm
-from fleet_sim.arrays import Floats
-from fleet_sim.errors import FleetSimError
-from fleet_sim.swarm.agent_types import MazeAgent
-from fleet_sim.swarm.agents import Controller, Group
+from fleet_sim.base.arrays import Floats
+from fleet_sim.base.errors import FleetSimError
+from fleet_sim.swarm.agents import Controller, Group, MazeAgent
 from fleet_sim.swarm.controllers import CONTROLLERS
 from fleet_sim.swarm.metrics import METRICS
 from fleet_sim.swarm.pictures import draw_world, picture
 from fleet_sim.swarm.sensors import SENSORS
-from fleet_sim.swarm.sensors.binary_fov import BinaryFOVSensor
+from fleet_sim.swarm.sensors.binary import BinaryFOVSensor
 from fleet_sim.swarm.spawners import SPAWNERS
 from fleet_sim.swarm.world import RectangularWorld
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fleet_sim.arrays import AnyArray
-from fleet_sim.swarm.vision import (
+from fleet_sim.base.arrays import AnyArray
+from fleet_sim.swarm.neighbours import (
     NOTHING,
     Discs,
     Hiding,

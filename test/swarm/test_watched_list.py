@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from fleet_sim.errors import InvalidValueError
-from fleet_sim.swarm.watched_list import WatchedList
+from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.swarm.crowd import WatchedList
 
 Edit = Callable[[list[int]], Any]
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from fleet_sim.errors import DuplicateNameError, StateError
+from fleet_sim.base.errors import DuplicateNameError, StateError
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.swarm.agent_types import MazeAgent
-from fleet_sim.swarm.agents import Controller, Sensor, SwarmAgent
-from fleet_sim.swarm.metric import Metric
+from fleet_sim.swarm.agents import Controller, MazeAgent, Sensor, SwarmAgent
+from fleet_sim.swarm.swarm_state import Metric
 from fleet_sim.swarm.swarm_world import Spawner
 from fleet_sim.swarm.world import RectangularWorld, World_from_config
 

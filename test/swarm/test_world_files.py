@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fleet_sim.cli.main import main
-from fleet_sim.errors import ConfigError
+from fleet_sim.apps.cli.main import main
+from fleet_sim.base.errors import ConfigError
 from fleet_sim.swarm import (
     BinaryController,
     BinaryFOVSensor,

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import fleet_sim as fs
-from fleet_sim.cli.main import main
-from fleet_sim.errors import InvalidValueError
-from fleet_sim.paths import data_file
+from fleet_sim.apps.cli.main import main
+from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.files import data_file
 
 
 @pytest.mark.parametrize(

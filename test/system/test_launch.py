@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from node_program import launched, ros_command
 
-from fleet_sim.ros.nav2.launching import SERVERS, parameters
+from fleet_sim.warehouse.nav2.launching import SERVERS, parameters
 from fleet_sim_msgs.msg import FleetState
 
 ROOT = Path(__file__).parents[2]

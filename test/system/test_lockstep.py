@@ -21,7 +21,7 @@ from fleet_sim_msgs.srv import List, Step
 
 SCENARIO = "simulation: {{timestep: {timestep}, target_rtf: 0}}\nrobots: [{{name: a, shape: {{shape_type: box}}}}]\n"
 LEFT, RIGHT = "/left", "/right"
-COMMAND = [sys.executable, "-m", "fleet_sim.cli.main", "lockstep"]
+COMMAND = [sys.executable, "-m", "fleet_sim.apps.cli.main", "lockstep"]
 
 
 @contextmanager

@@ -11,8 +11,8 @@ from geographic_msgs.msg import GeoPose
 from nav2_fleet import WALL, Navigator, action, nav2_fleet
 from nav_msgs.msg import Odometry
 
-from fleet_sim.config.ros_params import RosParams
-from fleet_sim.errors import ConfigError
+from fleet_sim.base.errors import ConfigError
+from fleet_sim.base.ros_params import RosParams
 
 SUCCEEDED = GoalStatus.STATUS_SUCCEEDED
 LATITUDE, LONGITUDE = 48.0, 11.0

@@ -15,7 +15,7 @@ from nav2_fleet import SCENARIO, Navigator, action, hall, srv
 from nav_msgs.msg import OccupancyGrid, Odometry
 from node_program import LATCHED, Client, NodeProcess, running
 
-from fleet_sim.sites import write_site
+from fleet_sim.warehouse.sites import write_site
 
 
 def other_settings(folder: Path) -> Path:

@@ -11,9 +11,9 @@ from action_msgs.msg import GoalStatus
 from nav2_fleet import WALL, Navigator, action, nav2_fleet, pose, srv
 from nav_msgs.msg import Odometry, Path
 
-from fleet_sim.arrays import Bools, Floats
-from fleet_sim.ros.nav2.smoothing import dense, is_clear, smoothed
-from fleet_sim.sites import Zone, ZoneKind
+from fleet_sim.base.arrays import Bools, Floats
+from fleet_sim.warehouse.nav2.planning import dense, is_clear, smoothed
+from fleet_sim.warehouse.sites import Zone, ZoneKind
 
 SUCCEEDED, ABORTED = GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_ABORTED
 CODES = action.SmoothPath.Result

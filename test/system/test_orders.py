@@ -13,7 +13,7 @@ from pod_floor import scenario as floor_with_pods
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_srvs.srv import Trigger
 
-from fleet_sim.orders.ros import order_from_msg
+from fleet_sim.warehouse.orders.ros import order_from_msg
 from fleet_sim_msgs.msg import CommandResult, Order, OrderStatus
 from fleet_sim_msgs.srv import CancelOrders, GetOrders, SubmitOrders
 

@@ -17,7 +17,7 @@ from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
 from trajectory_msgs.msg import JointTrajectory
 
-from fleet_sim.ros.arguments import with_flags
+from fleet_sim.ros.main import with_flags
 from fleet_sim_msgs.msg import FleetCommand
 from fleet_sim_msgs.srv import List, Spawn
 

@@ -31,7 +31,7 @@ def node_of(folder: Path, name: str, body: str, *parameters: str) -> NodeProcess
     program = folder / f"{name.lower()}.py"
     lines = [
         "import os, signal, sys, time",
-        "from fleet_sim.core.pipeline import Phase, System",
+        "from fleet_sim.world.pipeline import Phase, System",
         "from fleet_sim.ros import main, node",
         f"class {name}(node.FleetSimNode):",
         *textwrap.indent(textwrap.dedent(body).strip(), "    ").splitlines(),

@@ -19,7 +19,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import fleet_sim as fs
-from fleet_sim.cli.main import main
+from fleet_sim.apps.cli.main import main
 from fleet_sim.ros.node import FleetSimNode
 from fleet_sim_msgs.action import MoveTo, Pick
 from fleet_sim_msgs.msg import FleetCommand

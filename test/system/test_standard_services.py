@@ -13,8 +13,8 @@ import yaml
 from geometry_msgs.msg import Twist, Vector3
 from node_program import Client, NodeProcess, running
 
-from fleet_sim.sites import Site, Station, StationKind, write_site
-from fleet_sim.sites.grid import Grid
+from fleet_sim.warehouse.sites import Site, Station, StationKind, write_site
+from fleet_sim.warehouse.sites.grid import Grid
 
 msg = pytest.importorskip("simulation_interfaces.msg")
 srv = pytest.importorskip("simulation_interfaces.srv")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import rclpy
 
+from fleet_sim.apps.verification import trace as table
+from fleet_sim.apps.verification.trace import trace
 from fleet_sim.ros.node import FleetSimNode
-from fleet_sim.verification import table
-from fleet_sim.verification.trace import trace
 
 
 @pytest.mark.slow

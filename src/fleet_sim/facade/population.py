@@ -14,27 +14,25 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Rows, as_float, as_floats, as_whole
-from fleet_sim.bullet.adopted import adopted_model, joint_positions
-from fleet_sim.bullet.mirror import BulletMirror
-from fleet_sim.bullet.query import BulletQueries
-from fleet_sim.config.modes import CollisionMode
-from fleet_sim.core.addresses import BodyId
-from fleet_sim.core.schema import KIND_AGENT, KIND_STATIC_BODY, NO_ROW
-from fleet_sim.core.snapshot import Snapshot
-from fleet_sim.core.snapshot_board import SnapshotBoard
-from fleet_sim.core.world import World
-from fleet_sim.entities import attachments
-from fleet_sim.entities.agent import Agent
-from fleet_sim.entities.entries import spawn_entries
-from fleet_sim.entities.robot_plan import adopt_joints
-from fleet_sim.entities.sdf_models import params_of_world, read_world_file
-from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.entities.spawn_params import SimObjectSpawnParams
-from fleet_sim.entities.spawning import remove, spawn_each
-from fleet_sim.errors import InvalidValueError, StateError, brief
-from fleet_sim.spatial import quaternions
-from fleet_sim.spatial.shapes import ShapeKind
+from fleet_sim.base.arrays import Floats, Rows, as_float, as_floats, as_whole
+from fleet_sim.base.errors import InvalidValueError, StateError, brief
+from fleet_sim.base.params import CollisionMode
+from fleet_sim.base.spatial import quaternions
+from fleet_sim.base.spatial.shapes import ShapeKind
+from fleet_sim.engines.bullet.engine import BulletQueries
+from fleet_sim.engines.bullet.handle import adopted_model, joint_positions
+from fleet_sim.engines.bullet.mirror import BulletMirror
+from fleet_sim.robots import attachments
+from fleet_sim.robots.agent import Agent
+from fleet_sim.robots.sdf_models import params_of_world, read_world_file
+from fleet_sim.robots.sim_object import SimObject
+from fleet_sim.robots.spawn_params import SimObjectSpawnParams
+from fleet_sim.robots.spawning import remove, spawn_each, spawn_entries
+from fleet_sim.robots.template import adopt_joints
+from fleet_sim.world.names import BodyId
+from fleet_sim.world.schema import KIND_AGENT, KIND_STATIC_BODY, NO_ROW
+from fleet_sim.world.snapshot import Snapshot, SnapshotBoard
+from fleet_sim.world.world import World
 
 log = logging.getLogger("fleet_sim")
 

@@ -6,16 +6,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from fleet_sim.arrays import as_float
-from fleet_sim.config.params import SimulationParams
-from fleet_sim.core.inbox import Dispatcher, Inbox
-from fleet_sim.core.snapshot_board import SnapshotBoard
-from fleet_sim.core.world import World
-from fleet_sim.errors import InvalidValueError, StateError
+from fleet_sim.base.arrays import as_float
+from fleet_sim.base.errors import InvalidValueError, StateError
+from fleet_sim.base.params import SimulationParams
 from fleet_sim.facade.control import LONGEST_HELD, RunControl
-from fleet_sim.facade.monitor import Monitor
 from fleet_sim.facade.pacing import Pacer, RunReport
-from fleet_sim.facade.view import View
+from fleet_sim.facade.view import Monitor, View
+from fleet_sim.world.inbox import Dispatcher, Inbox
+from fleet_sim.world.snapshot import SnapshotBoard
+from fleet_sim.world.world import World
 
 
 @dataclass(eq=False, repr=False)

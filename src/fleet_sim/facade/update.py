@@ -1,30 +1,153 @@
-"""The systems of phase 1 that involve several parts: its beginning, commands, and robot motion."""
+"""The systems of phase 1 that involve several parts, the events of a step, and the guard against broken poses."""
 
 from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from fleet_sim.actions.scheduler import ActionScheduler
-from fleet_sim.arrays import NO_ROWS, Rows
-from fleet_sim.bullet.mirror import BulletMirror
-from fleet_sim.collision.blocking_system import Blocked, BlockingSystem
-from fleet_sim.config.modes import ActionCause
-from fleet_sim.core.inbox import Dispatcher, Inbox
-from fleet_sim.core.physics_engine import PhysicsEngine
-from fleet_sim.core.profiler import Profiler
-from fleet_sim.core.steering import POSE
-from fleet_sim.core.world import World
-from fleet_sim.entities import attachments, drive
-from fleet_sim.facade.compiled_code import CompiledCode
-from fleet_sim.facade.extensions import Extensions
-from fleet_sim.facade.step_events import StepEvents
-from fleet_sim.motion.avoidance_system import AvoidanceSystem
-from fleet_sim.motion.by_engine import EngineDriven
-from fleet_sim.motion.joints import advance_joints
-from fleet_sim.motion.system import MotionSystem
+from fleet_sim.base.arrays import NO_ROWS, Floats, Rows
+from fleet_sim.base.errors import MissingDependencyError
+from fleet_sim.base.gate import inside_mask
+from fleet_sim.base.kernels import check_installed, is_installed
+from fleet_sim.base.params import ActionCause, CompiledCodeUse
+from fleet_sim.engines.bullet.mirror import BulletMirror
+from fleet_sim.facade.control import Extensions
+from fleet_sim.robots import attachments, drive
+from fleet_sim.robots.actions.scheduler import ActionScheduler
+from fleet_sim.robots.motion.avoidance import AvoidanceSystem
+from fleet_sim.robots.motion.by_engine import EngineDriven
+from fleet_sim.robots.motion.system import MotionSystem, advance_joints
+from fleet_sim.sensing.collision.blocking_system import Blocked, BlockingSystem
+from fleet_sim.sensing.collision.system import CollisionSystem
+from fleet_sim.world.columns import Scalars
+from fleet_sim.world.inbox import Dispatcher, Inbox
+from fleet_sim.world.pipeline import Profiler
+from fleet_sim.world.ports import PhysicsEngine
+from fleet_sim.world.schema import KIND_AGENT
+from fleet_sim.world.steering import POSE
+from fleet_sim.world.world import World
+
+# The events of a step, and the hooks of single entities between them.
+
+
+class StepEvents:
+    """Emits the events of a step to handlers of the simulation and of single entities.
+
+    Python code runs only for events with handlers: without handlers a step costs nothing, for any number of robots.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._handled = world.events.asking("pre_update", "post_update")
+        # One call for all of them: it is asked twice in each step, nearly always in vain.
+        self._of_entities = (world.entity_events.buses, *world.hooks.books)
+
+    def pre_step(self, dt: float) -> None:
+        """Emit `pre_step`."""
+        if self._world.events.has_handlers("pre_step"):
+            self._world.events.emit("pre_step", dt=dt, sim_time=self._world.clock.time)
+
+    def wants_update(self) -> bool:
+        """Return whether somebody listens to `pre_update` or has code of its own between that and `post_update`."""
+        return any(self._of_entities) or bool(self._handled())
+
+    def pre_update(self, dt: float) -> None:
+        """Emit `pre_update` of each entity."""
+        for row in self._listening("pre_update"):
+            self._emit_to(row, "pre_update", dt=dt)
+
+    def run_controllers(self, dt: float) -> None:
+        """Run the Python controllers of agents."""
+        self._world.hooks.run_controllers(self._world.handles, dt)
+
+    def run_entity_callbacks(self, dt: float) -> None:
+        """Run the overridden updates, plugins and callbacks of entities, then emit `post_update` of each."""
+        world = self._world
+        world.hooks.run_callbacks(world.handles, dt)
+        for row in self._listening("post_update"):
+            self._emit_to(row, "post_update", dt=dt, moved=bool(world.moved[row]))
+
+    def post_step(self, dt: float) -> None:
+        """Emit `post_step`."""
+        if self._world.events.has_handlers("post_step"):
+            self._world.events.emit("post_step", dt=dt, sim_time=self._world.clock.time)
+
+    def to_agents(self, event: str, rows: Rows) -> None:
+        """Emit `event` of the agents in `rows`."""
+        world = self._world
+        if world.events.has_handlers(event) or len(world.entity_events):
+            for row in rows.tolist():
+                # An earlier handler may have removed it.
+                if world.alive[row]:
+                    world.events.emit(event, agent=world.handles[row])
+                    world.entity_events.emit(row, event)
+
+    def _listening(self, event: str) -> list[int]:
+        """Return the rows with handlers of `event`: all rows for global handlers, else those with their own."""
+        world = self._world
+        if world.events.has_handlers(event):
+            rows: list[int] = world.rows.tolist()
+            return rows
+        return world.entity_events.listening(event) if len(world.entity_events) else []
+
+    def _emit_to(self, row: int, event: str, **details: Any) -> None:
+        """Emit `event` to global handlers and to the entity's own, unless an earlier handler removed the entity."""
+        world = self._world
+        if world.alive[row]:
+            world.events.emit(event, entity=world.handles[row], **details)
+            world.entity_events.emit(row, event, **details)
+
+
+# The choice whether a simulation uses compiled code.
+
+
+log = logging.getLogger(__name__)
+
+MANY = 100
+"""Entities from which on compiled code is loaded: that takes half a second, and gains 0.1 to 0.5 ms a step."""
+MANY_RAYS = 100_000
+"""Rays in all directions from which on it is loaded too: on arrays so many take as long as loading does."""
+
+
+class CompiledCode:
+    """Switches a world to compiled code, once, between two steps; results are the same before and after."""
+
+    def __init__(self, world: World, collisions: CollisionSystem, use: CompiledCodeUse) -> None:
+        """Raises MissingDependencyError where it is to be used always and numba is not installed."""
+        self._world, self._collisions = world, collisions
+        self._least = {"auto": MANY, "always": 0, "never": None}[use]
+        world.may_compile = use != "never"
+        if use == "always":
+            check_installed()
+        elif not is_installed():
+            self._least = None
+        self._asked = use == "always"
+        self._seen = -1
+        """The version of the world when it had too few entities."""
+
+    def decide(self) -> None:
+        """Switch to compiled code if it is time to; called before each step until then."""
+        world = self._world
+        if self._least is None or (world.version == self._seen and world.rays_on_arrays < MANY_RAYS):
+            return
+        if len(world) < self._least and world.rays_on_arrays < MANY_RAYS:
+            self._seen = world.version
+            return
+        try:
+            check_installed()
+        except MissingDependencyError as error:
+            if self._asked:
+                raise
+            # Numba refuses versions of NumPy that it does not know yet. Nobody asked for it.
+            log.warning("steps go on without compiled code: %s", error)
+            self._least = None
+            return
+        self._world.compiled = True
+        self._collisions.use_kernels()
+
 
 PHASE_1_EVENTS = frozenset(
     ("pre_step", "pre_update", "post_update", "action_started", "action_completed", "arrived", "blocked")
@@ -39,8 +162,6 @@ PHASE_1_EVENTS = frozenset(
     )
 )
 """Events whose handlers run before the poses are flushed."""
-
-log = logging.getLogger("fleet_sim.motion")
 
 
 @dataclass(eq=False, repr=False)
@@ -157,3 +278,119 @@ class Update:
         if len(settled):
             self._actions.joints_settled(settled)
             self._events.to_agents("joints_settled", settled)
+
+
+# The guard against poses that are not finite at the end of a step.
+
+
+LARGEST = 1e12
+"""Coordinates beyond this, in m, count as broken: not even commands may ask for them."""
+
+PERIOD = 8
+"""Steps between two times at which good poses are written down: copying them costs as much as looking at them."""
+
+
+FEW = 48
+"""Number of coordinates up to which a list tells whether they are good in half of the time."""
+
+
+class FiniteGuard:
+    """Puts entities whose pose became broken back to a good one, at rest, and counts them as a fault.
+
+    That pose is one that the entity had at most PERIOD steps before.
+
+    Commands and settings are bounded where they come in; what user code, a motion law or the engine makes of them is
+    seen here, before anything is told of it.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._position: Floats = np.empty((0, 3))
+        self._orientation: Floats = np.empty((0, 4))
+        self._version, self._top = -1, 0
+        self._scalars: Scalars | None = None
+        # The coordinates of all who live, as one array each: slices of the columns.
+        self._flat_positions, self._flat_orientations = np.empty(0), np.empty(0)
+        world.on_spawn.append(self._spawned)
+
+    def run(self, dt: float) -> None:
+        """Look at all poses, and write the good ones down now and then; the time step has no influence.
+
+        A sum and a largest number are spoilt by a single broken one, and take a hundredth of a step.
+        """
+        world = self._world
+        if world.version != self._version or world.scalars is not self._scalars:
+            self._look_at(world)
+        # Velocities, which poses come from, are not looked at: a broken one breaks the pose in the same step.
+        if not self._are_good(self._flat_positions, self._flat_orientations):
+            self._mend()
+        if world.clock.tick % PERIOD == 0:
+            top = self._top
+            self._position[:top] = world.position[:top]
+            self._orientation[:top] = world.orientation[:top]
+
+    def _are_good(self, positions: Floats, orientations: Floats) -> bool:
+        # Written this way round because NaN is neither above nor below anything.
+        if len(positions) <= FEW:
+            turns = orientations.tolist()
+            whole = sum(turns)
+            return abs(sum(positions.tolist())) <= LARGEST and whole == whole and max(turns, default=0.0) <= 2.0
+        largest = np.maximum.reduce(orientations, initial=0.0)
+        return bool(abs(np.add.reduce(positions)) <= LARGEST and largest <= 2.0)
+
+    def _look_at(self, world: World) -> None:
+        """Follow the world: who lives in it, and where its arrays are."""
+        self._version, self._scalars = world.version, world.scalars
+        self._top = int(world.rows.max(initial=-1)) + 1
+        self._flat_positions = world.position[: self._top].reshape(-1)
+        self._flat_orientations = world.orientation[: self._top].reshape(-1)
+        self._make_room()
+
+    def write_down(self, positions: Floats, orientations: Floats) -> None:
+        """Take (N, 3) and (N, 4) as the good poses of the first N rows, where somebody else looked at them."""
+        self._make_room()
+        self._position[: len(positions)] = positions
+        self._orientation[: len(orientations)] = orientations
+
+    def _mend(self) -> None:
+        """Put rows with broken numbers back to where they were, stop them, and tell of it once per entity."""
+        world = self._world
+        good_mask = inside_mask(world.position, LARGEST) & inside_mask(world.orientation, 2.0)
+        self._make_room()
+        # Free rows as well: a broken number left in one would spoil the sum in every later step.
+        bad = np.flatnonzero(~good_mask)
+        world.position[bad] = self._position[bad]
+        world.orientation[bad] = self._orientation[bad]
+        rows = bad[world.alive[bad]]
+        if not len(rows):
+            return
+        self._stop(rows)
+        for row in rows.tolist():
+            where = [round(number, 3) for number in world.position[row].tolist()]
+            world.guard.note(
+                f"pose of {world.label(row)}", f"was not a number any more; it was stopped and put back to {where}"
+            )
+
+    def _stop(self, rows: Rows) -> None:
+        """Cancel the actions of `rows`, stop them, and mark them as moved."""
+        world = self._world
+        robots = rows[world.kind[rows] == KIND_AGENT]
+        for row in world.actions.busy(robots).tolist():
+            world.actions.cancel(row, "its pose was not a number any more", ActionCause.CANCELLED)
+        if len(robots):
+            drive.stop(world, robots)
+        world.rest(rows)
+        world.touch(rows)
+
+    def _make_room(self) -> None:
+        """Follow the world as it grows; new rows are written down when something is spawned in them."""
+        known, capacity = len(self._position), self._world.capacity
+        if known != capacity:
+            position, orientation = self._position, self._orientation
+            self._position, self._orientation = np.zeros((capacity, 3)), np.tile((0.0, 0.0, 0.0, 1.0), (capacity, 1))
+            self._position[:known], self._orientation[:known] = position[:capacity], orientation[:capacity]
+
+    def _spawned(self, rows: Rows) -> None:
+        self._make_room()
+        self._position[rows] = self._world.position[rows]
+        self._orientation[rows] = self._world.orientation[rows]

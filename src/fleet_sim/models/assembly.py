@@ -1,19 +1,146 @@
-"""Assembles links and joints from a file into a RobotModel, in PyBullet's order.
+"""Assembles links and joints from a file into a RobotModel: parts, inertia and geometries.
 
 The order is depth first from the root link; children of a link are in the order of their joints in the file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from fleet_sim.core.robot_model import BASE, PRISMATIC, REVOLUTE, LinkGeometry, Mimic, RobotModel
-from fleet_sim.errors import did_you_mean
-from fleet_sim.gate.bounds import LARGEST_MASS, LARGEST_SIZE
+from fleet_sim.base.errors import did_you_mean
+from fleet_sim.base.gate import LARGEST_MASS, LARGEST_SIZE
+from fleet_sim.base.spatial import quaternions
+from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.models.markup import Element
-from fleet_sim.models.parts import JointParts, LinkParts
+from fleet_sim.world.shapes import (
+    BASE,
+    FIXED,
+    PLANAR,
+    PRISMATIC,
+    REVOLUTE,
+    Geometry,
+    Inertial,
+    LinkGeometry,
+    Mimic,
+    RobotModel,
+    seen_as,
+)
+
+# The values that descriptions of robots are made of.
+
+
+Vector = tuple[float, float, float]
+Quaternion = tuple[float, float, float, float]
+"""x, y, z, w."""
+Color = tuple[float, float, float, float]
+"""Red, green, blue and opacity from 0 to 1."""
+
+ORIGIN: Vector = (0.0, 0.0, 0.0)
+UNTURNED: Quaternion = (0.0, 0.0, 0.0, 1.0)
+DEFAULT_COLOR: Color = (0.8, 0.8, 0.8, 1.0)
+
+
+# The parts of a robot description: links and joints as they are in the file, before they are assembled.
+
+
+NO_LIMITS = (0.0, -1.0)
+"""Lower and upper limit of a joint without limits, as in PyBullet."""
+
+
+_JOINT_KINDS = {"revolute": REVOLUTE, "continuous": REVOLUTE, "prismatic": PRISMATIC, "fixed": FIXED}
+"""The kinds of joints that URDF and SDF have in common."""
+
+
+@dataclass
+class LinkParts:
+    """The data of one link in a file; `element` is its place there."""
+
+    name: str
+    element: Element
+    inertial: Inertial = field(default_factory=Inertial)
+    visuals: list[Geometry] = field(default_factory=list)
+    collisions: list[Geometry] = field(default_factory=list)
+
+
+@dataclass
+class JointParts:
+    """The data of one joint in a file; `element` is its place there."""
+
+    name: str
+    element: Element
+    kind: int
+    parent: str
+    child: str
+    position: Vector = ORIGIN
+    orientation: Quaternion = UNTURNED
+    axis: Vector = (1.0, 0.0, 0.0)
+    lower: float = NO_LIMITS[0]
+    upper: float = NO_LIMITS[1]
+    max_velocity: float = 0.0
+    max_force: float = 0.0
+    damping: float = 0.0
+    friction: float = 0.0
+    mimic: MimicParts | None = None
+
+
+@dataclass
+class MimicParts:
+    """The data of a <mimic> element: the joint it names, and how that is followed."""
+
+    element: Element
+    leader: str
+    multiplier: float
+    offset: float
+
+
+def read_link(
+    element: Element, inertial: Callable[[Element], Inertial], geometry: Callable[[Element], Geometry]
+) -> LinkParts:
+    """Return the parts of a <link> of URDF or SDF; the functions read its <inertial>, and a <visual> or <collision>."""
+    found = element.child("inertial")
+    collisions = [_collision(collision, geometry(collision)) for collision in element.all("collision")]
+    return LinkParts(
+        element.need("name"),
+        element,
+        inertial(found) if found else Inertial(),
+        [seen_as(geometry(visual), collisions) for visual in element.all("visual")],
+        collisions,
+    )
+
+
+def _collision(element: Element, geometry: Geometry) -> Geometry:
+    # As in PyBullet, which asks for the attribute only and takes any value of it for yes.
+    concave = "concave" in element.attributes and geometry.kind == ShapeKind.MESH
+    return replace(geometry, concave=True) if concave else geometry
+
+
+def joint_kind(element: Element, name: str, more: Mapping[str, int]) -> int:
+    """Return the kind of joint that a URDF or SDF file calls `name`; raises InvalidValueError with the closest one.
+
+    `more` are the kinds that only this format has.
+    """
+    kinds = {**_JOINT_KINDS, **more}
+    kind = kinds.get(name)
+    if kind is None:
+        raise element.error(f"joints of type {name!r} are not supported.{did_you_mean(name, kinds)}")
+    return kind
+
+
+def checked_axis(element: Element, axis: tuple[float, ...], kind: int) -> Vector:
+    """Return `axis` as a unit vector, (1, 0, 0) for a fixed joint; raises InvalidValueError for a zero one."""
+    if kind == FIXED:
+        return (1.0, 0.0, 0.0)
+    x, y, z = axis
+    length = float(np.sqrt(x * x + y * y + z * z))
+    if length < 1e-9:
+        raise element.error("the axis of a joint must not be zero")
+    # An axis that already has length 1 is returned bit for bit.
+    return (x, y, z) if abs(length - 1.0) < 1e-12 else (x / length, y / length, z / length)
+
 
 MOST_LINKS = 1000
 """Of one model: PyBullet takes seconds to load more, and ends the process at ten thousand."""
@@ -197,3 +324,91 @@ def _mimics(joints: list[JointParts]) -> tuple[Mimic, ...]:
                 raise element.error(f"the joint {at.name!r} has no position to follow; name one that turns or slides")
         found.append(Mimic(number, index[at.name], multiplier, offset))
     return tuple(found)
+
+
+# Converts inertia tensors to a principal frame and three moments.
+
+
+_NEGATIVE = -1e-9
+
+
+def inertial_of(
+    element: Element, mass: float, position: Vector, orientation: Quaternion, tensor: tuple[float, ...]
+) -> Inertial:
+    """Return the Inertial of `mass` and `tensor` (ixx, ixy, ixz, iyy, iyz, izz) in a frame of the link.
+
+    A diagonal tensor keeps its frame. Raises InvalidValueError for a negative mass, and for a negative principal
+    moment, which no body can have.
+    """
+    if mass < 0.0:
+        raise element.error(f"the mass must not be negative, got {mass:g} kg")
+    ixx, ixy, ixz, iyy, iyz, izz = tensor
+    moments: tuple[float, ...] = (ixx, iyy, izz)
+    # Left alone where it is diagonal: eigenvalues come sorted, which would turn the frame for nothing.
+    if ixy or ixz or iyz:
+        values, axes = np.linalg.eigh(np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]]))
+        # Eigenvectors may form a left-handed frame.
+        if np.linalg.det(axes) < 0.0:
+            axes[:, 0] *= -1.0
+        moments = tuple(values.tolist())
+        turned = quaternions.multiply(np.array([orientation]), quaternions.from_matrix(axes)[None])
+        x, y, z, w = quaternions.normalized(turned)[0].tolist()
+        orientation = (x, y, z, w)
+    # Rounding in files makes tiny negative moments; these become 0 below.
+    if min(moments) < _NEGATIVE * max(map(abs, moments)):
+        raise element.error(
+            "the inertia tensor must have no negative principal moment, got "
+            f"{', '.join(f'{moment:.3g}' for moment in sorted(moments))} kg m2"
+        )
+    about_x, about_y, about_z = (max(moment, 0.0) for moment in moments)
+    return Inertial(mass, position, orientation, (about_x, about_y, about_z))
+
+
+# Functions that make and check geometries, shared by the readers of all formats.
+
+
+SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh", "plane")
+"""What links look like and collide as, by the elements of URDF and SDF."""
+
+
+def make_geometry(kind: int, position: Vector, orientation: Quaternion, color: Color, **sizes: Any) -> Geometry:
+    """Return a geometry in its link's frame."""
+    return Geometry(kind=int(kind), rgba=color, position=position, orientation=orientation, **sizes)
+
+
+def shape_in(element: Element) -> Element:
+    """Return the shape in the <geometry> of a URDF or SDF element; raises InvalidValueError for none of SHAPES."""
+    outer = element.need_child("geometry")
+    shape = next(outer.all(*SHAPES), None)
+    if shape is None:
+        given = [child.tag for child in outer.children]
+        raise outer.error(
+            f"needs one of {', '.join(f'<{name}>' for name in SHAPES)}, got {given or 'nothing'}."
+            f"{did_you_mean(given[0], SHAPES) if given else ''}"
+        )
+    return shape
+
+
+def checked_size(shape: Element, size: float) -> float:
+    """Return `size`; raises InvalidValueError if it is negative."""
+    if size < 0.0:
+        raise shape.error(f"sizes must not be negative, got {size:g}")
+    return size
+
+
+def turn_of(eulers: tuple[float, ...]) -> Quaternion:
+    """Return the quaternion of roll, pitch, yaw."""
+    x, y, z, w = quaternions.normalized(quaternions.from_eulers(np.array([eulers])))[0].tolist()
+    return (x, y, z, w)
+
+
+def from_z(shape: Element, direction: tuple[float, ...], orientation: Quaternion = (0.0, 0.0, 0.0, 1.0)) -> Quaternion:
+    """Return `orientation` times the shortest rotation of the z axis to `direction`, which must not be zero."""
+    # Checks the length, too: an axis of no length has no direction.
+    x, y, z = checked_axis(shape, direction, PLANAR)
+    # The quaternion (z x d, 1 + z . d) turns z to d by the shortest way. For the opposite direction it is zero,
+    # and the half turn about x serves.
+    turn = np.array([[1.0, 0.0, 0.0, 0.0]]) if z < -1.0 + 1e-9 else np.array([[-y, x, 0.0, 1.0 + z]])
+    turned = quaternions.multiply(np.array([orientation]), quaternions.normalized(turn))
+    qx, qy, qz, qw = turned[0].tolist()
+    return (qx, qy, qz, qw)

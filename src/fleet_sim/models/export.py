@@ -11,17 +11,15 @@ from xml.sax.saxutils import quoteattr, unescape
 
 import numpy as np
 
-from fleet_sim.core.robot_model import BASE, FIXED, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL, Inertial, RobotModel
-from fleet_sim.core.shapes import Geometry
+from fleet_sim.base.files import expanded
+from fleet_sim.base.spatial import quaternions
+from fleet_sim.base.spatial.shapes import ShapeKind
+from fleet_sim.models.catalog import get_search_paths
 from fleet_sim.models.generated import XACRO_SUFFIX, content_of, fill_places, keep
-from fleet_sim.models.loading import load_robot_model
+from fleet_sim.models.loading import load_robot_model, scaled_model
 from fleet_sim.models.markup import Element, read_optenv, read_text
-from fleet_sim.models.meshes import MeshFinder, in_installed_package, seen_by_pybullet
-from fleet_sim.models.scaling import scaled_model
-from fleet_sim.models.search_paths import get_search_paths
-from fleet_sim.paths import expanded
-from fleet_sim.spatial import quaternions
-from fleet_sim.spatial.shapes import ShapeKind
+from fleet_sim.models.mesh_files import MeshFinder, in_installed_package, seen_by_pybullet
+from fleet_sim.world.shapes import BASE, FIXED, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL, Geometry, Inertial, RobotModel
 
 # In kg: next to nothing beside the links of any robot.
 _ROOT_MASS = 1e-3

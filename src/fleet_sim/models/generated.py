@@ -1,4 +1,4 @@
-"""Files generated from a user's files: expanded xacro files, and copies in which PyBullet finds every mesh.
+"""Files that descriptions refer to or that are made of them: meshes, height fields, expanded xacro files.
 
 They are stored in a cache folder; their names contain a hash of their content, so equal contents share a file and no
 file is out of date.
@@ -19,12 +19,11 @@ from functools import lru_cache
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from fleet_sim.errors import InvalidValueError, missing_extra
+from fleet_sim.base.errors import InvalidValueError, missing_extra
+from fleet_sim.base.files import cache_folder, refusals
 from fleet_sim.models import xacro_program
 from fleet_sim.models.markup import MAX_BYTES, read_bytes
-from fleet_sim.models.meshes import seen_by_pybullet
-from fleet_sim.output import refusals
-from fleet_sim.paths import cache_folder
+from fleet_sim.models.mesh_files import seen_by_pybullet
 
 XACRO_SUFFIX = ".xacro"
 XACRO_TIME = 20.0

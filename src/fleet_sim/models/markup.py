@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.parsers import expat
 
-from fleet_sim.errors import InvalidValueError, did_you_mean
+from fleet_sim.base.errors import InvalidValueError, did_you_mean
 
 MAX_BYTES = 64 * 1024 * 1024
 """Size of the largest description file that is read; larger files are rejected."""

@@ -7,23 +7,138 @@ link called "world" is added.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
-from fleet_sim.core.robot_model import FIXED, SPHERICAL, Inertial, RobotModel
-from fleet_sim.core.shapes import Geometry
-from fleet_sim.errors import did_you_mean
-from fleet_sim.models.assembly import assemble
-from fleet_sim.models.geometries import checked_size, from_z, make_geometry, shape_in
-from fleet_sim.models.inertia import inertial_of
+from fleet_sim.base.arrays import Floats
+from fleet_sim.base.errors import InvalidValueError, did_you_mean
+from fleet_sim.base.spatial import quaternions
+from fleet_sim.base.spatial import quaternions as poses
+from fleet_sim.base.spatial.shapes import ShapeKind
+from fleet_sim.models.assembly import (
+    DEFAULT_COLOR,
+    NO_LIMITS,
+    ORIGIN,
+    UNTURNED,
+    Color,
+    JointParts,
+    LinkParts,
+    MimicParts,
+    Quaternion,
+    Vector,
+    assemble,
+    checked_axis,
+    checked_size,
+    from_z,
+    inertial_of,
+    joint_kind,
+    make_geometry,
+    read_link,
+    shape_in,
+    turn_of,
+)
 from fleet_sim.models.markup import Element
-from fleet_sim.models.meshes import MeshFinder
-from fleet_sim.models.parts import NO_LIMITS, JointParts, LinkParts, MimicParts, checked_axis, joint_kind, read_link
-from fleet_sim.models.sdf_frames import SCOPE, Pose, SdfFrames, arrays, pose_of, tuples
-from fleet_sim.models.values import DEFAULT_COLOR, ORIGIN, UNTURNED, Color, Vector
-from fleet_sim.spatial import poses, quaternions
-from fleet_sim.spatial.shapes import ShapeKind
+from fleet_sim.models.mesh_files import MeshFinder
+from fleet_sim.world.shapes import FIXED, SPHERICAL, Geometry, Inertial, RobotModel
+
+# Where links, frames and inner models of an SDF model are: poses may be relative to each other.
+
+
+Pose = tuple[Floats, Floats]
+"""A position (1, 3) and an orientation (1, 4)."""
+
+MODEL = "__model__"
+SCOPE = "::"
+
+
+class SdfFrames:
+    """The frames of one model or world, by name: what has a <pose>, and `inner::name` for frames of an inner model."""
+
+    def __init__(self, placed: Mapping[str, Element], inner: Mapping[str, Callable[[str], Pose]]) -> None:
+        """`placed` are the elements whose <pose> places them; `inner` returns the frames of inner models, by name."""
+        self._placed = placed
+        self._inner = inner
+        self._known: dict[str, Pose] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._placed or name.partition(SCOPE)[0] in self._inner
+
+    def pose(self, name: str, asked: tuple[str, ...] = ()) -> Pose:
+        """Return the pose of a frame; raises InvalidValueError for poses that are relative to each other in a ring."""
+        # Those above first: `relative_to` may lead through all links, which is too deep for recursion.
+        for above in reversed(self._chain(name)):
+            if above not in self._known:
+                if above in asked:
+                    # A ring that leads through an inner model.
+                    raise self._astray(self._placed[name.partition(SCOPE)[0]], above)
+                # Kept, since chains share their upper part.
+                self._known[above] = self._found(above, (*asked, above))
+        return self._known[name]
+
+    def _chain(self, name: str) -> list[str]:
+        """Return `name` and the names that its pose is relative to, one after the other, as far as none is known."""
+        chain = dict.fromkeys((name,))
+        current = name
+        while current not in self._known and SCOPE not in current:
+            above = relative_to(self._placed[current])
+            if not above or above in (MODEL, "world"):
+                break
+            if above not in self or above in chain:
+                raise self._astray(self._placed[current], above)
+            chain[above] = None
+            current = above
+        return list(chain)
+
+    def _found(self, name: str, asked: tuple[str, ...]) -> Pose:
+        outer, _, rest = name.partition(SCOPE)
+        if rest:
+            return poses.compose(*self.pose(outer, asked), *self._inner[outer](rest))
+        return self.of(self._placed[name], asked)
+
+    def of(self, element: Element, asked: tuple[str, ...] = ()) -> Pose:
+        """Return the pose of an element from its <pose>, in the frame of the model or world."""
+        found, above = arrays(pose_of(element)), relative_to(element)
+        if not above or above in (MODEL, "world"):
+            return found
+        return poses.compose(*self.pose(above, asked), *found)
+
+    def _astray(self, element: Element, above: str) -> InvalidValueError:
+        hint = did_you_mean(above, self._placed)
+        return element.error(f"its pose is relative to {above!r}, which is not another link or frame.{hint}")
+
+
+def pose_of(element: Element) -> tuple[Vector, Quaternion]:
+    """Return the <pose> of an element, the identity if it has none."""
+    pose = element.child("pose")
+    if pose is None or not pose.text.strip():
+        return ORIGIN, UNTURNED
+    if pose.attributes.get("rotation_format", "euler_rpy") != "euler_rpy" or pose.attributes.get("degrees") == "true":
+        raise pose.error("a pose must be x y z roll pitch yaw in m and rad")
+    x, y, z, *eulers = pose.text_numbers(6)
+    return (x, y, z), turn_of(tuple(eulers))
+
+
+def relative_to(element: Element) -> str:
+    """Return the name of the frame that an element's pose is in; "": that of the model."""
+    pose = element.child("pose")
+    given = pose.attributes.get("relative_to", "") if pose else ""
+    # A <frame> without it is where it is attached.
+    return given or (element.attributes.get("attached_to", "") if element.tag == "frame" else "")
+
+
+def arrays(pose: tuple[Vector, Quaternion]) -> Pose:
+    """Return a pose as arrays of one row."""
+    return np.array([pose[0]]), np.array([pose[1]])
+
+
+def tuples(positions: Floats, orientations: Floats) -> tuple[Vector, Quaternion]:
+    """Return the first row of poses; the inverse of `arrays`."""
+    (x, y, z), (qx, qy, qz, qw) = positions[0].tolist(), orientations[0].tolist()
+    return (x, y, z), (qx, qy, qz, qw)
+
 
 _MORE_KINDS = {"ball": SPHERICAL}
 _UNLIMITED = 1e15
@@ -286,3 +401,116 @@ def text_of(element: Element, tag: str) -> str:
     if not text:
         raise element.error(f"<{tag}> must not be empty")
     return text
+
+
+# Reads SDF files with any number of models: where each of them is, and what of the file is left out.
+
+
+_TAKEN = {
+    "sdf": {"world", "model", "include"},
+    "world": {"model", "include", "frame", "gravity"},
+    "include": {"uri", "name", "pose", "static"},
+    "model": {"static", "pose", "link", "joint", "frame", "model", "include"},
+    "link": {"pose", "inertial", "visual", "collision"},
+    "visual": {"pose", "geometry", "material", "transparency"},
+    "material": {"ambient", "diffuse"},
+    "collision": {"pose", "geometry"},
+    "joint": {"pose", "parent", "child", "axis"},
+}
+"""What is read of each element; what is below other elements is read as a whole."""
+_COSMETIC = {"cast_shadows", "laser_retro", "meta", "specular", "emissive", "visibility_flags", "lighting", "name"}
+"""What no part of a simulation could show, so that leaving it out need not be said."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedModel:
+    """A model of a world: its name there, and the pose of its base link."""
+
+    name: str
+    model: RobotModel
+    static: bool
+    position: Vector
+    orientation: Quaternion
+
+
+@dataclass(frozen=True, eq=False)
+class SdfWorld:
+    """What an SDF file holds: models in its order, and the gravity in m/s2, None where it says nothing.
+
+    `left_out` names what is not taken, such as lights and plugins: each tag with names or a count.
+    """
+
+    models: tuple[PlacedModel, ...]
+    gravity: Vector | None
+    left_out: tuple[str, ...]
+
+
+def read_sdf_world(root: Element, path: str, meshes: MeshFinder, include: Include) -> SdfWorld:
+    """Return the world of an <sdf> element; raises InvalidValueError naming the element at fault."""
+    if root.tag != "sdf":
+        raise root.error(f"an SDF file has an <sdf> element at its top.{did_you_mean(root.tag, ['sdf'])}")
+    # A file of loose models has no <world>; its top holds them then.
+    place = root.child("world") or root
+    entries = [_WorldModel(element, meshes, include) for element in place.all("model", "include")]
+    by_name: dict[str, _WorldModel] = {}
+    for entry in entries:
+        if by_name.setdefault(entry.name, entry) is not entry:
+            first = by_name[entry.name].element.line
+            raise entry.element.error(f"another model is called {entry.name!r}, in line {first}; rename one of them")
+    # Models and frames are found by the same names, as the poses of both may be relative to either.
+    placed = {entry.name: entry.placed for entry in entries}
+    placed.update((frame.need("name"), frame) for frame in place.all("frame"))
+    frames = SdfFrames(placed, {entry.name: entry.model.frame for entry in entries})
+    gravity = place.child("gravity")
+    x, y, z = gravity.text_numbers(3) if gravity else (0.0, 0.0, 0.0)
+    return SdfWorld(
+        models=tuple(entry.read(path, frames.pose(entry.name)) for entry in entries),
+        gravity=(x, y, z) if gravity else None,
+        left_out=_left_out([root, *(entry.file_element for entry in entries if entry.element.tag == "include")]),
+    )
+
+
+class _WorldModel:
+    """A <model> or <include> of a world."""
+
+    def __init__(self, element: Element, meshes: MeshFinder, include: Include) -> None:
+        self.element = element
+        self.file_element, finder = included(element, meshes, include)
+        self.name = name_of(element, self.file_element)
+        self.model = SdfModel(self.file_element, finder, include)
+        # The pose of an <include> takes the place of that in the file.
+        self.placed = element if element.child("pose") else self.file_element
+        for part in (element, self.file_element):
+            if part.child("placement_frame") or part.attributes.get("placement_frame"):
+                raise part.error("a placement frame is not supported; give the pose of the model")
+
+    def read(self, path: str, pose: Pose) -> PlacedModel:
+        # What the place of inclusion says wins over the included file.
+        given = self.element.child("static") if self.element.tag == "include" else None
+        static = self.model.static if given is None else is_true(given)
+        model = self.model.read(path, static=static)
+        position, orientation = tuples(*poses.compose(*pose, *self.model.frame(model.base_name)))
+        return PlacedModel(self.name, model, static, position, orientation)
+
+
+def _left_out(roots: list[Element]) -> tuple[str, ...]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for root in roots:
+        for element in _unread(root):
+            found[element.tag].append(element.attributes.get("name", ""))
+    return tuple(_described(tag, names) for tag, names in sorted(found.items()))
+
+
+def _unread(element: Element) -> Iterator[Element]:
+    taken = _TAKEN.get(element.tag)
+    for child in element.children if taken is not None else ():
+        if child.tag in (taken or ()):
+            yield from _unread(child)
+        elif child.tag not in _COSMETIC:
+            yield child
+
+
+def _described(tag: str, names: list[str]) -> str:
+    if 0 < len(names) <= 3 and all(names):
+        return f"{tag} {', '.join(map(repr, names))}"
+    return tag if len(names) == 1 else f"{tag} ({len(names)})"

@@ -2,26 +2,96 @@
 
 from __future__ import annotations
 
+import re
 import traceback
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import Future as ConcurrentFuture
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from threading import Lock
 from typing import TypeVar
 
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 from rclpy.task import Future
 
-from fleet_sim.core.acknowledgement import CommandAck
-from fleet_sim.core.commands import Command, Spawn
-from fleet_sim.entities.world_command import LoadWorld
-from fleet_sim.errors import FleetSimError
-from fleet_sim.ros.permissions import Permissions
-from fleet_sim.ros.refusal_counts import RefusalCounts
-from fleet_sim.ros.throttle import Throttle
+from fleet_sim.base.errors import FleetSimError, StateError
+from fleet_sim.base.gate import OperatorFolder
+from fleet_sim.robots.dispatch import LoadWorld
+from fleet_sim.ros.roster import Throttle
 from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.world.commands import Command, CommandAck, Spawn
+
+# What other processes may do here: all, all but spawning, or looking only.
+
+
+NO_FOLDER = (
+    "no file is written or read for messages: the operator has named no folder for them (the node's parameter "
+    "state_folder); without a file, states are kept in memory by name"
+)
+
+
+def state_folder(folder: str = "") -> OperatorFolder:
+    """Return the folder of the files that messages may name for saved states; raises InvalidValueError."""
+    return OperatorFolder(folder, ".state", NO_FOLDER)
+
+
+@dataclass(frozen=True)
+class Permissions:
+    """What other processes may do; checked for each command, and for each change that is made without a command."""
+
+    read_only: bool = False
+    remote_spawn: bool = True
+    states: OperatorFolder = field(default_factory=state_folder)
+    """Where files of saved states may be written and read."""
+
+    def check_change(self) -> None:
+        """Raise StateError where nothing may be changed."""
+        if self.read_only:
+            raise StateError("the node is read only (its parameter read_only); nothing that arrives changes anything")
+
+    def check(self, command: Command) -> None:
+        """Raise StateError where `command` is not allowed."""
+        self.check_change()
+        if isinstance(command, (Spawn, LoadWorld)) and not self.remote_spawn:
+            raise StateError("messages may not spawn here (the node's parameter remote_spawn is false)")
+
+
+# RefusalCounts: how often what came over ROS was refused, by the reason.
+
+
+MOST_REASONS = 100
+"""Reasons that are told apart; further ones are counted together."""
+LONGEST_REASON = 100
+"""Characters of a reason that count."""
+OTHERS = "other reasons"
+_DETAILS = re.compile(r"'[^']*'|\"[^\"]*\"|[-+]?\b\d[\w.+-]*")
+
+
+class RefusalCounts:
+    """Counts refusals by the reason, without the names and numbers in it. For any thread.
+
+    /diagnostics shows them, so that rejected commands are seen by whoever does not read the log.
+    """
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._lock = Lock()
+
+    def add(self, reason: object) -> None:
+        """Count one refusal."""
+        # What is quoted may be of any length: it is cut first, and names that the cut leaves open stay as they are.
+        kind = _DETAILS.sub("_", str(reason)[: 4 * LONGEST_REASON])[:LONGEST_REASON]
+        with self._lock:
+            if kind not in self._counts and len(self._counts) >= MOST_REASONS:
+                kind = OTHERS
+            self._counts[kind] += 1
+
+    def most_common(self, count: int) -> list[tuple[str, int]]:
+        """Return the `count` most frequent reasons with their numbers."""
+        with self._lock:
+            return self._counts.most_common(count)
 
 
 class Mailbox:

@@ -8,14 +8,13 @@ import numpy as np
 from control_msgs.msg import JointTrajectoryControllerState
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from fleet_sim.arrays import Floats, Rows
-from fleet_sim.cdr import STAMP, ArrayNumber, MessagePart
-from fleet_sim.core.joints import AT_VELOCITY, HOLD, ON_CURVE, TO_POSITION
-from fleet_sim.motion.joints import curve_positions, curve_velocities
-from fleet_sim.ros.controller_topic import ControllerTopic
+from fleet_sim.base.arrays import Floats, Rows
+from fleet_sim.base.cdr import STAMP, ArrayNumber, MessagePart
+from fleet_sim.robots.motion.system import curve_positions, curve_velocities
+from fleet_sim.ros.interface import ControllerTopic, StateTopic
+from fleet_sim.ros.messages import MessageTemplate
 from fleet_sim.ros.roster import Roster, with_joints
-from fleet_sim.ros.state_topic import StateTopic
-from fleet_sim.ros.wire import MessageTemplate
+from fleet_sim.world.joints import AT_VELOCITY, HOLD, ON_CURVE, TO_POSITION
 
 # Older versions of the message have other words.
 _OLD = not hasattr(JointTrajectoryControllerState(), "reference")

@@ -7,23 +7,27 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
+import numpy as np
 from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
+from std_srvs.srv import SetBool
 
-from fleet_sim.config.ros_params import RosParams
-from fleet_sim.core.ros_names import Frames
-from fleet_sim.core.stamps import RosTime
-from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
-from fleet_sim.ros import qos
+from fleet_sim.base.arrays import NO_ROWS, Rows
+from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError
+from fleet_sim.base.ros_params import RosParams
+from fleet_sim.ros import messages as qos
 from fleet_sim.ros.commands import CommandGateway, Mailbox
-from fleet_sim.ros.roster import Roster
-from fleet_sim.ros.throttle import Throttle
+from fleet_sim.ros.messages import MessageTemplate, decode
+from fleet_sim.ros.roster import Roster, Throttle
 from fleet_sim.ros.transforms import Transforms
-from fleet_sim.ros.wire import decode
 from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.world.clock import RosTime
+from fleet_sim.world.commands import Command
+from fleet_sim.world.names import Frames, NamedRows, is_ros_name
+from fleet_sim.world.world import World
 
 
 def require_packages(packages: Sequence[str], path: str) -> None:
@@ -190,3 +194,345 @@ def speaks_rmf(bridge: Bridge) -> bool:
     """Return whether the node speaks to Open-RMF."""
     enabled = bridge.params.rmf.enabled
     return "slotcar" in bridge.sim.features.used if enabled is None else enabled
+
+
+# Per-robot endpoints: created and destroyed as robots are spawned and removed.
+
+
+class Endpoints:
+    """One endpoint for each robot that has per-robot interfaces in `group`.
+
+    `items` and `rows` are aligned with `names`, the robots in order of spawning.
+    """
+
+    def __init__(
+        self, bridge: Bridge, group: str, make: Callable[[str], Any], destroy: Callable[[Any], object]
+    ) -> None:
+        self.names: list[str] = []
+        self.rows: Rows = NO_ROWS
+        self.version = -1
+        """Version of the world for which `rows` are the rows of `names`."""
+        self.items: list[Any] = []
+        self._bridge = bridge
+        self._group = group
+        self._make = make
+        self._destroy = destroy
+        self._by_name: dict[str, Any] = {}
+
+    def on_fleet_changed(self, roster: Roster) -> list[str]:
+        """Create and destroy endpoints as needed; returns the new robots."""
+        wanted = [name for name in roster.names if self._wants(name)]
+        # Removed first: a new robot may have the name of one that has gone.
+        gone = self._by_name.keys() - set(wanted)
+        for name in gone:
+            self._destroy(self._by_name.pop(name))
+        new = [name for name in wanted if name not in self._by_name]
+        for name in new:
+            # Kept across changes of the fleet: making an endpoint takes discovery all over the network.
+            self._by_name[name] = self._make(name)
+        self.names = wanted
+        self.items = [self._by_name[name] for name in wanted]
+        self.rows = roster.rows_of(wanted) if wanted else np.empty(0, np.int64)
+        self.version = roster.version
+        return new
+
+    def __getitem__(self, name: str) -> Any:
+        return self._by_name[name]
+
+    def _wants(self, name: str) -> bool:
+        if not self._bridge.params.has_own(name, self._group):
+            return False
+        if not is_ros_name(name):
+            self._bridge.tell_no_ros_name(name)
+            return False
+        return True
+
+
+def publishers(bridge: Bridge, group: str, kind: Any, topic: str, profile: Any) -> Endpoints:
+    """Return one publisher for each robot on <robot>/<topic>."""
+    node = bridge.robots
+
+    def make(name: str) -> Any:
+        return node.create_publisher(kind, f"{name}/{topic}", profile)
+
+    return Endpoints(bridge, group, make, node.destroy_publisher)
+
+
+# Per-robot subscriptions, polled at the beginning of each step instead of being spun. An executor would check all of
+# them at each wake-up. Polling also makes sure that messages are applied in phase 1.
+
+
+MANY = 8
+"""Subscriptions from which on a poll set is worth while."""
+
+
+class PolledTopic:
+    """One subscription per robot on <robot>/<topic>; of several messages only the last is used."""
+
+    def __init__(self, bridge: Bridge, kind: Any, topic: str, profile: QoSProfile) -> None:
+        node = bridge.robots
+
+        def make(name: str) -> Any:
+            return node.create_subscription(kind, f"{name}/{topic}", _never_called, profile)
+
+        self.kind = kind
+        self._bridge = bridge
+        self._name = topic
+        self._endpoints = Endpoints(bridge, "commands", make, node.destroy_subscription)
+        self._takes: list[Any] = []
+        self._poll_set: PollSet | None = None
+
+    def on_fleet_changed(self, roster: Roster) -> None:
+        """Update the subscriptions to the robots of the fleet."""
+        self._endpoints.on_fleet_changed(roster)
+        # Kept as bound functions, as a thousand topics may be polled in each step.
+        self._takes = [subscription.handle.take_message for subscription in self._endpoints.items]
+        if self._poll_set is not None:
+            self._poll_set.close()
+        self._poll_set = poll_set_of([subscription.handle for subscription in self._endpoints.items])
+
+    @property
+    def names(self) -> list[str]:
+        """The robots that have the topic."""
+        return self._endpoints.names
+
+    def take(self) -> list[tuple[int, Any]]:
+        """Return (index of the robot in `names`, message) for each robot that received one.
+
+        Bytes that cannot be decoded are rejected.
+        """
+        return [(index, message) for index, data in self.take_bytes() for message in self._decoded(index, data)]
+
+    def take_bytes(self) -> list[tuple[int, bytes]]:
+        """Return (index of the robot in `names`, bytes of its message) for each robot that received one."""
+        kind = self.kind
+        # True: raw bytes. They are decoded for the whole fleet at once, or one by one by a decoder that rejects invalid
+        # ones.
+        takes = self._takes
+        if self._poll_set is None:
+            return [(index, taken[0]) for index, take in enumerate(takes) if (taken := take(kind, True))]
+        return [(index, taken[0]) for index in self._poll_set.ready() if (taken := takes[index](kind, True))]
+
+    def names_of(self, indices: Sequence[int]) -> NamedRows:
+        """Return the robots at `indices`, for a command: their rows are known here and are not looked up again."""
+        of = self._endpoints
+        return NamedRows(self._bridge.sim.world, [of.names[index] for index in indices], of.rows[indices], of.version)
+
+    def _decoded(self, index: int, data: bytes) -> list[Any]:
+        """Return the message in `data`, or nothing.
+
+        rclpy itself may decode invalid bytes to a message of defaults; here they are rejected.
+        """
+        try:
+            return [decode(data, self.kind)]
+        except InvalidValueError as error:
+            self._bridge.reject(f"{self._endpoints.names[index]}/{self._name}", error)
+            return []
+
+
+class PollSet(Protocol):
+    """Tells which of many subscriptions have a message, for less than asking each of them; pocket_ros has one."""
+
+    def ready(self) -> list[int]:
+        """Return the places, ascending, of those that have a message to take."""
+
+    def close(self) -> None:
+        """Give it up."""
+
+
+def poll_set_of(handles: Sequence[Any]) -> PollSet | None:
+    """Return the poll set of `handles`; None where there are few, or where the client library has none."""
+    first, *others = handles or [None]
+    make = getattr(first, "poll_set", None)
+    poll_set: PollSet | None = make(others) if make is not None and len(handles) >= MANY else None
+    return poll_set
+
+
+def _never_called(message: object) -> None:
+    """A subscription must have a callback; these are never spun."""
+
+
+class RobotCommandTopic(Interface):
+    """Gives each robot the commands that it is sent on <robot>/<topic>."""
+
+    message_type: ClassVar[type[Any]]
+    topic: str
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self._topic = PolledTopic(bridge, self.message_type, self.topic, qos.COMMAND)
+
+    def on_fleet_changed(self, roster: Roster) -> None:
+        self._topic.on_fleet_changed(roster)
+
+    def receive(self) -> None:
+        """Make a command of the newest message of each robot; those that cannot be are rejected in the log."""
+        for index, message in self._topic.take():
+            name = self._topic.names[index]
+            self.bridge.gateway.take(f"{name}/{self.topic}", partial(self.command, name, message))
+
+    def command(self, name: str, message: Any) -> Command:
+        """Return the command of a message to the robot `name`; raises FleetSimError, which rejects the message."""
+        raise NotImplementedError
+
+
+# Topics of entities with a feature: robots and objects alike, below their names.
+
+
+def having(world: World, feature: str) -> Roster:
+    """Return the entities with a feature, in order of spawning."""
+    table: Any = world.tables.get(feature)
+    rows = np.empty(0, np.int64) if table is None else table.among(world.rows)
+    names = tuple(world.label(row) for row in rows.tolist())
+    return Roster(world.version, rows, names, frozenset(names))
+
+
+def serve_switch(bridge: Bridge, name: str, command: Callable[[bool], Command]) -> Any:
+    """Serve `name`, a SetBool: it answers once what `command(data)` made is carried out, or refused with the reason."""
+
+    async def switch(request: Any, response: Any) -> Any:
+        wanted = command(request.data)
+        ack = await bridge.gateway.wait(bridge.gateway.send(lambda: wanted))
+        response.success = ack.ok
+        response.message = ", ".join(ack.rejected.values())
+        return response
+
+    return bridge.serve(SetBool, name, switch)
+
+
+class FeatureCommandTopic(RobotCommandTopic):
+    """Gives each entity with a feature the commands that it is sent on <name>/<topic>."""
+
+    feature: ClassVar[str]
+
+    def on_fleet_changed(self, roster: Roster) -> None:
+        super().on_fleet_changed(having(self.bridge.sim.world, self.feature))
+
+
+class FeatureStateTopic(Interface):
+    """Publishes what each entity with a feature does on <name>/<topic>: latched, whenever that changes."""
+
+    feature: ClassVar[str]
+    message_type: ClassVar[type[Any]]
+    topic: ClassVar[str]
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self._publishers = publishers(bridge, "state", self.message_type, self.topic, qos.LATCHED)
+        self._told: dict[str, Any] = {}
+
+    def on_fleet_changed(self, roster: Roster) -> None:
+        """Publish to new entities' topics at the next step, whatever one of the same name has published."""
+        for name in self._publishers.on_fleet_changed(having(self.bridge.sim.world, self.feature)):
+            self._told.pop(name, None)
+
+    def publish(self, now: int) -> None:
+        """Publish the values that are not those published last."""
+        of = self._publishers
+        if not of.names:
+            return
+        for name, publisher, value in zip(of.names, of.items, self.values(of.rows), strict=True):
+            if self._told.get(name) != value:
+                self._told[name] = value
+                publisher.publish(self.message(value))
+
+    def values(self, rows: Rows) -> Sequence[Any]:
+        """Return what each of `rows` does, as values that can be compared."""
+        raise NotImplementedError
+
+    def message(self, value: Any) -> Any:
+        """Return the message that tells `value`."""
+        raise NotImplementedError
+
+
+# Base of topics with the state of one robot each, in messages of a fixed layout.
+
+
+def publish_function(publishers: Sequence[Any]) -> Callable[[Sequence[bytes]], None]:
+    """Return a function that publishes one message, as bytes, through each of `publishers`."""
+    first, *others = publishers or [None]
+    if hasattr(first, "publish_each"):
+        # Of pocket_ros, whose loop over publishers is in C.
+        return partial(first.publish_each, others)
+    # Bound once: looking methods up for each of thousands of messages takes as long as publishing some of them.
+    functions = [publisher.publish for publisher in publishers]
+
+    def publish(pieces: Sequence[bytes]) -> None:
+        for function, piece in zip(functions, pieces, strict=True):
+            function(piece)
+
+    return publish
+
+
+class StateTopic(Interface):
+    """Publishes a message of `message_type` on <robot>/`topic` for each robot that has topics of its own state."""
+
+    message_type: ClassVar[Any] = None
+    topic: str = ""
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self._publishers = publishers(bridge, "state", self.message_type, self.topic, qos.STATE)
+
+    def robots_of(self, roster: Roster) -> Roster:
+        """Return the robots that have the topic."""
+        return roster
+
+    def template_of(self, names: list[str], rows: Rows) -> MessageTemplate:
+        """Return the template of one message for each robot; its groups are sec, nanosec, and what `write` sets."""
+        raise NotImplementedError
+
+    def write(self, template: MessageTemplate, rows: Rows) -> None:
+        """Write the present state of the robots in `rows`, those of `template_of`, to the template."""
+        raise NotImplementedError
+
+    def on_fleet_changed(self, roster: Roster) -> None:
+        """Follow the robots that have this topic, and lay their messages out anew."""
+        self._publishers.on_fleet_changed(self.robots_of(roster))
+        self._template = self.template_of(self._publishers.names, self._publishers.rows)
+        self._publish = publish_function(self._publishers.items)
+
+    def publish(self, now: int) -> None:
+        """Write the values of all robots into their messages in one go, and publish each."""
+        rows = self._publishers.rows
+        if not len(rows):
+            return
+        self._template.write_stamp(now)
+        self.write(self._template, rows)
+        self._publish(self._template.pieces())
+
+
+# Base of the topics of a joint trajectory controller.
+
+
+class ControllerTopic(Interface):
+    """A topic below the name of the controller where `ros.joint_controller` names one, else below that of the robot.
+
+    So programs written for ros2_control find it where its joint_trajectory_controller has it.
+    """
+
+    topic: str
+
+    def __init__(self, bridge: Bridge) -> None:
+        self.topic = bridge.params.in_joint_controller(self.topic)
+        super().__init__(bridge)
+
+
+# Base of the services of the whole simulation.
+
+
+Handler = Callable[[Any, Any], Awaitable[Any]]
+"""Fills in a response to a request, and returns it."""
+
+
+class SimulationServices(Interface):
+    """Serves sim/<name> for each of its `services`."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        for name, (kind, answer) in self.services().items():
+            bridge.serve(kind, f"sim/{name}", answer)
+
+    def services(self) -> dict[str, tuple[Any, Handler]]:
+        """Return the types and handlers of the services by name."""
+        raise NotImplementedError

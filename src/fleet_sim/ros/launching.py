@@ -19,7 +19,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from fleet_sim.errors import closest
+from fleet_sim.base.errors import closest
 
 
 class Argument(NamedTuple):

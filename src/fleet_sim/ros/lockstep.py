@@ -18,9 +18,9 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import Trigger
 
-from fleet_sim.errors import InvalidValueError, StateError
-from fleet_sim.ros import qos
-from fleet_sim.ros.run_services import MOST_STEPS
+from fleet_sim.base.errors import InvalidValueError, StateError
+from fleet_sim.ros import messages as qos
+from fleet_sim.ros.services import MOST_STEPS
 from fleet_sim_msgs.srv import Step
 
 NANO = 1_000_000_000

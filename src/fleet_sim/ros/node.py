@@ -8,6 +8,7 @@ the simulation calls them through a mailbox.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from threading import Event
 
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -16,19 +17,114 @@ from rclpy.clock_type import ClockType
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from fleet_sim.core.pipeline import Phase, System
-from fleet_sim.core.ros_names import Frames
-from fleet_sim.core.stamps import RosTime
-from fleet_sim.ros.actions.interface import ActionInterface
+from fleet_sim.base.registry import Registry, subclasses_of
+from fleet_sim.ros.action_kinds import ActionInterface
 from fleet_sim.ros.commands import CommandGateway, Mailbox
-from fleet_sim.ros.guarded import GuardedInterface
-from fleet_sim.ros.interface import Bridge
-from fleet_sim.ros.interfaces import in_order
+from fleet_sim.ros.fleet import CollisionsTopic, FleetCommandInterface, FleetStatesTopic
+from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.ros.monitoring import DiagnosticsTopic, MarkersTopic
 from fleet_sim.ros.node_params import NodeParameters, Rates
-from fleet_sim.ros.roster import take_roster
-from fleet_sim.ros.tf_listener import TfListener
-from fleet_sim.ros.throttle import Throttle
-from fleet_sim.ros.transforms import Transforms
+from fleet_sim.ros.robot_commands import CmdVelTopic, GoalPoseTopic, JointCommandsTopic, JointTrajectoryTopic, PathTopic
+from fleet_sim.ros.robot_states import JointStatesTopic, OdomTopic, PlanTopic, RobotDescriptionTopic
+from fleet_sim.ros.roster import Roster, Throttle, take_roster
+from fleet_sim.ros.sensors import SENSORS
+from fleet_sim.ros.services import CheckpointServices, PictureService, PopulationServices, RecordService, RunServices
+from fleet_sim.ros.tf import ClockTopic, LinkFramesTopic, TfTopic
+from fleet_sim.ros.transforms import TfListener, Transforms
+from fleet_sim.world.clock import RosTime
+from fleet_sim.world.names import Frames
+from fleet_sim.world.pipeline import Phase, System
+from fleet_sim.world.user_code import FaultGuard
+
+# Every interface of the node, by name and in order. The files they are in are beside this one, one each.
+
+
+STANDARD: dict[str, type[Interface]] = {}
+# The packages simulation_interfaces and control_msgs are not part of every ROS 2.
+if find_spec("simulation_interfaces") is not None:
+    from fleet_sim.ros.simulation_interfaces import StandardServices
+
+    STANDARD = {"standard_services": StandardServices}
+
+CONTROLLERS: dict[str, type[Interface]] = {}
+if find_spec("control_msgs") is not None:
+    from fleet_sim.ros.controller_state import ControllerStateTopic
+
+    CONTROLLERS = {"controller_state": ControllerStateTopic}
+
+BUILT_IN: dict[str, type[Interface]] = {
+    "clock": ClockTopic,
+    "tf": TfTopic,
+    "link_frames": LinkFramesTopic,
+    "cmd_vel": CmdVelTopic,
+    "goal_pose": GoalPoseTopic,
+    "path": PathTopic,
+    "joint_commands": JointCommandsTopic,
+    "joint_trajectory": JointTrajectoryTopic,
+    "odom": OdomTopic,
+    "joint_states": JointStatesTopic,
+    **CONTROLLERS,
+    "plan": PlanTopic,
+    "robot_description": RobotDescriptionTopic,
+    "fleet_command": FleetCommandInterface,
+    "fleet_states": FleetStatesTopic,
+    "markers": MarkersTopic,
+    "collisions": CollisionsTopic,
+    "diagnostics": DiagnosticsTopic,
+    "run_services": RunServices,
+    "population_services": PopulationServices,
+    "checkpoint_services": CheckpointServices,
+    "picture_service": PictureService,
+    "record_service": RecordService,
+    **SENSORS,
+    **STANDARD,
+}
+
+INTERFACES = Registry("ROS interface", subclasses_of(Interface), group="fleet_sim.ros_interface", built_in=BUILT_IN)
+"""In the order in which they receive and publish: /clock comes before all messages stamped with it."""
+
+
+def in_order() -> list[type[Interface]]:
+    """Return the built-in interfaces in their order, then registered ones, then those of other packages."""
+    # Own and registered ones stay where they are; entry points are appended.
+    return list({**INTERFACES.registered(), **INTERFACES.all()}.values())
+
+
+# Interfaces as the step calls them: what one raises ends neither the step nor the others.
+
+
+class GuardedInterface:
+    """Calls one interface. A fault is logged once and counted; after `max_failures` in a row it publishes no more.
+
+    Receiving is never switched off: otherwise a client with a message that makes an interface fail could send it until
+    no robot can be driven any more.
+    """
+
+    def __init__(self, interface: Interface, guard: FaultGuard) -> None:
+        self.interface = interface
+        self._guard = guard
+        self._title = f"ROS interface {type(interface).__name__}"
+        self._publishing = guard.part(self._title)
+
+    def on_fleet_changed(self, roster: Roster) -> None:
+        """See Interface."""
+        self._guard.call(self._title, self.interface.on_fleet_changed, roster)
+
+    def receive(self) -> None:
+        """See Interface."""
+        self._guard.call(self._title, self.interface.receive)
+
+    def publish(self, now: int) -> None:
+        """See Interface."""
+        self._publishing.call(self.interface.publish, now)
+
+    def end_step(self) -> None:
+        """See Interface."""
+        self._guard.call(self._title, self.interface.end_step)
+
+    def on_reset(self) -> None:
+        """See Interface."""
+        self._guard.call(self._title, self.interface.on_reset)
 
 
 class NamesakeWarning:

@@ -11,22 +11,19 @@ from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from fleet_sim.config.params import SimulationParams
-from fleet_sim.config.ros_params import RateParams, RosParams
-from fleet_sim.config.scenario import as_scenario, is_scenario, simulation_in, with_implied_settings
-from fleet_sim.config.view_params import ViewParams
-from fleet_sim.core.clock import Clock, Schedule
-from fleet_sim.entities.agent import Agent
-from fleet_sim.entities.entries import fill_scenario, spawn_entry_rows
-from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
-from fleet_sim.facade.run_inputs import InputRecorder
-from fleet_sim.gate.bounds import LONGEST_TIME
-from fleet_sim.gate.folders import OperatorFolder
-from fleet_sim.paths import resolve_config
-from fleet_sim.ros.commands import CommandGateway
-from fleet_sim.ros.permissions import Permissions, state_folder
-from fleet_sim.settings import load_mapping
+from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError
+from fleet_sim.base.files import resolve_config
+from fleet_sim.base.gate import LONGEST_TIME, OperatorFolder
+from fleet_sim.base.params import SimulationParams, ViewParams
+from fleet_sim.base.ros_params import RateParams, RosParams
+from fleet_sim.base.scenario import as_scenario, is_scenario, simulation_in, with_implied_settings
+from fleet_sim.base.settings import load_mapping
+from fleet_sim.facade.recording import InputRecorder
+from fleet_sim.robots.agent import Agent
+from fleet_sim.robots.spawning import fill_scenario, spawn_entry_rows
+from fleet_sim.ros.commands import CommandGateway, Permissions, state_folder
 from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.world.clock import Clock, Schedule
 
 
 class Rates:

@@ -10,8 +10,8 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rosidl_runtime_py.utilities import get_message
 
-from fleet_sim.ros import qos
-from fleet_sim.ros.conversions import NS_PER_S
+from fleet_sim.ros import messages as qos
+from fleet_sim.ros.messages import NS_PER_S
 
 NAME = "fleet_sim_replay"
 MEET = 0.5

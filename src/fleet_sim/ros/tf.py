@@ -1,22 +1,26 @@
-"""/tf and /tf_static: map -> <robot>/odom -> <robot>/base_link of every robot, in one message each.
+"""/tf, /tf_static and /clock: map -> <robot>/odom -> <robot>/base_link -> links of every robot.
 
-Frames published there by other nodes are received by `tf_listener`."""
+Frames published there by other nodes are received by `tf_listener`.
+"""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
 from geometry_msgs.msg import Quaternion, TransformStamped, Vector3
+from rosgraph_msgs.msg import Clock
 from tf2_msgs.msg import TFMessage
 
-from fleet_sim.arrays import NO_ROWS
-from fleet_sim.cdr import ORIENTATION, STAMP, MessagePart, under
-from fleet_sim.core.robot_model import RobotModel
-from fleet_sim.core.ros_names import Frames
-from fleet_sim.kinematics.tf_tree import FrameLink, base_frame, fixed_links, moving_links
-from fleet_sim.ros import qos
-from fleet_sim.ros.conversions import time_to_msg
+from fleet_sim.base.arrays import NO_ROWS, Ints, Rows
+from fleet_sim.base.cdr import ORIENTATION, STAMP, MessagePart, under
+from fleet_sim.models.kinematics.tree import FrameLink, base_frame, fixed_links, joint_frames, moving_links
+from fleet_sim.ros import messages as qos
 from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.ros.messages import MessageTemplate, time_to_msg
 from fleet_sim.ros.roster import Roster
-from fleet_sim.ros.wire import MessageTemplate
+from fleet_sim.world.names import Frames
+from fleet_sim.world.shapes import RobotModel
 
 
 def make_transform(parent: str, child: str) -> TransformStamped:
@@ -109,4 +113,92 @@ class TfTopic(Interface):
         self._template.write_stamp(now)
         self._template.write("translation", world.position[self._rows])
         self._template.write("rotation", world.orientation[self._rows])
+        self._publisher.publish(self._template.pieces()[0])
+
+
+# /tf of links moved by joints, for all robots in one message.
+
+
+class _Group(NamedTuple):
+    """Robots of one model, and the indices (N, M) of their joints in the message."""
+
+    model: RobotModel
+    rows: Rows
+    places: Ints
+
+
+class LinkFramesTopic(Interface):
+    """Publishes the frames of links moved by joints; TfTopic publishes fixed links on /tf_static.
+
+    On /tf at `ros.rates.links`, all robots in one message: <robot>/<link> in the frame of its parent link. The links of
+    a model are computed for all of its robots in one call.
+    """
+
+    rate = "links"
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self._publisher = bridge.robots.create_publisher(TFMessage, "/tf", qos.TF)
+        self._groups: list[_Group] = []
+
+    def on_fleet_changed(self, roster: Roster) -> None:
+        """Lay out one message with all moving links, the robots of a model together."""
+        world, frames = self.bridge.sim.world, self.bridge.frames
+        transforms: list[TransformStamped] = []
+        # Grouped by model, as the frames of all robots of a model are computed in one call.
+        members: dict[int, tuple[list[int], list[int]]] = {}
+        for row, name in zip(roster.rows.tolist(), roster.names, strict=True):
+            model = world.model_of(row)
+            if model is not None and len(model.movable):
+                rows, starts = members.setdefault(int(world.robots.model[row]), ([], []))
+                rows.append(row)
+                starts.append(len(transforms))
+                transforms += moving_transforms(frames, name, model)
+        self._groups = []
+        for number, (rows, starts) in members.items():
+            model = world.models[number]
+            places = np.array(starts)[:, None] + np.arange(len(model.movable))
+            self._groups.append(_Group(model, np.array(rows), places))
+        self._template = tf_template(transforms)
+        self._translations, self._rotations = np.zeros((len(transforms), 3)), np.zeros((len(transforms), 4))
+
+    def publish(self, now: int) -> None:
+        """Publish where the links of all robots are, each in the frame of its parent link."""
+        if not self._groups:
+            return
+        world = self.bridge.sim.world
+        for model, rows, places in self._groups:
+            slots = world.robots.joint_start[rows][:, None] + np.arange(places.shape[1])
+            self._translations[places], self._rotations[places] = joint_frames(model, world.joints.position[slots])
+        self._template.write_stamp(now)
+        self._template.write("translation", self._translations)
+        self._template.write("rotation", self._rotations)
+        self._publisher.publish(self._template.pieces()[0])
+
+
+# clock: simulation time.
+
+
+def clock_template() -> MessageTemplate:
+    """Return the template of one Clock; groups sec and nanosec."""
+    return MessageTemplate(
+        [Clock()], [MessagePart({"sec": ("i4", ["clock.sec"]), "nanosec": ("u4", ["clock.nanosec"])})]
+    )
+
+
+class ClockTopic(Interface):
+    """Publishes the time at the end of the step. It stands still while the simulation is paused.
+
+    The topic is in the node's namespace, as all others are: two simulations with one clock would set it back and forth.
+    """
+
+    rate = "clock"
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self._publisher = bridge.robots.create_publisher(Clock, "clock", qos.CLOCK)
+        self._template = clock_template()
+
+    def publish(self, now: int) -> None:
+        self._template.write_stamp(now)
         self._publisher.publish(self._template.pieces()[0])

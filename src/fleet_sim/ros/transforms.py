@@ -2,16 +2,172 @@
 
 from __future__ import annotations
 
-import numpy as np
+import struct
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
-from fleet_sim.arrays import Floats
-from fleet_sim.core.ros_names import Frames
-from fleet_sim.core.world import World
-from fleet_sim.errors import InvalidValueError, UnknownNameError, brief, unknown_name
-from fleet_sim.geometry import Pose
-from fleet_sim.ros.tf_listener import TfListener
-from fleet_sim.spatial import poses, quaternions
-from fleet_sim.spatial.quaternions import IDENTITY
+import numpy as np
+from geometry_msgs.msg import TransformStamped
+from rclpy.node import Node
+from tf2_msgs.msg import TFMessage
+
+from fleet_sim.base.arrays import Floats
+from fleet_sim.base.errors import InvalidValueError, UnknownNameError, brief, unknown_name
+from fleet_sim.base.geometry import Pose
+from fleet_sim.base.spatial import quaternions
+from fleet_sim.base.spatial import quaternions as poses
+from fleet_sim.base.spatial.quaternions import IDENTITY
+from fleet_sim.ros import messages as qos
+from fleet_sim.ros.messages import decode
+from fleet_sim.world.names import Frames
+from fleet_sim.world.world import World
+
+# Receives the frames of other nodes on /tf and /tf_static; it subscribes only if there are such nodes.
+
+
+TOPICS = (("/tf", qos.TF), ("/tf_static", qos.STATIC_TF))
+CHECK_PERIOD = 0.5
+"""Period in s of real time of the check for other publishers."""
+
+LARGE = 4096
+"""Larger messages (bytes) are decoded when a frame is looked up, not on arrival."""
+
+MOST_PENDING = 64
+"""Large messages kept for a look-up; beyond that they are decoded at once."""
+
+MOST_AT_ONCE = 1000
+"""Messages of a topic that are taken at once: who sends faster than they are read must not hold up the step."""
+
+MOST_FRAMES, LONGEST_NAME = 50_000, 1000
+"""Frames of other nodes that are known, and the characters of their names."""
+
+_FIRST_FRAME = struct.Struct("<4xI8xI")
+"""The beginning of a TFMessage in CDR: the number of transforms, and the length of the first frame_id."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """The latest transform of a frame into its `parent`: `position` (1, 3) in m, `orientation` (1, 4)."""
+
+    parent: str
+    position: Floats
+    orientation: Floats
+
+
+class TfListener:
+    """Keeps the latest transforms published by other nodes. Belongs to the simulation's thread.
+
+    While this node is the only publisher there is no subscription, so nothing is paid. Messages of this node itself are
+    recognised with `is_own` by the parent of their first transform and are not decoded further.
+    """
+
+    def __init__(self, node: Node, is_own: Callable[[str], bool], refuse: Callable[[str, object], object]) -> None:
+        """`refuse(what, reason)` is called for invalid messages."""
+        self._node = node
+        self._is_own = is_own
+        self._refuse = refuse
+        self._links: dict[str, Link] = {}
+        self._takes: dict[str, Any] = {}
+        self._pending: dict[tuple[int, bytes], bytes] = {}
+        self._next_check = 0.0
+
+    def listen(self) -> None:
+        """Poll the subscriptions; to be called often, because their queues are limited."""
+        now = time.monotonic()
+        if now >= self._next_check:
+            self._next_check = now + CHECK_PERIOD
+            self._subscribe()
+        for take in self._takes.values():
+            for _ in range(MOST_AT_ONCE):
+                taken = take(TFMessage, True)
+                if not taken:
+                    break
+                self._hear(taken[0])
+
+    def catch_up(self) -> None:
+        """Take what has arrived until now, so that `link` and `frames` are the latest; once for each look-up."""
+        if self._takes:
+            self.listen()
+            self._decode_pending()
+
+    def link(self, frame: str) -> Link | None:
+        """Return the transform of `frame` into its parent, or None if no other node has published one."""
+        return self._links.get(frame)
+
+    @property
+    def frames(self) -> set[str]:
+        """All frames named by other nodes."""
+        return {*self._links, *(link.parent for link in self._links.values())}
+
+    def _subscribe(self) -> None:
+        for topic, profile in TOPICS:
+            # Base frames, frames of links and frames of sensors have a publisher each, so one is not the limit.
+            if topic not in self._takes and self._node.count_publishers(topic) > self._own_publishers(topic):
+                subscription = self._node.create_subscription(TFMessage, topic, _never_called, profile)
+                self._takes[topic] = subscription.handle.take_message
+
+    def _own_publishers(self, topic: str) -> int:
+        return sum(publisher.topic_name == topic for publisher in self._node.publishers)
+
+    def _hear(self, data: bytes) -> None:
+        """Take in transforms of others; those of this node are told by their first frame, without decoding."""
+        # Byte 1 of the header is 1 for little endian; anything else is left to the full decoder.
+        if len(data) < _FIRST_FRAME.size or data[1] != 1:
+            self._decode(data)
+            return
+        count, length = _FIRST_FRAME.unpack_from(data)
+        # The length of a string in CDR counts the zero byte at its end.
+        begin = data[_FIRST_FRAME.size : _FIRST_FRAME.size + max(0, length - 1)]
+        if count and self._is_own(begin.decode(errors="replace")):
+            return
+        if len(data) < LARGE:
+            self._decode(data)
+        else:
+            # Another simulation may send thousands of frames many times per second; only the latest are decoded.
+            self._pending[len(data), begin] = data
+            # Frames nobody looks up must not pile up, whatever sizes of messages arrive.
+            if len(self._pending) > MOST_PENDING:
+                self._decode_pending()
+
+    def _decode_pending(self) -> None:
+        for data in self._pending.values():
+            self._decode(data)
+        self._pending.clear()
+
+    def _decode(self, data: bytes) -> None:
+        """Keep the transforms of a message; broken, huge and superfluous ones are refused one by one."""
+        try:
+            message = decode(data, TFMessage)
+        except InvalidValueError as error:
+            self._refuse("/tf", error)
+            return
+        for stamped in message.transforms:
+            child, link = stamped.child_frame_id.removeprefix("/"), _link(stamped)
+            if link is None:
+                self._refuse(f"/tf: transform of {brief(child)}", "it is not finite, or its quaternion is zero")
+            elif max(len(child), len(link.parent)) > LONGEST_NAME:
+                self._refuse(f"/tf: transform of {brief(child)}", f"names have at most {LONGEST_NAME} characters")
+            elif child not in self._links and len(self._links) >= MOST_FRAMES:
+                self._refuse(f"/tf: transform of {brief(child)}", f"{MOST_FRAMES} frames of other nodes are known")
+            else:
+                self._links[child] = link
+
+
+def _link(stamped: TransformStamped) -> Link | None:
+    """Return a transform as a link, or None if it is not finite or its quaternion is zero."""
+    t, q = stamped.transform.translation, stamped.transform.rotation
+    position, orientation = np.array([[t.x, t.y, t.z]]), np.array([[q.x, q.y, q.z, q.w]])
+    norm = float(np.sqrt((orientation**2).sum()))
+    if not (np.isfinite(position).all() and np.isfinite(norm) and norm > 1e-6):
+        return None
+    return Link(stamped.header.frame_id.removeprefix("/"), position, orientation / norm)
+
+
+def _never_called(message: object) -> None:
+    """A subscription must have a callback; these are polled."""
+
 
 LONGEST_CHAIN = 1000
 """Frames above a frame of other nodes: a tree of transforms as deep as memory would hold up the step."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet_sim.exports import lazy
+from fleet_sim.base.exports import lazy
 
 if TYPE_CHECKING:
     from fleet_sim.swarm.agent_config import AgentConfig as AgentConfig
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from fleet_sim.swarm.agent_config import StaticAgentConfig as StaticAgentConfig
     from fleet_sim.swarm.agent_config import StaticObjectConfig as StaticObjectConfig
     from fleet_sim.swarm.agent_config import UnicycleAgentConfig as UnicycleAgentConfig
-    from fleet_sim.swarm.agent_types import DetectionRegion as DetectionRegion
-    from fleet_sim.swarm.agent_types import DiffDriveAgent as DiffDriveAgent
-    from fleet_sim.swarm.agent_types import MazeAgent as MazeAgent
-    from fleet_sim.swarm.agent_types import StaticAgent as StaticAgent
-    from fleet_sim.swarm.agent_types import StaticObject as StaticObject
-    from fleet_sim.swarm.agent_types import UnicycleAgent as UnicycleAgent
     from fleet_sim.swarm.agents import Agent as Agent
     from fleet_sim.swarm.agents import Controller as Controller
+    from fleet_sim.swarm.agents import DetectionRegion as DetectionRegion
+    from fleet_sim.swarm.agents import DiffDriveAgent as DiffDriveAgent
     from fleet_sim.swarm.agents import Group as Group
+    from fleet_sim.swarm.agents import MazeAgent as MazeAgent
     from fleet_sim.swarm.agents import Sensor as Sensor
+    from fleet_sim.swarm.agents import StaticAgent as StaticAgent
+    from fleet_sim.swarm.agents import StaticObject as StaticObject
     from fleet_sim.swarm.agents import SwarmAgent as SwarmAgent
+    from fleet_sim.swarm.agents import UnicycleAgent as UnicycleAgent
     from fleet_sim.swarm.controllers import AgentMethodController as AgentMethodController
     from fleet_sim.swarm.controllers import BinaryController as BinaryController
     from fleet_sim.swarm.controllers import BoidsController as BoidsController
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from fleet_sim.swarm.controllers import StaticController as StaticController
     from fleet_sim.swarm.controllers import WaypointPIDController as WaypointPIDController
     from fleet_sim.swarm.crowd import Crowd as Crowd
-    from fleet_sim.swarm.metric import AbstractMetric as AbstractMetric
-    from fleet_sim.swarm.metric import Metric as Metric
     from fleet_sim.swarm.metrics import AgentsAtGoal as AgentsAtGoal
     from fleet_sim.swarm.metrics import Aggregation as Aggregation
     from fleet_sim.swarm.metrics import AggregationFromFirst as AggregationFromFirst
@@ -94,6 +92,7 @@ if TYPE_CHECKING:
     from fleet_sim.swarm.metrics import Throughput as Throughput
     from fleet_sim.swarm.metrics import TotalCollisions as TotalCollisions
     from fleet_sim.swarm.metrics import TotalCollisionsBehavior as TotalCollisionsBehavior
+    from fleet_sim.swarm.pictures import WorldSubscriber as WorldSubscriber
     from fleet_sim.swarm.registry import associated_type as associated_type
     from fleet_sim.swarm.registry import register_agent_type as register_agent_type
     from fleet_sim.swarm.registry import register_controller_type as register_controller_type
@@ -119,19 +118,20 @@ if TYPE_CHECKING:
     from fleet_sim.swarm.spawners import PointAgentSpawner as PointAgentSpawner
     from fleet_sim.swarm.spawners import UniformAgentSpawner as UniformAgentSpawner
     from fleet_sim.swarm.spawners import UniformCircleAgentSpawner as UniformCircleAgentSpawner
-    from fleet_sim.swarm.squares.together import Squares as Squares
-    from fleet_sim.swarm.squares.together import run_together as run_together
-    from fleet_sim.swarm.subscribers import WorldSubscriber as WorldSubscriber
+    from fleet_sim.swarm.swarm_state import AbstractMetric as AbstractMetric
+    from fleet_sim.swarm.swarm_state import Metric as Metric
     from fleet_sim.swarm.swarm_world import Spawner as Spawner
     from fleet_sim.swarm.swarm_world import Subscriber as Subscriber
+    from fleet_sim.swarm.together import Squares as Squares
+    from fleet_sim.swarm.together import run_together as run_together
     from fleet_sim.swarm.world import BaseWorldConfig as BaseWorldConfig
     from fleet_sim.swarm.world import RectangularWorld as RectangularWorld
     from fleet_sim.swarm.world import RectangularWorldConfig as RectangularWorldConfig
+    from fleet_sim.swarm.world import World as World
     from fleet_sim.swarm.world import World_from_config as World_from_config
     from fleet_sim.swarm.world import WorldConfig as WorldConfig
     from fleet_sim.swarm.world import config_from_dict as config_from_dict
     from fleet_sim.swarm.world import config_from_yaml as config_from_yaml
     from fleet_sim.swarm.world import world_from_config as world_from_config
-    from fleet_sim.swarm.world_names import World as World
 else:
     __all__, __getattr__, __dir__ = lazy(globals())

@@ -7,27 +7,132 @@ called with a group, or with one agent after the other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
-from fleet_sim.core.faults import FAILED
-from fleet_sim.errors import InvalidValueError, StateError
-from fleet_sim.settings import read
-from fleet_sim.swarm.agent_config import AgentConfig, Team
-from fleet_sim.swarm.body_names import NamedBody
+from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows, as_floats, as_whole
+from fleet_sim.base.errors import InvalidValueError, StateError
+from fleet_sim.base.registry import saved
+from fleet_sim.base.settings import read
+from fleet_sim.swarm import unicycle
+from fleet_sim.swarm.agent_config import (
+    AgentConfig,
+    DetectionRegionConfig,
+    DiffDriveAgentConfig,
+    MazeAgentConfig,
+    StaticAgentConfig,
+    SwarmBody,
+    Team,
+    draw_body,
+)
 from fleet_sim.swarm.canvas import Canvas
-from fleet_sim.swarm.component import Component
-from fleet_sim.swarm.crowd import Crowd, joined
-from fleet_sim.swarm.group_memory import GroupMemory, fitting, one_each
-from fleet_sim.swarm.sensor_view import SensorView
-from fleet_sim.swarm.swarm_body import draw_body
-from fleet_sim.swarm.swarm_state import SwarmState
-from fleet_sim.swarm.watched_list import WatchedList
-from fleet_sim.swarm.written import changed_settings, type_entry
+from fleet_sim.swarm.crowd import Crowd, GroupMemory, WatchedList, fitting, joined, one_each
+from fleet_sim.swarm.parameters import Component, PartRegistry, SensorView
+from fleet_sim.swarm.swarm_state import Region, SwarmState
+from fleet_sim.swarm.world_config import changed_settings, type_entry
+from fleet_sim.world.clock import Keys, normals, purpose_key, uniforms
+from fleet_sim.world.user_code import FAILED
+
+# The names that code written for RobotSwarmSimulator uses of an agent.
+
+
+class NamedBody(SwarmBody):
+    """A body with getters, stops, and how far it came in a step."""
+
+    @property
+    def pos(self) -> Floats:
+        """Another name of `position`."""
+        return self.position
+
+    @pos.setter
+    def pos(self, value: object) -> None:
+        self.position = value
+
+    def getPosition(self) -> Floats:
+        """Return `position`."""
+        return self.position
+
+    def get_x_pos(self) -> float:
+        """Return `x_pos`."""
+        return self.x_pos
+
+    def get_y_pos(self) -> float:
+        """Return `y_pos`."""
+        return self.y_pos
+
+    def get_heading(self) -> float:
+        """Return `angle`."""
+        return self.angle
+
+    def set_heading(self, new_heading: float) -> None:
+        """Set `angle`."""
+        self.angle = new_heading
+
+    def set_x_pos(self, new_x: float) -> None:
+        """Put it at `new_x` along x, in m."""
+        self.position = np.array((new_x, self.y_pos))
+
+    def set_y_pos(self, new_y: float) -> None:
+        """Put it at `new_y` along y, in m."""
+        self.position = np.array((self.x_pos, new_y))
+
+    def set_pos_vec(self, vec: Sequence[float] | Floats) -> None:
+        """Put it where `vec` says: x and y in m, and its heading in rad."""
+        x, y, angle = as_floats(vec, (3,), "x, y, angle").tolist()
+        self.place((x, y), angle)
+
+    @property
+    def dead(self) -> bool:
+        """Another name of `halted`; may be set."""
+        return self.halted
+
+    @dead.setter
+    def dead(self, value: bool) -> None:
+        if not isinstance(value, (bool, np.bool_)):
+            raise InvalidValueError(f"dead: expected True or False, got {value!r}")
+        self.swarm.halted[self._require_alive()] = value
+
+    @property
+    def stopped_duration(self) -> int:
+        """For how many more steps it stays where it is, although it may turn; may be set.
+
+        With `catastrophic_collisions` a stop halts it. One without a controller has to be commanded again after it.
+        """
+        return int(self.swarm.stopped[self._require_alive()])
+
+    @stopped_duration.setter
+    def stopped_duration(self, steps: int) -> None:
+        self.swarm.stopped[self._require_alive()] = as_whole(steps, "stopped_duration in steps", low=0)
+
+    @property
+    def collision_flag(self) -> bool:
+        """Another name of `touching`."""
+        return self.touching
+
+    def getVelocity(self) -> Floats:
+        """Return `dpos`: RobotSwarmSimulator's velocities are in m per step."""
+        return self.dpos
+
+    @property
+    def dpos(self) -> Floats:
+        """How far it came (2,) in the last step, pushes by others included, in m."""
+        row = self._require_alive()
+        way: Floats = self.columns.position[row, :2] - self.swarm.previous[row]
+        return way
+
+    @property
+    def dx(self) -> float:
+        """How far it came along x in the last step, in m."""
+        return float(self.dpos[0])
+
+    @property
+    def dy(self) -> float:
+        """How far it came along y in the last step, in m."""
+        return float(self.dpos[1])
+
 
 _STILL, _NOTHING = (0.0, 0.0), (float("nan"), float("nan"))
 """Actions: of an agent whose controller failed, and of one that another one has removed meanwhile."""
@@ -398,3 +503,178 @@ class Sensor(Component):
 
 Agent = SwarmAgent
 """Another name of it."""
+
+
+# Random numbers that belong to an agent: a function of (component, agent, how many were drawn before). They do not
+# depend on other agents, nor on the order of draws, so an agent draws the same numbers when agents are stepped
+# together, one after the other, or alone.
+
+
+@saved
+class AgentDraws:
+    """The random numbers of a component of a group: each agent has a sequence of its own.
+
+    `seed` fixes the sequences whatever the world's seed; None takes them from the world's seed, the group and the slot.
+    """
+
+    def __init__(self, seed: int | None) -> None:
+        self.seed = seed
+
+    def uniforms(self, group: Group, slot: str, counts: Ints, lane: int = 0) -> Floats:
+        """Return the `counts`-th (N,) number in [0, 1) of each agent of `group`; `lane` selects a sequence."""
+        return uniforms(self._key(group, slot), group.columns.object_id[group.rows], counts, lane)
+
+    def normals(self, group: Group, slot: str, counts: Ints, lane: int = 0) -> Floats:
+        """Return the `counts`-th (N,) standard normal number of each agent of `group`."""
+        return normals(self._key(group, slot), group.columns.object_id[group.rows], counts, lane)
+
+    def _key(self, group: Group, slot: str) -> Keys | int:
+        if self.seed is not None:
+            return purpose_key(self.seed, "swarm")
+        return group.random_key(f"swarm {group.index} {slot}")
+
+
+# The groups of a world by what a step has to do for them.
+
+
+class GroupKinds(NamedTuple):
+    """`total` groups, each in the order of the world: those of agents, of objects, and those whose traces are drawn.
+
+    `plain` are those of agents that are stepped as groups, as their type has no `step` of its own; `all_plain` says
+    whether these are all of the population.
+    """
+
+    total: int = 0
+    population: tuple[Group, ...] = ()
+    objects: tuple[Group, ...] = ()
+    plain: tuple[Group, ...] = ()
+    traced: tuple[Group, ...] = ()
+    all_plain: bool = True
+
+    @classmethod
+    def of(cls, groups: Sequence[Group]) -> GroupKinds:
+        """Return all `groups` sorted."""
+        population = tuple(group for group in groups if not group.is_object)
+        plain = tuple(group for group in population if not steps_itself(group))
+        return cls(
+            len(groups),
+            population,
+            tuple(group for group in groups if group.is_object),
+            plain,
+            tuple(group for group in groups if getattr(group.config, "trace_length", 0)),
+            len(plain) == len(population),
+        )
+
+
+def steps_itself(group: Group) -> bool:
+    """Return whether the type of its agents has a `step` of its own, so that each is stepped by that."""
+    return group.kind.step is not SwarmAgent.step
+
+
+# Where agents have been, for drawing: as many positions per agent as its `trace_length` says.
+
+
+COLUMN = "trace"
+
+
+def follow_traces(groups: Iterable[Group], steps: int) -> None:
+    """Store the positions of the agents of `groups` at the end of step number `steps`."""
+    for group in groups:
+        length = getattr(group.config, "trace_length", 0)
+        if length and len(group):
+            # A ring: the oldest position is overwritten.
+            positions = group.column(COLUMN, (length, 2), default=np.nan)
+            positions[:, steps % length] = group.positions
+
+
+def trace_of(agent: SwarmAgent) -> Floats | None:
+    """Return the positions (K, 2) where `agent` was, oldest first; None where it leaves no trace."""
+    positions = agent.group.state.get(COLUMN)
+    if positions is None:
+        return None
+    own = positions[agent.group.number_of(agent.row)]
+    own = np.roll(own, -(agent.world.steps % len(own)), axis=0)
+    trace: Floats = own[~np.isnan(own[:, 0])]
+    return trace
+
+
+# Types of agents and objects: driving agents, static objects, detection regions.
+
+
+class MazeAgent(SwarmAgent):
+    """The unicycle: its actions are the linear velocity along its heading in m/s and the angular velocity in rad/s."""
+
+    config_class = MazeAgentConfig
+    law = unicycle.UnicycleLaw.name
+
+    def draw(self, canvas: Canvas) -> None:
+        """Draw its trace, then itself."""
+        # Under itself: the agent has to stay visible on its own trace.
+        trace = trace_of(self)
+        if trace is not None and len(trace) > 1:
+            canvas.line(trace, self.config.trace_color)
+        super().draw(canvas)
+
+
+UnicycleAgent = MazeAgent
+
+
+class DiffDriveAgent(MazeAgent):
+    """Two driven wheels: its actions are the speeds of the left and the right wheel in rad/s."""
+
+    config_class = DiffDriveAgentConfig
+
+    @classmethod
+    def twists(cls, config: DiffDriveAgentConfig, actions: Floats) -> Floats:
+        """Return speeds and turns (N, 2): the mean of the wheels' speeds, and their difference over the axle."""
+        left, right = actions[:, 0] * config.wheel_radius, actions[:, 1] * config.wheel_radius
+        return np.stack((0.5 * (left + right), (right - left) / config.axle_length), axis=1)
+
+
+class StaticAgent(SwarmAgent):
+    """Stands still: in a population, or as an object."""
+
+    config_class = StaticAgentConfig
+
+
+StaticObject = StaticAgent
+
+
+class DetectionRegion(SwarmAgent):
+    """An object that others pass through and that detects who is inside; see `detected`."""
+
+    config_class = DetectionRegionConfig
+
+    @property
+    def region(self) -> Region:
+        """Where it is."""
+        outline = self.outline
+        return Region(center=self.position, radius=self.radius) if outline is None else Region(outline)
+
+    @property
+    def detected(self) -> list[SwarmAgent]:
+        """Return the agents of the population, of the teams and the name it looks for, that are inside now."""
+        config, crowd = self.config, self.world.everyone
+        assert isinstance(config, DetectionRegionConfig)
+        mask = self.region.contains(crowd.positions)
+        if config.target_teams is not None:
+            mask &= np.isin(crowd.teams, [self.world.team_code(team) for team in config.target_teams])
+        inside = [agent for agent, is_inside in zip(self.world.population, mask.tolist(), strict=True) if is_inside]
+        # The name is compared last, of the few inside: rows have no names to compare as arrays.
+        return [agent for agent in inside if isinstance(agent, SwarmAgent) and config.target_name in (None, agent.name)]
+
+
+BUILT_IN: dict[str, type[SwarmAgent]] = {
+    "MazeAgent": MazeAgent,
+    "UnicycleAgent": MazeAgent,
+    "unicycle": MazeAgent,
+    "DiffDriveAgent": DiffDriveAgent,
+    "differential": DiffDriveAgent,
+    "StaticAgent": StaticAgent,
+    "StaticObject": StaticAgent,
+    "static": StaticAgent,
+    "DetectionRegion": DetectionRegion,
+    "region": DetectionRegion,
+}
+
+AGENT_TYPES = PartRegistry("agent", SwarmAgent, BUILT_IN)

@@ -6,8 +6,8 @@ from typing import Protocol
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, as_floats
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.base.arrays import Floats, as_floats
+from fleet_sim.base.errors import InvalidValueError
 
 Color = tuple[int, int, int]
 

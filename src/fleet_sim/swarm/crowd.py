@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import Any, SupportsIndex, TypeVar
+
 import numpy as np
 
-from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, Rows
-from fleet_sim.core.columns import ColumnTable, column
-from fleet_sim.core.planar import PlanarRows, read_only
-from fleet_sim.core.world import World
+from fleet_sim.base.arrays import AnyArray, Bools, Floats, Ints, Rows
+from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.world.clock import Keys
+from fleet_sim.world.columns import ColumnTable, column
+from fleet_sim.world.world import PlanarRows, World, read_only
 
 NO_TEAM, NO_GROUP = -1, -1
 
@@ -76,3 +80,221 @@ def joined(known: AnyArray, more: AnyArray) -> AnyArray:
     if more.shape[1:] != known.shape[1:]:
         more = np.zeros((len(more), *known.shape[1:]), known.dtype)
     return np.concatenate((known, more))
+
+
+# What a group remembers per agent: the state of its components and the readings of its sensors, as arrays.
+
+
+class GroupMemory(Crowd):
+    """A crowd with memory: `readings[i]` (N, ...) are the last readings of sensor i; `state` that of components.
+
+    See `Component.column`.
+    """
+
+    def __init__(self, columns: World, swarm: SwarmColumns, rows: Rows) -> None:
+        super().__init__(columns, swarm, rows)
+        self.readings: dict[int, AnyArray] = {}
+        self.state: dict[str, AnyArray] = {}
+        self._defaults: dict[str, Any] = {}
+        self._numbers: dict[int, int] | None = None
+        self._solos: dict[int, GroupMemory] = {}
+        """Groups of one of its agents alone, by number: agents take turns in every step."""
+
+    def forget_places(self) -> None:
+        """Forget which agent is where: the arrays are others from now on."""
+        self._numbers = None
+        self._solos.clear()
+
+    def lengthen(self, count: int) -> None:
+        """Remember the defaults for `count` more agents."""
+        for name, values in self.state.items():
+            more = np.full((count, *values.shape[1:]), self._defaults[name], values.dtype)
+            self.state[name] = np.concatenate((values, more))
+
+    def remember(self, rows: Rows, state: dict[str, AnyArray], readings: dict[int, AnyArray]) -> None:
+        """Remember copies of these for the agents in `rows`."""
+        self.forget_places()
+        self.rows = rows.copy()
+        self.state = {name: values.copy() for name, values in state.items()}
+        self.readings = {index: values.copy() for index, values in readings.items()}
+
+    def keep_memory(self, mask: Bools) -> None:
+        """Forget the agents outside `mask` (N,)."""
+        self.forget_places()
+        self.rows = self.rows[mask]
+        self.state = {name: values[mask] for name, values in self.state.items()}
+        self.readings = {index: values[mask] for index, values in self.readings.items()}
+
+    def random_key(self, purpose: str) -> Keys | int:
+        """Return the key of `purpose` for counter-based random numbers, or one for each agent (N,)."""
+        return self.columns.random.key(purpose)
+
+    def number_of(self, row: int) -> int:
+        """Return the number of the agent with `row` in this group."""
+        if self._numbers is None:
+            # Made when first asked for: many worlds never ask.
+            self._numbers = {member: number for number, member in enumerate(self.rows.tolist())}
+        return self._numbers[row]
+
+    def default_of(self, name: str) -> Any:
+        """Return what agents that join remember under `name`."""
+        return self._defaults.get(name, 0)
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """What agents that join remember, by name."""
+        return dict(self._defaults)
+
+    def take_defaults(self, defaults: dict[str, Any]) -> None:
+        """Go back to `defaults`."""
+        self._defaults = dict(defaults)
+
+    def column(self, name: str, shape: tuple[int, ...] = (), *, dtype: Any = float, default: Any = 0) -> AnyArray:
+        """Return the array (N, *shape) remembered under `name`, made at its first use; see `Component.column`."""
+        known = self.state.get(name)
+        if known is None:
+            known = self.state[name] = np.full((len(self), *shape), default, dtype)
+            self._defaults[name] = default
+        return known
+
+    def forget(self, slot: str, row: int) -> None:
+        """Clear the state and readings of the part in `slot` of the agent in `row`."""
+        number = self.number_of(row)
+        for name, values in self.state.items():
+            if name.startswith(f"{slot}."):
+                values[number] = self.default_of(name)
+        # Readings are numbered, not named: the slot of a sensor is its number.
+        for index, values in self.readings.items():
+            if slot == f"sensors[{index}]":
+                values[number] = 0
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> GroupMemory:
+        """A group stays itself in a copy of what refers to it."""
+        return self
+
+
+def fitting(known: AnyArray, values: AnyArray) -> AnyArray:
+    """Return the readings `known` (N, ...) as an array that takes `values` (K, ...) of some of them.
+
+    That is `known` itself, unless their shape or type is another one; readings of another shape begin at 0.
+    """
+    same_shape = known.shape[1:] == values.shape[1:]
+    if same_shape and np.can_cast(values.dtype, known.dtype):
+        return known
+    whole = np.zeros((len(known), *values.shape[1:]), values.dtype)
+    if same_shape:
+        whole[:] = known
+    return whole
+
+
+def one_each(values: Any, count: int, sensor: object) -> AnyArray:
+    """Return `values` as an array of `count` readings of `sensor`; raises InvalidValueError for another number."""
+    array = np.asarray(values)
+    if array.ndim == 0 or len(array) != count:
+        name = type(sensor).__name__
+        raise InvalidValueError(f"{name}.sense: expected one reading per agent ({count}), got shape {array.shape}")
+    return array
+
+
+# Lists whose changes are checked first: each change is applied or rejected by the owner.
+
+
+Item = TypeVar("Item")
+
+
+class WatchedList(list[Item]):
+    """A list whose changes all go through one function.
+
+    The function gets what the list would be after a change; it makes it so with `put`, or raises and so refuses it.
+    Reading costs what a list costs. Slices and copies are plain lists.
+    """
+
+    def __init__(self, change: Callable[[list[Item]], None]) -> None:
+        super().__init__()
+        self._change = change
+        self._on_add: list[Callable[[Item], object]] = []
+        self._on_remove: list[Callable[[Item], object]] = []
+
+    def register_add_callback(self, function: Callable[[Item], object]) -> None:
+        """Call `function` with each item that is in the list from now on, once it is there."""
+        self._on_add.append(function)
+
+    def register_del_callback(self, function: Callable[[Item], object]) -> None:
+        """Call `function` with each item that leaves the list, once it has left."""
+        self._on_remove.append(function)
+
+    def put(self, items: Iterable[Item]) -> None:
+        """Hold `items` from now on, without calling the watcher."""
+        if not self._on_add and not self._on_remove:
+            super().__setitem__(slice(None), items)
+            return
+        before = {id(item): item for item in self}
+        super().__setitem__(slice(None), items)
+        after = {id(item): item for item in self}
+        for functions, some, others in ((self._on_remove, before, after), (self._on_add, after, before)):
+            for item in [item for key, item in some.items() if key not in others]:
+                for function in functions:
+                    function(item)
+
+    def _ask(self, edit: Callable[[list[Item]], Any]) -> Any:
+        """Ask for what `edit` makes of this list; return what it returns."""
+        wanted = list(self)
+        answer = edit(wanted)
+        # If the owner refuses, it raises, and this list stays as it was; if not, it calls `put`.
+        self._change(wanted)
+        return answer
+
+    def append(self, item: Item) -> None:
+        """Ask for `item` at the end."""
+        self._ask(lambda items: items.append(item))
+
+    def extend(self, more: Iterable[Item]) -> None:
+        """Ask for `more` at the end."""
+        self._ask(lambda items: items.extend(more))
+
+    def insert(self, index: SupportsIndex, item: Item) -> None:
+        """Ask for `item` before `index`."""
+        self._ask(lambda items: items.insert(index, item))
+
+    def remove(self, item: Item) -> None:
+        """Ask for the list without the first `item`; raises ValueError where there is none."""
+        self._ask(lambda items: items.remove(item))
+
+    def pop(self, index: SupportsIndex = -1) -> Item:
+        """Ask for the list without the item at `index`, and return that."""
+        item: Item = self._ask(lambda items: items.pop(index))
+        return item
+
+    def clear(self) -> None:
+        """Ask for an empty list."""
+        self._ask(lambda items: items.clear())
+
+    def sort(self, *, key: Any = None, reverse: bool = False) -> None:
+        """Ask for another order."""
+        self._ask(lambda items: items.sort(key=key, reverse=reverse))
+
+    def reverse(self) -> None:
+        """Ask for the order from behind."""
+        self._ask(lambda items: items.reverse())
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._ask(lambda items: items.__setitem__(index, value))
+
+    def __delitem__(self, index: Any) -> None:
+        self._ask(lambda items: items.__delitem__(index))
+
+    def __iadd__(self, more: Iterable[Item]) -> WatchedList[Item]:  # type: ignore[override,misc]  # it stays itself
+        self.extend(more)
+        return self
+
+    def __imul__(self, count: SupportsIndex) -> WatchedList[Item]:
+        self._ask(lambda items: items.__imul__(count))
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> WatchedList[Item]:
+        """It stays itself in a copy of what refers to it, as its owner does."""
+        return self
+
+    def __reduce__(self) -> tuple[type[list[Item]], tuple[list[Item]]]:
+        """A copy is a plain list: only this one has an owner."""
+        return list, (list(self),)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Ints, Rows
-from fleet_sim.collision.broad import radix_order
-from fleet_sim.core.columns import numbers_of
-from fleet_sim.kernels import compiled_step, inlined
-from fleet_sim.sensors.nearby import ragged_range
+from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.base.kernels import compiled_step, inlined
+from fleet_sim.base.registry import saved
+from fleet_sim.base.spatial import trigonometry as trig
+from fleet_sim.sensing.collision.broad import radix_order
+from fleet_sim.sensing.sensors.fans import ragged_range
 from fleet_sim.swarm.agents import Group
+from fleet_sim.world.columns import numbers_of
 
 # Largest number of a cell; points farther out share the last one, which costs time but loses no pair.
 _LAST_CELL = 2.0**30
@@ -221,3 +226,316 @@ def _sort_points(positions: Floats, cells: PointCells) -> None:
         cells.order[place] = point
         cells.places[place, 0], cells.places[place, 1] = positions[point, 0], positions[point, 1]
         begins[cell + 1] += 1
+
+
+# Visibility: discs and walls in a sector of a circle, rays, and lines of sight. All are exact tests. Sectors are
+# given by the observer's origin and heading, the half angle and the range; a target is (ahead, aside), its position
+# in the observer's frame. Discs are looked at by kernels: an agent that sees one looks no further. Rays and walls are
+# tested on arrays.
+
+
+Number: TypeAlias = "float | Floats"
+
+
+@saved
+@dataclass(frozen=True)
+class Sector:
+    """A field of view: `half_angle` rad to both sides of straight ahead (pi and more: all round), `reach` m deep.
+
+    Either may be an array with a number for each observer (N,).
+    """
+
+    half_angle: Number
+    reach: Number
+
+    @cached_property
+    def all_round(self) -> bool:
+        """Whether it has no sides; of several, whether none has."""
+        if isinstance(self.half_angle, np.ndarray):
+            return bool((self.half_angle >= math.pi).all())
+        return self.half_angle >= math.pi
+
+    @cached_property
+    def edge(self) -> tuple[Number, Number]:
+        """Sine and cosine of the half angle."""
+        if isinstance(self.half_angle, np.ndarray):
+            return trig.sin_cos(self.half_angle)
+        return trig.sin_cos_of(self.half_angle)
+
+    @cached_property
+    def _round_mask(self) -> Bools | None:
+        """Which of several sectors have no sides; None for one sector, and where none is so."""
+        if not isinstance(self.half_angle, np.ndarray):
+            return None
+        mask: Bools = self.half_angle >= math.pi
+        return mask if np.count_nonzero(mask) else None
+
+    def segment_distances(self, begin: Floats, end: Floats) -> Floats:
+        """Return how far (M,) the nearest visible point of each segment is from the observer; inf where none is seen.
+
+        `begin` and `end` (2, M) are the ends in the observer's frame.
+        """
+        way = end - begin
+        square = way[0] * way[0] + way[1] * way[1]
+        # A segment of length 0 is its begin.
+        safe = np.where(square > 0.0, square, 1.0)
+        share = np.clip(-(begin[0] * way[0] + begin[1] * way[1]) / safe, 0.0, 1.0)
+        near_x, near_y = begin[0] + share * way[0], begin[1] + share * way[1]
+        distances = np.sqrt(near_x * near_x + near_y * near_y)
+        if not self.all_round:
+            sine, cosine = self.edge
+            off = np.abs(near_y)
+            inside_mask = self._inside(near_x * sine - off * cosine, near_x * cosine + off * sine)
+            nearest, distances = distances, np.where(inside_mask, distances, np.inf)
+            # The nearest point may be outside of the sector while the segment still enters it, over one of the edges.
+            for side in (-sine, sine):
+                distances = np.minimum(distances, ray_segment_distances(cosine, side, begin, end))
+            if self._round_mask is not None:
+                distances = np.where(self._round_mask, nearest, distances)
+        return np.asarray(np.where(distances <= self.reach, distances, np.inf))
+
+    def _inside(self, side: Floats, along: Floats) -> Bools:
+        """Return which points lie between the straight edges, from their distances to one edge and along it."""
+        return np.asarray((side >= 0.0) & ((along >= 0.0) | (self.half_angle > 0.5 * math.pi)))
+
+
+def least(first: Number, second: Number) -> Number:
+    """Return the smaller one of two numbers, or of each pair of them."""
+    if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
+        return np.minimum(first, second)
+    return min(first, second)
+
+
+Some = TypeVar("Some", float, Floats)
+
+
+def in_frame(x: Some, y: Some, cosine: Some, sine: Some) -> tuple[Some, Some]:
+    """Return (ahead, aside) of offsets (x, y) in the frame turned by an angle with `cosine` and `sine`."""
+    return x * cosine + y * sine, y * cosine - x * sine
+
+
+def ray_meets_discs(ahead: Floats, aside: Floats, radii: Floats) -> Bools:
+    """Return which discs about (ahead, aside), each (M,), are met by the ray straight ahead.
+
+    A disc whose centre is behind is not met, even where it covers the origin.
+    """
+    # Infinitely far is the same as not seen, for those who look for the nearest.
+    return np.asarray((ahead >= 0.0) & (np.abs(aside) <= radii))
+
+
+def ray_segment_distances(cosine: Number, sine: Number, begin: Floats, end: Floats) -> Floats:
+    """Return how far (M,) along the ray from the origin in direction (cosine, sine) it meets each segment; inf: never.
+
+    `begin` and `end` (2, M) are the segments' ends. A segment along the ray is met at its nearer end.
+    """
+    way = end - begin
+    turn = cosine * way[1] - sine * way[0]
+    begin_side = cosine * begin[1] - sine * begin[0]
+    # Exactly 0: nearly parallel segments still have a well-defined, if distant, intersection.
+    parallel_mask = turn == 0.0
+    safe = np.where(parallel_mask, 1.0, turn)
+    # Where they are as good as parallel it overflows to infinity: they do not meet within the segment.
+    with np.errstate(over="ignore"):
+        share = -begin_side / safe
+        # Cramer's rule: `turn` is the determinant of both directions.
+        along = (begin[0] * way[1] - begin[1] * way[0]) / safe
+    met_mask = ~parallel_mask & (share >= 0.0) & (share <= 1.0) & (along >= 0.0)
+    first = cosine * begin[0] + sine * begin[1]
+    # On one line with the ray: the nearer end counts, or the origin where the segment goes over it.
+    last = cosine * end[0] + sine * end[1]
+    touch_mask = parallel_mask & (begin_side == 0.0) & (np.maximum(first, last) >= 0.0)
+    nearest = np.maximum(np.minimum(first, last), 0.0)
+    return np.asarray(np.where(touch_mask, nearest, np.where(met_mask, along, np.inf)))
+
+
+class Views(NamedTuple):
+    """Of each observer (N,): half angle, reach, sine and cosine of the half angle; sine and cosine of where it looks.
+
+    Places are those of the observers (N, 2), and their rows, which they do not see.
+    """
+
+    half_angle: Floats
+    reach: Floats
+    edge_sine: Floats
+    edge_cosine: Floats
+    sine: Floats
+    cosine: Floats
+    x: Floats
+    y: Floats
+    rows: Rows
+
+
+class Discs(NamedTuple):
+    """Rows, middles and radii of discs (M,)."""
+
+    rows: Rows
+    x: Floats
+    y: Floats
+    radii: Floats
+
+
+class Hiding(NamedTuple):
+    """What hides what is behind it: the ends of walls (W, 4), and discs."""
+
+    walls: Floats
+    discs: Discs
+
+
+NO_DISCS = Discs(np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0))
+NOTHING = Hiding(np.empty((0, 4)), NO_DISCS)
+
+FEW = 64
+"""Discs up to which an observer looks at all of them: sorting them takes longer."""
+
+
+def see_discs(views: Views, discs: Discs, squares: int, hiding: Hiding, *, compiled: bool) -> Bools:
+    """Return which observers (N,) have a disc in their sector, or over its edge, that nothing hides.
+
+    Of several squares, each has as many observers and discs, square by square.
+    """
+    seen_mask = np.zeros(len(views.rows), np.bool_)
+    if not len(discs.rows):
+        return seen_mask
+    cells = None
+    # Cells are of one square, and for many observers.
+    if len(discs.rows) > FEW and squares == 1 and len(views.rows) > 1:
+        # Of discs the edge is seen, so the largest radius counts too.
+        reach = float(views.reach.max()) + float(discs.radii.max())
+        cells = cells_of(np.stack((discs.x, discs.y), axis=1), reach, compiled=compiled)
+    if compiled:
+        if cells is None:
+            _look_at_all(views, discs, squares, hiding, seen_mask)
+        else:
+            _look_near(views, discs, cells, hiding, seen_mask)
+        return seen_mask
+    # Lists are read faster still than memory is.
+    known = (_listed(views), _listed(discs))
+    hiding = Hiding(numbers_of(hiding.walls), _listed(hiding.discs))
+    if cells is None:
+        _look_at_all.in_python(*known, squares, hiding, numbers_of(seen_mask))
+    else:
+        _look_near.in_python(*known, numbers_of(cells), hiding, numbers_of(seen_mask))
+    return seen_mask
+
+
+def _listed(arrays: Any) -> Any:
+    return type(arrays)(*(values.tolist() for values in arrays))
+
+
+@inlined
+def sees(ahead: float, aside: float, radius: float, observer: int, views: Views) -> bool:
+    """Return whether a disc about (ahead, aside) touches the sector of an observer, or its edge."""
+    reach = views.reach[observer]
+    # By the rim: a disc is seen where any point of it is.
+    inner = reach + radius
+    # Not `>`, which is false of what is no number.
+    if not ahead * ahead + aside * aside <= inner * inner:
+        return False
+    # All around there are no edges to be outside of.
+    half_angle = views.half_angle[observer]
+    if half_angle >= math.pi:
+        return True
+    sine, cosine, off = views.edge_sine[observer], views.edge_cosine[observer], abs(aside)
+    # How far its middle is outside of the nearer edge of the sector.
+    outside = off * cosine - ahead * sine
+    if not outside <= radius:
+        return False
+    along = ahead * cosine + off * sine
+    # Its middle is between the edges; in a sector of more than half a turn, also behind them.
+    if outside <= 0.0 and (along >= 0.0 or half_angle > 0.5 * math.pi):
+        return True
+    # Else it is seen if it reaches the edge, which ends at the reach: the nearest point of that is within its radius.
+    foot = min(max(along, 0.0), reach)
+    miss_ahead, miss_off = ahead - foot * cosine, off - foot * sine
+    return miss_ahead * miss_ahead + miss_off * miss_off <= radius * radius
+
+
+@compiled_step
+def is_hidden(x: float, y: float, at_x: float, at_y: float, row: int, other: int, hiding: Hiding) -> bool:
+    """Return whether a wall or a disc is on the line of sight of `row` at (x, y) to `other` at (at_x, at_y).
+
+    Touching counts. An observer on a wall sees nothing through it. Their own discs hide nothing; others only as far as
+    they cover the line.
+    """
+    walls, discs = hiding.walls, hiding.discs
+    way_x, way_y = at_x - x, at_y - y
+    for wall in range(len(walls)):
+        begin_x, begin_y, end_x, end_y = walls[wall, 0], walls[wall, 1], walls[wall, 2], walls[wall, 3]
+        wall_x, wall_y = end_x - begin_x, end_y - begin_y
+        # Two segments cross where each has its ends on both sides of the other's line.
+        from_begin = way_x * (begin_y - y) - way_y * (begin_x - x)
+        from_end = way_x * (end_y - y) - way_y * (end_x - x)
+        from_here = wall_x * (y - begin_y) - wall_y * (x - begin_x)
+        from_there = wall_x * (at_y - begin_y) - wall_y * (at_x - begin_x)
+        if from_begin * from_end > 0.0 or from_here * from_there > 0.0:
+            continue
+        # Flat boxes of the two decide where all four points are on one line.
+        apart = max(x, at_x) < min(begin_x, end_x) or min(x, at_x) > max(begin_x, end_x)
+        if not (apart or max(y, at_y) < min(begin_y, end_y) or min(y, at_y) > max(begin_y, end_y)):
+            return True
+    square = way_x * way_x + way_y * way_y
+    if square == 0.0:
+        square = 1.0
+    for disc in range(len(discs.rows)):
+        if discs.rows[disc] == row or discs.rows[disc] == other:
+            continue
+        to_x, to_y, radius = discs.x[disc] - x, discs.y[disc] - y, discs.radii[disc]
+        share = min(max((to_x * way_x + to_y * way_y) / square, 0.0), 1.0)
+        miss_x, miss_y = to_x - share * way_x, to_y - share * way_y
+        if miss_x * miss_x + miss_y * miss_y <= radius * radius:
+            return True
+    return False
+
+
+@compiled_step
+def _look_at_all(views: Views, discs: Discs, squares: int, hiding: Hiding, seen_mask: Bools) -> None:
+    """Set `seen_mask` of observers that see one of `discs`, both square by square and as many in each."""
+    count, each = len(views.rows) // squares, len(discs.rows) // squares
+    hides = len(hiding.walls) + len(hiding.discs.rows) > 0
+    for observer in range(len(views.rows)):
+        row, x, y = views.rows[observer], views.x[observer], views.y[observer]
+        sine, cosine, seen = views.sine[observer], views.cosine[observer], False
+        begin = observer // count * each
+        for disc in range(begin, begin + each):
+            if discs.rows[disc] == row:
+                continue
+            at_x, at_y = discs.x[disc], discs.y[disc]
+            away_x, away_y = at_x - x, at_y - y
+            ahead, aside = away_x * cosine + away_y * sine, away_y * cosine - away_x * sine
+            if sees(ahead, aside, discs.radii[disc], observer, views):
+                seen = not (hides and is_hidden(x, y, at_x, at_y, row, discs.rows[disc], hiding))
+                if seen:
+                    break
+        seen_mask[observer] = seen
+
+
+@compiled_step
+def _look_near(views: Views, discs: Discs, cells: PointCells, hiding: Hiding, seen_mask: Bools) -> None:
+    """Set `seen_mask` of observers that see one of `discs`, which are in `cells` of at least everybody's reach."""
+    columns, lines, inverse = cells.size[0], cells.size[1], cells.frame[2]
+    hides = len(hiding.walls) + len(hiding.discs.rows) > 0
+    for observer in range(len(views.rows)):
+        row, x, y = views.rows[observer], views.x[observer], views.y[observer]
+        sine, cosine, seen = views.sine[observer], views.cosine[observer], False
+        # Those outside of the cells look from the nearest one.
+        column, line = column_of(x, cells.frame[0], inverse, columns), column_of(y, cells.frame[1], inverse, lines)
+        # The line of cells that the observer is in comes first: most see somebody who is near.
+        for turn in range(3):
+            strip = line + (0 if turn == 0 else 2 * turn - 3)
+            if seen or strip < 0 or strip >= lines:
+                continue
+            # Cells of a line follow each other, so three beside each other are one stretch.
+            begin = cells.begins[strip * columns + max(column - 1, 0)]
+            end = cells.begins[strip * columns + min(column + 1, columns - 1) + 1]
+            for place in range(begin, end):
+                disc = cells.order[place]
+                if discs.rows[disc] == row:
+                    continue
+                at_x, at_y = cells.places[place, 0], cells.places[place, 1]
+                away_x, away_y = at_x - x, at_y - y
+                ahead, aside = away_x * cosine + away_y * sine, away_y * cosine - away_x * sine
+                if sees(ahead, aside, discs.radii[disc], observer, views):
+                    seen = not (hides and is_hidden(x, y, at_x, at_y, row, discs.rows[disc], hiding))
+                    if seen:
+                        break
+        seen_mask[observer] = seen

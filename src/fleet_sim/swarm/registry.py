@@ -6,17 +6,17 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from fleet_sim.errors import InvalidValueError, unknown_name
-from fleet_sim.swarm import parts
+from fleet_sim.base.errors import InvalidValueError, unknown_name
+from fleet_sim.swarm import parameters as parts
 from fleet_sim.swarm.agent_config import AgentConfig
-from fleet_sim.swarm.agent_types import AGENT_TYPES
+from fleet_sim.swarm.agents import AGENT_TYPES
 from fleet_sim.swarm.controllers import CONTROLLERS
 from fleet_sim.swarm.metrics import METRICS
-from fleet_sim.swarm.parts import PartRegistry
-from fleet_sim.swarm.regions import GOALS
+from fleet_sim.swarm.parameters import PartRegistry
+from fleet_sim.swarm.pictures import SUBSCRIBERS
 from fleet_sim.swarm.sensors import SENSORS
 from fleet_sim.swarm.spawners import SPAWNERS
-from fleet_sim.swarm.subscribers import SUBSCRIBERS
+from fleet_sim.swarm.swarm_state import GOALS
 from fleet_sim.swarm.world import WORLDS
 from fleet_sim.swarm.world_config import RectangularWorldConfig, WorldConfig
 

@@ -10,13 +10,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fleet_sim.arrays import Floats
-from fleet_sim.config.file_kinds import checker_of
-from fleet_sim.errors import ConfigError, unknown_name
-from fleet_sim.paths import beside, resolve_config
-from fleet_sim.settings import Checked, read, read_either, set_key, setting
+from fleet_sim.base.arrays import Floats
+from fleet_sim.base.errors import ConfigError, unknown_name
+from fleet_sim.base.files import beside, resolve_config
+from fleet_sim.base.sections import checker_of
+from fleet_sim.base.settings import Checked, read, read_either, set_key, setting
 from fleet_sim.swarm.world import World_from_config
-from fleet_sim.swarm.world_source import load_world, world_in
+from fleet_sim.swarm.world_config import load_world, world_in
 
 WORST = 1e12
 """Value of a world whose metric has no valid value, such as NaN."""

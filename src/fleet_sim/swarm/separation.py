@@ -9,14 +9,13 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, Rows
-from fleet_sim.collision.broad import MIN_AUTO_CELL_SIZE, candidate_pairs
-from fleet_sim.core.columns import numbers_of
-from fleet_sim.kernels import compiled_step
-from fleet_sim.spatial import quaternions
-from fleet_sim.spatial import trigonometry as trig
-from fleet_sim.swarm.regions import edges, inside_polygon
-from fleet_sim.swarm.swarm_state import SwarmState
+from fleet_sim.base.arrays import Bools, Floats, Rows
+from fleet_sim.base.kernels import compiled_step
+from fleet_sim.base.spatial import quaternions
+from fleet_sim.base.spatial import trigonometry as trig
+from fleet_sim.sensing.collision.broad import MIN_AUTO_CELL_SIZE, candidate_pairs
+from fleet_sim.swarm.swarm_state import SwarmState, edges, inside_polygon
+from fleet_sim.world.columns import numbers_of
 
 PUSHED = 0.5
 """Margin of the candidate pairs, in largest radii: bodies that near may be pushed into each other."""

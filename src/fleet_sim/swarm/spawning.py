@@ -9,31 +9,26 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from fleet_sim.arrays import Floats
-from fleet_sim.config.modes import CollisionMode, MotionMode
-from fleet_sim.core import steering
-from fleet_sim.entities.agent import Agent
-from fleet_sim.entities.shape_params import ShapeParams
-from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
-from fleet_sim.entities.spawning import spawn_many
-from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
-from fleet_sim.settings import read
-from fleet_sim.settings.fields import fields_of
-from fleet_sim.spatial import quaternions
-from fleet_sim.spatial import trigonometry as trig
+from fleet_sim.base.arrays import Floats
+from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError
+from fleet_sim.base.params import CollisionMode, MotionMode
+from fleet_sim.base.settings import read
+from fleet_sim.base.settings.fields import fields_of
+from fleet_sim.base.spatial import quaternions
+from fleet_sim.base.spatial import trigonometry as trig
+from fleet_sim.robots.agent import Agent
+from fleet_sim.robots.sim_object import SimObject
+from fleet_sim.robots.spawn_params import AgentSpawnParams, ShapeParams, SimObjectSpawnParams
+from fleet_sim.robots.spawning import spawn_many
 from fleet_sim.swarm.advice import refuse_agent_keys
-from fleet_sim.swarm.agent_config import AgentConfig, MazeAgentConfig
-from fleet_sim.swarm.agent_types import AGENT_TYPES
-from fleet_sim.swarm.agents import Controller, Group, Sensor, SwarmAgent
+from fleet_sim.swarm.agent_config import AgentConfig, MazeAgentConfig, Start
+from fleet_sim.swarm.agents import AGENT_TYPES, Controller, Group, Sensor, SwarmAgent
 from fleet_sim.swarm.canvas import RANDOM_COLOR, Color
-from fleet_sim.swarm.component import Component
 from fleet_sim.swarm.controllers import CONTROLLERS
-from fleet_sim.swarm.parts import PartRegistry
-from fleet_sim.swarm.regions import edges, rectangle
+from fleet_sim.swarm.parameters import Component, PartRegistry
 from fleet_sim.swarm.sensors import SENSORS
-from fleet_sim.swarm.swarm_body import Start
-from fleet_sim.swarm.swarm_state import SwarmState
+from fleet_sim.swarm.swarm_state import SwarmState, edges, rectangle
+from fleet_sim.world import steering
 
 Made = TypeVar("Made", bound=Component)
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import Floats
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.base.arrays import Floats
+from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.models.markup import Element, read_text
-from fleet_sim.spatial import trigonometry as trig
 
 KEY = "svg_to_static_objects"
 """The key of an entry of `objects` that holds a drawing."""

@@ -6,20 +6,184 @@ use more of it; the parts of this package do not, and so do not depend on how a 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol, TypeVar
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Rows, as_float, as_floats
-from fleet_sim.core.random import RandomStreams
+from fleet_sim.base.arrays import Bools, Floats, Rows, as_float, as_floats, as_whole
+from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.settings import setting
+from fleet_sim.base.spatial import quaternions
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.spatial import quaternions
-from fleet_sim.swarm.agent_config import AgentConfig, Team
+from fleet_sim.swarm.agent_config import AgentConfig, Start, SwarmBody, Team, rows_of
+from fleet_sim.swarm.canvas import Canvas, Color
 from fleet_sim.swarm.crowd import NO_TEAM, Crowd, SwarmColumns
-from fleet_sim.swarm.regions import Goal, edges, rectangle
-from fleet_sim.swarm.swarm_body import Start, SwarmBody, rows_of
+from fleet_sim.swarm.parameters import Configured, PartRegistry, Vector, documented
 from fleet_sim.swarm.world_config import RectangularWorldConfig
+from fleet_sim.world.clock import RandomStreams
+
+# Regions of the plane, for spawners, goals and detection regions.
+
+
+GOAL_COLOR: Color = (40, 160, 70)
+
+
+class Region:
+    """A part of the plane, in m: a polygon with corners (K, 2), or a disc."""
+
+    def __init__(self, points: Any = None, *, center: Any = None, radius: float | None = None) -> None:
+        of_disc = [value is not None for value in (center, radius)]
+        if any(of_disc) if points is not None else not all(of_disc):
+            raise InvalidValueError("a region has either points (three or more) or a center and a radius")
+        self.points = None if points is None else as_polygon(points, "points")
+        self.radius = 0.0 if radius is None else as_float(radius, "radius in m", low=0.0)
+        self.centre: Floats
+        if self.points is None:
+            self.centre = as_floats(center, (2,), "center")
+        else:
+            # The middle of the box, not the centroid: the circle around it needs to hold the polygon only, not to be
+            # the smallest.
+            self.centre = 0.5 * (self.points.min(axis=0) + self.points.max(axis=0))
+            offsets = self.points - self.centre
+            self.radius = float(np.sqrt((offsets * offsets).sum(axis=1)).max())
+
+    @property
+    def bounds(self) -> tuple[Floats, Floats]:
+        """The lower and upper corners (2,) of the region's box."""
+        if self.points is None:
+            return self.centre - self.radius, self.centre + self.radius
+        return self.points.min(axis=0), self.points.max(axis=0)
+
+    def contains(self, points: Floats) -> Bools:
+        """Return which of `points` (N, 2) lie inside (N,)."""
+        if self.points is None:
+            x, y = points[:, 0] - self.centre[0], points[:, 1] - self.centre[1]
+            return np.asarray(x * x + y * y <= self.radius * self.radius)
+        return inside_polygon(points, self.points)
+
+    def draw(self, canvas: Canvas, color: Color) -> None:
+        """Draw the region's border."""
+        if self.points is None:
+            canvas.circle(self.centre, self.radius, outline=color)
+        else:
+            canvas.polygon(self.points, outline=color)
+
+
+def read_corners(value: object) -> Floats | None:
+    """Return the corners (K, 2) of a polygon, or None; raises ValueError."""
+    return None if value is None else as_polygon(value, "corners")
+
+
+def read_radius(value: object) -> float | None:
+    """Return a radius in m, or None; raises ValueError."""
+    return None if value is None else as_float(value, "radius in m", low=0.0)
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class Goal(Configured, Region):
+    """A place to be reached: a disc (`center`, `radius`) or a polygon (`points`)."""
+
+    points: Any = setting(
+        None, reader=read_corners, schema={"type": ["array", "null"]}, unit="m", doc="Corners of a polygon."
+    )
+    _: KW_ONLY
+    center: Vector | None = setting(None, unit="m", doc="Centre of a disc.")
+    radius: float = setting(
+        None, reader=read_radius, schema={"type": ["number", "null"], "minimum": 0}, unit="m", doc="Radius of a disc."
+    )
+    name: str = setting("goal", doc="Its name.")
+    color: Color = setting(GOAL_COLOR, low=0, high=255, doc="Red, green, blue.")
+
+    def __post_init__(self) -> None:
+        """Check the parameters; raises InvalidValueError."""
+        super().__post_init__()
+        Region.__init__(self, self.points, center=self.center, radius=self.radius)
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class AreaGoal(Goal):
+    """A rectangle to be reached."""
+
+    # Worked out from the settings below.
+    points: Any = field(init=False, default=None)
+    center: Vector | None = field(init=False, default=None)
+    radius: Any = field(init=False, default=None)
+    position: Vector = setting(unit="m", doc="Its lower left corner.")
+    size: Vector = setting(unit="m", doc="Its width and height.")
+
+    def __post_init__(self) -> None:
+        """Check the parameters; raises InvalidValueError."""
+        self.points = rectangle(self.position, self.size)
+        super().__post_init__()
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class CylinderGoal(Goal):
+    """A disc to be reached."""
+
+    # Worked out from the settings below.
+    points: Any = field(init=False, default=None)
+    center: Vector | None = field(init=False, default=None)
+    position: Vector = setting(unit="m", doc="Its centre.")
+    radius: float = setting(reader=read_radius, schema={"type": "number", "minimum": 0}, unit="m", doc="Its radius.")
+
+    def __post_init__(self) -> None:
+        """Check the parameters; raises InvalidValueError."""
+        self.center = self.position
+        super().__post_init__()
+
+
+BUILT_IN: dict[str, type[Goal]] = {
+    "Goal": Goal,
+    "goal": Goal,
+    "AreaGoal": AreaGoal,
+    "area": AreaGoal,
+    "CylinderGoal": CylinderGoal,
+    "circle": CylinderGoal,
+}
+
+GOALS = PartRegistry("goal", Goal, BUILT_IN)
+
+
+def as_polygon(points: Any, what: str) -> Floats:
+    """Return the corners (K, 2) of a polygon; raises InvalidValueError for fewer than three."""
+    corners = as_floats(points, (None, 2), what)
+    if len(corners) < 3:
+        raise InvalidValueError(f"{what}: a polygon has three corners or more, got {len(corners)}")
+    return corners
+
+
+def rectangle(corner: Any, size: Any) -> Floats:
+    """Return the corners (4, 2), counter-clockwise, of a rectangle with its lower left `corner` and its `size`."""
+    x, y = as_floats(corner, (2,), "position").tolist()
+    width, height = as_floats(size, (2,), "size").tolist()
+    return np.array([(x, y), (x + width, y), (x + width, y + height), (x, y + height)])
+
+
+def edges(polygon: Floats) -> Floats:
+    """Return the sides of a polygon (K, 2) as segments (K, 4): x1, y1, x2, y2."""
+    return np.hstack((polygon, np.roll(polygon, -1, axis=0)))
+
+
+def inside_polygon(points: Floats, polygon: Floats) -> Bools:
+    """Return which of `points` (N, 2) lie inside `polygon` (K, 2), of any shape (N,); borders may count either way."""
+    x, y = points[:, 0], points[:, 1]
+    inside = np.zeros(len(points), np.bool_)
+    for x1, y1, x2, y2 in edges(polygon).tolist():
+        # A level side never crosses the ray to the right, and would divide by 0.
+        if y1 == y2:
+            continue
+        # Even-odd rule. The half-open comparison counts a corner for one of its two sides only.
+        crosses_mask = (y1 > y) != (y2 > y)
+        inside ^= crosses_mask & (x < (x2 - x1) * (y - y1) / (y2 - y1) + x1)
+    return inside
+
 
 Found = TypeVar("Found")
 
@@ -82,7 +246,7 @@ class SwarmState:
     """
 
     squares: int = 1
-    """Number of worlds side by side in these columns, of which none sees another; see `squares/`."""
+    """Number of worlds side by side in these columns, of which none sees another; see `board.py`."""
     population: Sequence[SwarmBody]
     objects: Sequence[SwarmBody]
     groups: Sequence[ControlledRows]
@@ -279,3 +443,82 @@ class SwarmState:
             self._cached[name] = find()
         found: Found = self._cached[name]  # type: ignore[assignment]  # each name is always found by one function
         return found
+
+
+# Metrics: they reduce the state of a world to a number at the end of each step.
+
+
+HISTORY_SIZE = 100
+"""Default number of values in the history of a metric; None keeps all."""
+
+
+class Metric:
+    """Reduces the state of the world to a number at the end of each step. Override `calculate`.
+
+    `value_history` holds the last `history_size` values, or all of them where that is None.
+    """
+
+    only_looks: ClassVar[bool] = False
+    """Whether a class of your own changes nothing, so that its worlds can be stepped together. Not inherited."""
+
+    def __init__(self, name: str | None = None, history_size: int | None = HISTORY_SIZE) -> None:
+        self.name = name or type(self).__name__
+        self.history_size = None if history_size is None else as_whole(history_size, "history_size")
+        self.world: SwarmState | None = None
+        self.value_history: deque[float] = deque(maxlen=self.history_size)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Keep as many values as `history_size` says, also where it is set later."""
+        if name == "history_size" and "value_history" in vars(self):
+            value = None if value is None else as_whole(value, "history_size")
+            self.value_history = deque(self.value_history, maxlen=value)
+        super().__setattr__(name, value)
+
+    def attach_world(self, world: SwarmState) -> None:
+        """Observe `world` from now on; called before the first step."""
+        self.world = world
+
+    def calculate(self) -> None:
+        """Take an observation of `self.world` and pass its value to `set_value`."""
+        raise NotImplementedError
+
+    def steps_counted(self) -> int | None:
+        """Return of how many of the last steps its history and its value are made; None: of all, as far as is known.
+
+        Who only wants the outcome of a run may leave out the steps before these.
+        """
+        return None
+
+    def set_value(self, value: float) -> None:
+        """Note the value of this step."""
+        self.value_history.append(float(value))
+
+    @property
+    def value(self) -> float:
+        """The last value; NaN before the first."""
+        return self.value_history[-1] if self.value_history else float("nan")
+
+    @property
+    def current_value(self) -> float:
+        """Another name of `value`."""
+        return self.value
+
+    @property
+    def average(self) -> float:
+        """The mean of the history; NaN without one."""
+        return float(np.mean(self.value_history)) if self.value_history else float("nan")
+
+    def out_current(self) -> tuple[str, float]:
+        """Return (name, last value)."""
+        return self.name, self.value
+
+    def out_average(self) -> tuple[str, float]:
+        """Return (name, mean of the history)."""
+        return self.name, self.average
+
+    def reset(self) -> None:
+        """Forget the history."""
+        self.value_history.clear()
+
+
+AbstractMetric = Metric

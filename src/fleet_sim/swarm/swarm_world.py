@@ -6,31 +6,134 @@ up and steps it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+import copy
+import csv
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import MISSING, dataclass, replace
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, TextIO, TypeVar
 
 import numpy as np
 
-from fleet_sim.arrays import Rows, as_floats
-from fleet_sim.core import steering
-from fleet_sim.errors import InvalidValueError, StateError, named, unknown_name
+from fleet_sim.base.arrays import Rows, as_floats
+from fleet_sim.base.errors import InvalidValueError, StateError, named, unknown_name
+from fleet_sim.base.files import check_target, load_parquet, part_of, refusals, replacing, uninterrupted
+from fleet_sim.base.settings import setting
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.swarm import equipment, spawning
-from fleet_sim.swarm.agent_config import AgentConfig
-from fleet_sim.swarm.agents import Controller, Group, Sensor, SwarmAgent
+from fleet_sim.swarm import spawning
+from fleet_sim.swarm.agent_config import AgentConfig, SwarmBody
+from fleet_sim.swarm.agents import Controller, Group, GroupKinds, Sensor, SwarmAgent
 from fleet_sim.swarm.canvas import Canvas
-from fleet_sim.swarm.crowd import NO_GROUP
-from fleet_sim.swarm.group_kinds import GroupKinds
-from fleet_sim.swarm.metric import Metric
+from fleet_sim.swarm.controllers import CONTROLLERS
+from fleet_sim.swarm.crowd import NO_GROUP, WatchedList
 from fleet_sim.swarm.metrics import METRICS
-from fleet_sim.swarm.regions import edges
+from fleet_sim.swarm.parameters import Component, Configured, PartRegistry, SensorView, documented, file_setting
+from fleet_sim.swarm.sensors import SENSORS
 from fleet_sim.swarm.spawning import Equipment, Recipe
-from fleet_sim.swarm.swarm_body import SwarmBody
-from fleet_sim.swarm.swarm_state import SwarmState
-from fleet_sim.swarm.watched_list import WatchedList
+from fleet_sim.swarm.swarm_state import Metric, SwarmState, edges
 from fleet_sim.swarm.world_config import RectangularWorldConfig
+from fleet_sim.world import steering
+
+# Giving agents other controllers and sensors while their world runs. A group is all agents with one controller and
+# the same sensors, so an agent that gets others moves to another group. It takes along what it remembers, but for
+# what the parts that it gave away remembered.
+
+
+Made = TypeVar("Made", bound=Component)
+
+
+def controller_for(agent: SwarmAgent, spec: object) -> Controller | None:
+    """Return the controller that `spec` describes, a part or as in a configuration, checked for `agent`.
+
+    Raises InvalidValueError and UnknownNameError.
+    """
+    return None if spec is None else _taken(CONTROLLERS, spec, "controller", agent)
+
+
+def sensors_for(agent: SwarmAgent, specs: Sequence[object]) -> list[Sensor]:
+    """Return the sensors that `specs` describe, checked for `agent`; what it has may be among them.
+
+    Raises InvalidValueError, also for one sensor given twice, and UnknownNameError.
+    """
+    plain = [spec.sensor if isinstance(spec, SensorView) else spec for spec in specs]
+    if len({id(spec) for spec in plain if isinstance(spec, Sensor)}) < sum(isinstance(spec, Sensor) for spec in plain):
+        raise InvalidValueError("one sensor is given twice; make another one of the same kind")
+    return [_taken(SENSORS, spec, f"sensors[{index}]", agent) for index, spec in enumerate(plain)]
+
+
+def _taken(kinds: PartRegistry[Made], spec: object, slot: str, agent: SwarmAgent) -> Made:
+    """Return the part that `spec` describes for one agent; raises InvalidValueError for that of another one."""
+    part = kinds.make(spec, owner=agent)
+    if part.agent not in (None, agent):
+        raise InvalidValueError(
+            f"{type(part).__name__} is already that of {part.agent!r}; make another one for {agent!r}"
+        )
+    if part.works_on_arrays() and part.slot not in ("", slot):
+        # What it remembers per agent is kept under its place, and others may have it there.
+        part = copy.copy(part)
+    return part
+
+
+def hand_over(agent: SwarmAgent, controller: Controller | None, sensors: Sequence[Sensor]) -> None:
+    """Let `agent` hold these parts, and tell them their places, and those written per agent whose they are.
+
+    Readings and memory of a part that is replaced are forgotten.
+    """
+    before = slots_of(agent.controller, agent.plain_sensors)
+    after = slots_of(controller, sensors)
+    for slot, part in before.items():
+        if part is not None and not part.works_on_arrays() and part not in after.values():
+            part.belong_to(None)
+        if after.get(slot) is not part and agent.is_alive:
+            agent.group.forget(slot, agent.row)
+    for slot, part in after.items():
+        if part is not None:
+            part.slot = slot
+            part.belong_to(None if part.works_on_arrays() else agent)
+    agent.hold(controller, sensors)
+
+
+def slots_of(controller: Controller | None, sensors: Sequence[Sensor]) -> dict[str, Component | None]:
+    """Return parts by their places."""
+    return {"controller": controller, **{f"sensors[{index}]": sensor for index, sensor in enumerate(sensors)}}
+
+
+def fits(group: Group, controller: Controller | None, sensors: Sequence[Sensor]) -> bool:
+    """Return whether an agent with these parts can be in `group`: those on arrays are the group's own."""
+    return _identities(group.controller, group.sensors) == _identities(controller, sensors)
+
+
+def group_key(origin: Group, controller: Controller | None, sensors: Sequence[Sensor]) -> str:
+    """Return a key that is equal for agents that came from `origin` and share these parts."""
+    return f"{origin.index} with {_identities(controller, sensors)}"
+
+
+def _identities(controller: Controller | None, sensors: Sequence[Sensor]) -> list[int]:
+    """Return the identities of the parts of a group: 0 for a missing part, 1 for parts that each agent has its own."""
+    parts = (controller, *sensors)
+    # Parts that each agent has its own of may differ within a group; those on arrays serve a whole group.
+    return [0 if part is None else id(part) if part.works_on_arrays() else 1 for part in parts]
+
+
+def move(agent: SwarmAgent, group: Group) -> None:
+    """Let `agent` leave its group and join `group`, with what it remembers."""
+    old = agent.group
+    number = old.number_of(agent.row)
+    # Copied first: leaving the group drops the agent's part of these arrays.
+    state = {name: values[number].copy() for name, values in old.state.items()}
+    readings = {index: values[number].copy() for index, values in old.readings.items() if index < len(group.sensors)}
+    mask = np.ones(len(old), np.bool_)
+    mask[number] = False
+    old.keep(mask)
+    agent.swarm.group[agent.row] = group.index
+    group.join([agent])
+    for name, value in state.items():
+        # Who joins a group comes last in its arrays.
+        group.column(name, value.shape, dtype=value.dtype, default=old.default_of(name))[-1] = value
+    for index, reading in readings.items():
+        group.only(len(group) - 1).note(index, reading[None])
+
 
 LISTS = ("population", "objects", "spawners", "metrics", "goals", "subscribers")
 """The lists of a world, as metrics name them."""
@@ -269,7 +372,7 @@ class SwarmWorld(SwarmState):
     def give_controller(self, body: SwarmBody, spec: object) -> None:
         """Give an agent another controller, from its next decision on; see `SwarmAgent.controller`."""
         assert isinstance(body, SwarmAgent)
-        controller = equipment.controller_for(body, spec)
+        controller = controller_for(body, spec)
         self._equip(body, controller, body.plain_sensors)
         if controller is None and body.law is not None and body.is_alive:
             steering.give_velocities(self.columns, np.array([body.row]), np.zeros((1, 3)), np.zeros((1, 3)))
@@ -279,10 +382,10 @@ class SwarmWorld(SwarmState):
         assert isinstance(body, SwarmAgent)
         if self.columns.in_step and not body.is_new:
             raise StateError("sensors can be changed between steps only; all agents of a group read in one go")
-        self._equip(body, body.controller, equipment.sensors_for(body, specs))
+        self._equip(body, body.controller, sensors_for(body, specs))
 
     def _equip(self, agent: SwarmAgent, controller: Controller | None, sensors: list[Sensor]) -> None:
-        equipment.hand_over(agent, controller, sensors)
+        hand_over(agent, controller, sensors)
         if agent.is_new:
             return
         # Within a step, others are deciding on the arrays of the group.
@@ -292,15 +395,15 @@ class SwarmWorld(SwarmState):
 
     def _regroup(self, agent: SwarmAgent) -> None:
         controller, sensors, origin = agent.controller, agent.plain_sensors, agent.group.origin
-        if equipment.fits(agent.group, controller, sensors):
+        if fits(agent.group, controller, sensors):
             return
-        equipment.move(agent, self._group_of_parts(origin, controller, sensors))
+        move(agent, self._group_of_parts(origin, controller, sensors))
 
     def _group_of_parts(self, origin: Group, controller: Controller | None, sensors: list[Sensor]) -> Group:
         """Return the group of agents that came from `origin` and have these parts."""
-        if equipment.fits(origin, controller, sensors):
+        if fits(origin, controller, sensors):
             return origin
-        key = equipment.group_key(origin, controller, sensors)
+        key = group_key(origin, controller, sensors)
         group = self.group_for(key, origin.kind, origin.config, is_object=origin.is_object, origin=origin)
         group.controller, group.sensors = controller, sensors
         return group
@@ -376,3 +479,134 @@ class SwarmWorld(SwarmState):
         self.objects.put([thing for thing in self.objects if thing not in gone])
         self._leaving = set()
         self.forget_cached()
+
+
+# Writing metrics to a table: CSV, or Parquet.
+
+
+BATCH = 1000
+"""Lines that are written at once."""
+ALWAYS = {"step": "int64", "time": "float64", "population": "int64"}
+"""The columns of every table, and their types in Parquet; a run without a line leaves a table of these."""
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class MetricTable(Configured, Subscriber):
+    """Writes one line per step, or per `every` steps: step, time, population, and every metric by name.
+
+    `path` ends in .csv or .parquet. What is in memory never grows beyond a batch of lines. The file is written beside
+    its place and gets there when it is closed.
+    """
+
+    path: Path = file_setting(MISSING, "The file.")
+    every: int = setting(1, low=1, unit="steps", doc="Steps between two lines.")
+
+    def __post_init__(self) -> None:
+        """Raises InvalidValueError for another ending, MissingDependencyError where pyarrow is needed and not there."""
+        super().__post_init__()
+        self.closed = False
+        self._sink = _sink_for(self.path)
+        self._names: list[str] = []
+        self._lines: list[list[Any]] = []
+
+    def settled(self) -> Collection[str]:
+        """Return `path`, which was checked at the beginning; and all, once it is closed."""
+        return ("path", "every") if self.closed else ("path",)
+
+    def step(self, world: SwarmWorld) -> None:
+        """Note the metrics of this step."""
+        if self.closed or world.steps % self.every:
+            return
+        # The columns are those of the first line: neither format can add one later.
+        if not self._names:
+            self._names = [*ALWAYS, *(metric.name for metric in world.metrics)]
+            with uninterrupted(), refusals(self.path):
+                self._sink.begin(self._names)
+        # A metric that was removed has no value from then on; one that came later has no column.
+        values = {metric.name: metric.value for metric in world.metrics}
+        known = [values.get(name, float("nan")) for name in self._names[len(ALWAYS) :]]
+        self._lines.append([world.steps, world.time, len(world.population), *known])
+        if len(self._lines) >= BATCH:
+            self._flush()
+
+    def _flush(self) -> None:
+        with uninterrupted(), refusals(self.path):
+            # Emptied before writing: after a failure the same lines are not written twice.
+            lines, self._lines = self._lines, []
+            if lines:
+                self._sink.write(self._names, lines)
+
+    def close(self) -> None:
+        """Write the last lines; may be called again."""
+        if not self.closed:
+            self.closed = True
+            # The sink has written beside `path` all along; here that file takes its place.
+            with replacing(self.path):
+                if not self._names:
+                    self._sink.begin(list(ALWAYS))
+                self._flush()
+                self._sink.close()
+
+
+class _CsvSink:
+    """Writes a table as CSV, in the unfinished file beside `path`, which there is from the heading on."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._stream: TextIO | None = None
+
+    def begin(self, names: list[str]) -> None:
+        csv.writer(self._open()).writerow(names)
+
+    def write(self, names: list[str], lines: list[list[Any]]) -> None:
+        csv.writer(self._open()).writerows(lines)
+
+    def close(self) -> None:
+        self._open().close()
+
+    def _open(self) -> TextIO:
+        if self._stream is None:
+            self._stream = part_of(self._path).open("w", newline="", encoding="utf-8")
+        return self._stream
+
+
+class _ParquetSink:
+    """Writes a table as Parquet, a group of rows at a time; the first lines decide on the types of the columns.
+
+    Raises MissingDependencyError without pyarrow.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._arrow, _ = load_parquet("writing Parquet")
+        self._path = path
+        self._writer: Any = None
+
+    def begin(self, names: list[str]) -> None:
+        """Do nothing: the types of the columns are not known yet."""
+
+    def write(self, names: list[str], lines: list[list[Any]]) -> None:
+        # Columns, as Parquet wants them, from lines.
+        table = self._arrow.table(dict(zip(names, map(list, zip(*lines, strict=True)), strict=True)))
+        if self._writer is None:
+            self._writer = self._arrow.parquet.ParquetWriter(part_of(self._path), table.schema)
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        if self._writer is None:
+            empty = self._arrow.schema([(name, getattr(self._arrow, kind)()) for name, kind in ALWAYS.items()])
+            self._writer = self._arrow.parquet.ParquetWriter(part_of(self._path), empty)
+        self._writer.close()
+
+
+def _sink_for(path: Path) -> _CsvSink | _ParquetSink:
+    """Return what writes a table by the ending of the path; raises InvalidValueError for any other ending."""
+    ending = path.suffix.lower()
+    # Before the file is opened, so that a wrong ending leaves no empty file behind.
+    if ending in (".csv", ".parquet", ".pq"):
+        check_target(path)
+    if ending == ".csv":
+        return _CsvSink(path)
+    if ending in (".parquet", ".pq"):
+        return _ParquetSink(path)
+    raise InvalidValueError(f"cannot write a table to {str(path)!r}: the ending must be .csv or .parquet")

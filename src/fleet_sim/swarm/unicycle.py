@@ -12,17 +12,16 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from fleet_sim.arrays import NO_ROWS, Bools, Bytes, Floats, Ints, Rows
-from fleet_sim.config.modes import ControllerMode
-from fleet_sim.core.columns import ColumnTable, named_columns, numbers_of
-from fleet_sim.core.world import World
-from fleet_sim.kernels import compiled_step
-from fleet_sim.kernels.turns import heading, sin_cos
-from fleet_sim.motion import driving
-from fleet_sim.motion.laws import register_motion_law
-from fleet_sim.motion.rows import BodyArrays, SpeedLimits, quaternion_of, touch
-from fleet_sim.spatial import trigonometry as trig
-from fleet_sim.spatial.quaternions import wrapped
+from fleet_sim.base.arrays import NO_ROWS, Bools, Bytes, Floats, Ints, Rows
+from fleet_sim.base.kernels import compiled_step, heading, sin_cos
+from fleet_sim.base.params import ControllerMode
+from fleet_sim.base.spatial import trigonometry as trig
+from fleet_sim.base.spatial.quaternions import wrapped
+from fleet_sim.robots.motion import driving
+from fleet_sim.robots.motion.laws import register_motion_law
+from fleet_sim.robots.motion.rows import BodyArrays, SpeedLimits, quaternion_of, touch
+from fleet_sim.world.columns import ColumnTable, named_columns, numbers_of
+from fleet_sim.world.world import World
 
 _IDLE, _VELOCITY, _POSE = ControllerMode.IDLE.code, ControllerMode.VELOCITY.code, ControllerMode.POSE.code
 

@@ -6,37 +6,317 @@ A world owns a simulation of the core: its agents are rows there, its step is th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import copy
+import io
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import copy
+from copy import copy as copy_copy
 from pathlib import Path
 from typing import Any, ClassVar
 
-from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, StateError
-from fleet_sim.settings import read
-from fleet_sim.settings.expressions import Expression
+from fleet_sim.base.arrays import Floats, as_float, as_floats
+from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, StateError
+from fleet_sim.base.sections import Section
+from fleet_sim.base.settings import object_schema, read
+from fleet_sim.base.settings.expressions import Expression
+from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.swarm.attributes import check_assignment
+from fleet_sim.swarm import spawning
+from fleet_sim.swarm import swarm_world as equipment
+from fleet_sim.swarm.advice import check_assignment
+from fleet_sim.swarm.agents import Group, SwarmAgent
 from fleet_sim.swarm.canvas import Canvas
-from fleet_sim.swarm.metrics.nested import spelt_here
-from fleet_sim.swarm.parts import PartRegistry
-from fleet_sim.swarm.pictures import draw_world
-from fleet_sim.swarm.regions import GOALS
+from fleet_sim.swarm.crowd import WatchedList
+from fleet_sim.swarm.metrics.combination import spelt_here
+from fleet_sim.swarm.parameters import Component, PartRegistry
+from fleet_sim.swarm.pictures import SUBSCRIBERS, draw_world
 from fleet_sim.swarm.spawners import SPAWNERS
 from fleet_sim.swarm.spawning import spawn_border
-from fleet_sim.swarm.stepping import Stepper
-from fleet_sim.swarm.subscribers import SUBSCRIBERS
+from fleet_sim.swarm.stepping import Stepper, SwarmForms
 from fleet_sim.swarm.svg import object_entries
-from fleet_sim.swarm.swarm_world import SwarmWorld
-from fleet_sim.swarm.watched_list import WatchedList
-from fleet_sim.swarm.world_config import BaseWorldConfig as BaseWorldConfig
-from fleet_sim.swarm.world_config import RectangularWorldConfig as RectangularWorldConfig
-from fleet_sim.swarm.world_config import StopCondition, read_stop, simulation_params
-from fleet_sim.swarm.world_config import WorldConfig as WorldConfig
-from fleet_sim.swarm.world_memory import SwarmMemory
-from fleet_sim.swarm.world_names import NamedWorld
-from fleet_sim.swarm.world_pickle import packed, unpacked
-from fleet_sim.swarm.world_source import load_world, naming, read_world
+from fleet_sim.swarm.swarm_state import GOALS
+from fleet_sim.swarm.swarm_world import Spawner, SwarmWorld
+from fleet_sim.swarm.world_config import (
+    BaseWorldConfig as BaseWorldConfig,
+)
+from fleet_sim.swarm.world_config import (
+    RectangularWorldConfig as RectangularWorldConfig,
+)
+from fleet_sim.swarm.world_config import (
+    StopCondition,
+    load_world,
+    naming,
+    read_stop,
+    read_world,
+    simulation_params,
+)
+from fleet_sim.swarm.world_config import (
+    WorldConfig as WorldConfig,
+)
+from fleet_sim.world.checkpoint import Checkpoint
+from fleet_sim.world.state_files import Form
+
+# A world's part of checkpoints: its state outside the columns of the core.
+
+
+class SwarmMemory:
+    """Saves and restores groups, spawners, metrics, and what components keep in attributes of their own."""
+
+    def __init__(self, world: SwarmWorld) -> None:
+        self._world = world
+
+    def save(self) -> dict[str, Any]:
+        """Return the state as values that later changes do not touch."""
+        world = self._world
+        return {
+            "steps": world.steps,
+            "stopped": world.stopped,
+            "names": dict(world.name_counts),
+            "teams": set(world.teams),
+            "team_order": list(world.team_order),
+            "population": list(world.population),
+            "objects": list(world.objects),
+            "spawners": self._parts(world.spawners),
+            "metrics": self._parts(world.metrics),
+            "groups": [self._group(group) for group in world.groups],
+        }
+
+    def _parts(self, parts: list[Any]) -> list[tuple[Any, dict[str, Any]]]:
+        return [(part, self._copied(vars(part))) for part in parts]
+
+    def _copied(self, own: dict[str, Any]) -> dict[str, Any]:
+        """Return a copy of the attributes of a part; worlds, groups and agents in it stay the same ones.
+
+        What cannot be copied, such as an open file, stays the same one too.
+        """
+        world = self._world
+        # deepcopy returns what is in its memo: these are kept, not copied.
+        memo: dict[int, Any] = {id(kept): kept for kept in (world, world.sim, world.columns, world.swarm)}
+        return {name: _copy(value, memo) for name, value in own.items()}
+
+    def _group(self, group: Group) -> dict[str, Any]:
+        """Return the state of a group as copies: its agents, its arrays and what its parts remember."""
+        owners: list[Any] = [group, *group.agents]
+        parts = [part for owner in owners for part in (owner.controller, *owner.sensors)]
+        # What works on arrays is shared by all agents of a group, and is saved once.
+        components = {id(part): part for part in parts if isinstance(part, Component)}
+        return {
+            "group": group,
+            "rows": group.rows.copy(),
+            "agents": list(group.agents),
+            "own": [self._copied(_own(agent)) for agent in group.agents],
+            "defaults": group.defaults,
+            "equipment": [(agent.controller, agent.plain_sensors) for agent in group.agents],
+            "parts": (group.controller, list(group.sensors)),
+            "state": {name: values.copy() for name, values in group.state.items()},
+            "readings": {index: values.copy() for index, values in group.readings.items()},
+            "components": self._parts(list(components.values())),
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go back to what `save` returned."""
+        world = self._world
+        world.steps, world.stopped, world.in_progress = saved["steps"], saved["stopped"], False
+        world.name_counts = dict(saved["names"])
+        world.teams, world.team_order = set(saved["teams"]), list(saved["team_order"])
+        self._add_groups([known["group"] for known in saved["groups"]])
+        world.population.put(saved["population"])
+        world.objects.put(saved["objects"])
+        for name in ("spawners", "metrics"):
+            parts = getattr(world, name)
+            parts[:] = [part for part, _ in saved[name]]
+            self._give_back(saved[name])
+        # Groups made since stay, empty: rows refer to groups by index.
+        for group in world.groups[len(saved["groups"]) :]:
+            group.set_members(group.rows[:0], [], {}, {})
+        for group, known in zip(world.groups, saved["groups"], strict=False):
+            group.set_members(known["rows"], known["agents"], known["state"], known["readings"])
+            group.take_defaults(known["defaults"])
+            for agent, own in zip(group.agents, known["own"], strict=True):
+                vars(agent).update(self._copied(own))
+            group.controller, group.sensors = known["parts"][0], list(known["parts"][1])
+            for agent, parts in zip(group.agents, known["equipment"], strict=True):
+                agent.enter(group)
+                agent.hold(*parts)
+            self._give_back(known["components"])
+        world.forget_cached()
+
+    def _add_groups(self, groups: list[Group]) -> None:
+        """Add groups that this world does not have yet, as those from a state file."""
+        world = self._world
+        new = groups[len(world.groups) :]
+        if new:
+            world.groups += new
+            world.rekey(key_of)
+
+    def forms(self) -> Iterator[Form[Any]]:
+        """Yield how the parts of the world are written in state files."""
+        return SwarmForms(self._world).forms()
+
+    def _give_back(self, parts: list[tuple[Any, dict[str, Any]]]) -> None:
+        for part, own in parts:
+            # In place, since user code may hold the part. Copied again, since a checkpoint can be restored more than
+            # once.
+            vars(part).clear()
+            vars(part).update(self._copied(own))
+
+
+def _copy(value: Any, memo: dict[int, Any]) -> Any:
+    try:
+        return copy.deepcopy(value, memo)
+    except (TypeError, copy.Error):
+        return value
+
+
+_OUTER = frozenset(
+    ("columns", "swarm", "world", "row", "_handle", "_start", "_group", "_controller", "_sensors", "is_made")
+)
+
+
+def _own(agent: SwarmAgent) -> dict[str, Any]:
+    """Return the settings of an agent and what a subclass keeps in attributes, not what world and group know of it."""
+    return {name: value for name, value in vars(agent).items() if name not in _OUTER}
+
+
+def key_of(group: Group) -> str:
+    """Return the key of a group, which is made of identities and so is another one in another process."""
+    if group.origin is group:
+        return spawning.group_key(group.kind, group.config, group.is_object)
+    return equipment.group_key(group.origin, group.controller, group.sensors)
+
+
+# The names that code written for RobotSwarmSimulator uses of a world.
+
+
+class NamedWorld(SwarmWorld):
+    """A world with the methods that add one thing, whether it is made in code or described."""
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The `metadata` of its configuration."""
+        return self.config.metadata
+
+    def getNeighborsWithinDistance(
+        self, center: Sequence[float] | Floats, r: float, excluded: SwarmAgent | None = None
+    ) -> list[SwarmAgent]:
+        """Return the agents of the population but `excluded` whose centers are nearer than `r` m to `center` (2,)."""
+        x, y = (self.everyone.positions - as_floats(center, (2,), "center")).T
+        near = (trig.hypot(x, y) < as_float(r, "r in m", low=0.0)).nonzero()[0].tolist()
+        return [self.population[index] for index in near if self.population[index] is not excluded]
+
+    def add_agent(self, agent: object) -> SwarmAgent:
+        """Add an agent to the population: one made in code, settings, or a mapping; returns it. See `spawn`."""
+        if not isinstance(agent, SwarmAgent):
+            return self.spawn(agent)
+        self.population.append(agent)
+        return agent
+
+    def add_spawner(self, spawner: object) -> Spawner:
+        """Add a spawner, an object or a mapping as in a configuration; returns it.
+
+        Raises InvalidValueError and UnknownNameError.
+        """
+        made = SPAWNERS.make(spawner, self)
+        self.spawners.append(made)
+        return made
+
+    def set_seed(self, seed: int) -> int:
+        """Draw from another seed from now on, as if the world had had it from the start; returns it."""
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise InvalidValueError(f"seed: must be a whole number of at least 0, got {seed!r}")
+        self.columns.random.reseed(seed)
+        return seed
+
+
+World = NamedWorld
+"""Another name of it."""
+
+
+# Pickling of worlds: a copy continues the run in this process or another. A world is pickled as its settings and
+# checkpoints: the present one, and the first for `reset`. What refers to the world, its simulation and its columns
+# refers to those of the new world afterwards. Code that was connected from outside, such as functions of
+# `sim.events`, is not part of it.
+
+
+CARRIED = ("groups", "goals", "keys", "subscribers", "team_order", "is_set_up", "source", "_conditions", "_stop_at")
+"""Attributes of a world that are not in its checkpoints."""
+
+
+def packed(world: SwarmWorld) -> tuple[bytes, bytes]:
+    """Return the settings and the state of `world`; raises StateError within a step, and for what cannot be pickled."""
+    columns = world.columns
+    now = world.sim.save_state()
+    initial = world.sim.state.initial
+    own = {name: value for name, value in vars(world).items() if name in CARRIED}
+    content = {
+        "capacity": columns.capacity,
+        "shapes": vars(columns.shapes),
+        "models": columns.models,
+        "own": own,
+        "now": _fields(now),
+        "initial": None if initial is None else _fields(initial),
+    }
+    stream = io.BytesIO()
+    try:
+        _Pickler(stream, _known(world)).dump(content)
+        return pickle.dumps(world.config), stream.getvalue()
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise StateError(
+            f"this world cannot be pickled: {error}. Classes and functions must be found by name in a module, so write"
+            " no lambda and no class within a function"
+        ) from error
+
+
+def unpacked(make: Callable[[Any], SwarmWorld], config: bytes, state: bytes) -> SwarmWorld:
+    """Return the world that `packed` returned `config` and `state` of, made anew by `make`."""
+    world = make(pickle.loads(config))
+    columns = world.columns
+    content = _Unpickler(io.BytesIO(state), _known(world)).load()
+    columns.grow(content["capacity"])
+    vars(columns.shapes).update(content["shapes"])
+    columns.models[:] = content["models"]
+    for name, value in content["own"].items():
+        known = vars(world)[name]
+        # In place: parts of the new world hold these lists already.
+        if isinstance(known, list):
+            known[:] = value
+        else:
+            vars(world)[name] = value
+    world.rekey(key_of)
+    if content["initial"] is not None:
+        world.sim.state.initial = Checkpoint(columns, **content["initial"])
+    world.sim.restore_state(Checkpoint(columns, **content["now"]))
+    return world
+
+
+def _fields(checkpoint: Checkpoint) -> dict[str, Any]:
+    return {"clock": checkpoint.clock, "world": checkpoint.world, "parts": checkpoint.parts}
+
+
+def _known(world: SwarmWorld) -> dict[str, Any]:
+    """Return what is not pickled, but stands for the same part of the new world."""
+    return {"world": world, "sim": world.sim, "columns": world.columns, "swarm": world.swarm}
+
+
+class _Pickler(pickle.Pickler):
+    def __init__(self, stream: io.BytesIO, known: dict[str, Any]) -> None:
+        super().__init__(stream)
+        self._names = {id(part): name for name, part in known.items()}
+
+    def persistent_id(self, obj: Any) -> str | None:
+        """Return the name of a part that the new world has from its constructor."""
+        return self._names.get(id(obj))
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, stream: io.BytesIO, known: dict[str, Any]) -> None:
+        super().__init__(stream)
+        self._known = known
+
+    def persistent_load(self, pid: str) -> Any:
+        """Return the part of the new world."""
+        return self._known[pid]
 
 
 def fill(world: SwarmWorld, stepper: Stepper, step_spawners: bool) -> None:
@@ -132,7 +412,7 @@ class RectangularWorld(NamedWorld):
         if not isinstance(self, known):
             raise ConfigError(f"these are settings of {known.__name__}, not of {type(self).__name__}", path="type")
         if type(self) is not known:
-            settings = copy(settings)
+            settings = copy_copy(settings)
             settings.associated_type = type(self)  # type: ignore[misc]  # of these settings alone
         self._owns_sim = sim is None
         settings = settings.in_use("a world")
@@ -264,13 +544,13 @@ class RectangularWorld(NamedWorld):
                 self.sim.stop()
 
     def begin_steps(self) -> None:
-        """Do what comes before steps that somebody else makes with this world; see `squares/`."""
+        """Do what comes before steps that somebody else makes with this world; see `board.py`."""
         if self.sim.params.keep_initial_state and not self.sim.state.has_initial:
             self.sim.state.remember_initial()
         self._stepper.check_metrics()
 
     def count_steps(self, steps: int) -> None:
-        """Count `steps` steps that somebody else made with this world; see `squares/`."""
+        """Count `steps` steps that somebody else made with this world; see `board.py`."""
         self.steps += steps
         self.columns.clock.tick += steps
 
@@ -371,3 +651,49 @@ def config_from_yaml(path: str | Path, **values: Any) -> RectangularWorldConfig:
 
 
 WorldConfig.maker = World_from_config
+
+
+# The section `swarm` of a scenario: a swarm world in a simulation, as the ROS node and `fleet-sim run` open it.
+
+
+IMPLIED = ("timestep", "seed", "collision_margin")
+"""Settings that a world requires of its simulation."""
+
+
+class SwarmSection(Section[MultiRobotSimulationCore]):
+    """Opens a swarm world in a simulation; `sim.get_manager("swarm")` returns it."""
+
+    doc = "A swarm world: its population, spawners, objects, metrics."
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON schema of a world."""
+        schema = object_schema(RectangularWorldConfig)
+        kind = {"type": "string", "description": "The world's class.", "default": "RectangularWorld"}
+        schema["properties"]["type"] = kind
+        return schema
+
+    def check(self, entry: Any, *, source: str = "") -> None:
+        """Raise ConfigError where the settings of the world are wrong; its agents are read when it is opened."""
+        self.implied_settings(entry, source=source)
+
+    def implied_settings(self, entry: Any, *, source: str = "") -> dict[str, Any]:
+        """Return the settings of the simulation that a world asks for; raises ConfigError where it is not right."""
+        if not isinstance(entry, dict):
+            message = f"must be a mapping with the settings of a world, got {entry!r}"
+            raise ConfigError(message, source=source, path="swarm")
+        # The world's settings are read twice, here for what they imply and when it is opened: neither waits for the
+        # other.
+        cls, settings = WORLDS.split({"type": "RectangularWorld", **entry})
+        params = simulation_params(read(cls.config_class, settings, source=source, path="swarm"))
+        return {name: getattr(params, name) for name in IMPLIED}
+
+    def open(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
+        """Put the world into `sim`, set up. Raises ConfigError."""
+        try:
+            # Without a source: the scenario's is added below, with the key of the section.
+            World_from_config(entry, sim).setup()
+        except ConfigError as error:
+            raise error.within("swarm", source=source) from error
+
+
+SECTION = SwarmSection()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fleet_sim.settings import json_schema, object_schema
-from fleet_sim.swarm.parameters import Configured
-from fleet_sim.swarm.parts import parameters_of
+from fleet_sim.base.settings import json_schema, object_schema
+from fleet_sim.swarm.parameters import Configured, parameters_of
 from fleet_sim.swarm.registry import known_types
 from fleet_sim.swarm.world_config import RectangularWorldConfig
 

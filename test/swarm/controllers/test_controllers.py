@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from swarm_world import make_world
 
-from fleet_sim.arrays import AnyArray
-from fleet_sim.errors import FleetSimError
+from fleet_sim.base.arrays import AnyArray
+from fleet_sim.base.errors import FleetSimError
 from fleet_sim.swarm.agents import Group, Sensor
 from fleet_sim.swarm.controllers import BinaryController, MultibitBinaryController, WaypointPIDController
-from fleet_sim.swarm.controllers.levy import numerator_width
-from fleet_sim.swarm.controllers.waypoint_pid import PID
+from fleet_sim.swarm.controllers.walks import PID, numerator_width
 from fleet_sim.swarm.metrics import BUILT_IN as METRICS
 from fleet_sim.swarm.world import RectangularWorld
 

@@ -9,7 +9,7 @@ import pytest
 from swarm_world import make_world
 
 from fleet_sim.swarm.metrics import BUILT_IN
-from fleet_sim.swarm.metrics.motion import angular_momentum, average_speed, group_rotation
+from fleet_sim.swarm.metrics.crowd import angular_momentum, average_speed, group_rotation
 
 # A broken ring and a cloud, of which it was asked in a world with a radius of half the diagonal of 5 m by 4 m.
 RING = np.array(

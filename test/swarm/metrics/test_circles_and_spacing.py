@@ -6,13 +6,20 @@ import numpy as np
 import pytest
 from swarm_world import make_world
 
-from fleet_sim.arrays import Floats
-from fleet_sim.swarm.metrics.aggregation import aggregation_from_first
-from fleet_sim.swarm.metrics.circle_fit import Circle, hyper, least_squares, pratt, taubin
-from fleet_sim.swarm.metrics.circularity import FITS, circularity, instant_circularity
-from fleet_sim.swarm.metrics.delaunay import delaunay_diffusion, delaunay_edges
-from fleet_sim.swarm.metrics.dispersion import spacing_evenness
-from fleet_sim.swarm.metrics.radial import radial_range
+from fleet_sim.base.arrays import Floats
+from fleet_sim.swarm.metrics.crowd import aggregation_from_first, radial_range, spacing_evenness
+from fleet_sim.swarm.metrics.shape import (
+    FITS,
+    Circle,
+    circularity,
+    delaunay_diffusion,
+    delaunay_edges,
+    hyper,
+    instant_circularity,
+    least_squares,
+    pratt,
+    taubin,
+)
 
 SQUARE = np.array([(0.0, 0.0), (2.0, 0.0), (2.0, 2.0), (0.0, 2.0)])
 LINE = np.stack((np.arange(5.0), 2.0 * np.arange(5.0)), axis=1)

@@ -5,18 +5,27 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fleet_sim.swarm.metrics.aggregation import aggregation, components
-from fleet_sim.swarm.metrics.at_goal import at_goal
-from fleet_sim.swarm.metrics.circliness import fatness, tangentness
-from fleet_sim.swarm.metrics.connectivity import algebraic_connectivity, chain_gap
-from fleet_sim.swarm.metrics.convex_hull import convex_hull, convex_hull_area
-from fleet_sim.swarm.metrics.dispersion import dispersion, nearest_neighbour_distance
-from fleet_sim.swarm.metrics.distance_travelled import distances_moved
-from fleet_sim.swarm.metrics.motion import angular_momentum, average_speed, group_rotation, polarization
-from fleet_sim.swarm.metrics.radial import mean_distance, radial_variance, scatter
-from fleet_sim.swarm.metrics.throughput import arrivals
-from fleet_sim.swarm.metrics.total_collisions import collisions_begun
-from fleet_sim.swarm.regions import Goal
+from fleet_sim.swarm.metrics.crowd import (
+    aggregation,
+    algebraic_connectivity,
+    angular_momentum,
+    arrivals,
+    at_goal,
+    average_speed,
+    chain_gap,
+    collisions_begun,
+    components,
+    dispersion,
+    distances_moved,
+    group_rotation,
+    mean_distance,
+    nearest_neighbour_distance,
+    polarization,
+    radial_variance,
+    scatter,
+)
+from fleet_sim.swarm.metrics.shape import convex_hull, convex_hull_area, fatness, tangentness
+from fleet_sim.swarm.swarm_state import Goal
 
 # Four agents at the corners of a square of side 2 about (5, 3), each driving counter-clockwise along it.
 SQUARE = np.array([(6.0, 4.0), (4.0, 4.0), (4.0, 2.0), (6.0, 2.0)])

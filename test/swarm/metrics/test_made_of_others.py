@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from swarm_world import make_world
 
-from fleet_sim.errors import FleetSimError
+from fleet_sim.base.errors import FleetSimError
 from fleet_sim.swarm.controllers import StaticController
-from fleet_sim.swarm.metric import Metric
+from fleet_sim.swarm.swarm_state import Metric
 from fleet_sim.swarm.world import RectangularWorld, World_from_config
 
 

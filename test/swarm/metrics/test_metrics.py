@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from swarm_world import make_world
 
-from fleet_sim.errors import FleetSimError
+from fleet_sim.base.errors import FleetSimError
 from fleet_sim.swarm.metrics import BUILT_IN, AverageSpeed, Circliness, DistanceTravelled, Throughput, TotalCollisions
-from fleet_sim.swarm.metrics.motion import angular_momentum
-from fleet_sim.swarm.metrics.radial import scatter
+from fleet_sim.swarm.metrics.crowd import angular_momentum, scatter
 from fleet_sim.swarm.world import RectangularWorld
 
 

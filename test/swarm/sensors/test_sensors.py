@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from swarm_world import make_world
 
-from fleet_sim.errors import FleetSimError
+from fleet_sim.base.errors import FleetSimError
 from fleet_sim.swarm.world import RectangularWorld
 
 FOV = {"type": "BinaryFOVSensor", "theta": 0.4, "distance": 2.0}

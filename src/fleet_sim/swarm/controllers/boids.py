@@ -8,15 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Ints, Rows
-from fleet_sim.core.columns import numbers_of
-from fleet_sim.kernels import compiled_step, inlined
-from fleet_sim.kernels.turns import atan2, heading, sin_cos
-from fleet_sim.motion.rows import quaternion_of
-from fleet_sim.settings import setting
+from fleet_sim.base.arrays import Floats, Ints, Rows
+from fleet_sim.base.kernels import atan2, compiled_step, heading, inlined, sin_cos
+from fleet_sim.base.settings import setting
+from fleet_sim.robots.motion.rows import quaternion_of
 from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.neighbours import PointCells, cells_of, column_of
 from fleet_sim.swarm.parameters import Configured, documented, team_setting
+from fleet_sim.world.columns import numbers_of
 
 _TURN = 2.0 * math.pi
 # Of the square of a distance, more than rounding: below, it is worth the root.

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from fleet_sim.swarm.parts import PartRegistry, built_in_names
+from fleet_sim.swarm.parameters import PartRegistry, built_in_names
 from fleet_sim.swarm.spawners.agent_spawner import AgentSpawner as AgentSpawner
-from fleet_sim.swarm.spawners.fixed import CsvAgentSpawner as CsvAgentSpawner
-from fleet_sim.swarm.spawners.fixed import FixedAgentSpawner as FixedAgentSpawner
-from fleet_sim.swarm.spawners.fixed import GridAgentSpawner as GridAgentSpawner
-from fleet_sim.swarm.spawners.fixed import PointAgentSpawner as PointAgentSpawner
-from fleet_sim.swarm.spawners.spread import DonutAgentSpawner as DonutAgentSpawner
-from fleet_sim.swarm.spawners.spread import UniformAgentSpawner as UniformAgentSpawner
-from fleet_sim.swarm.spawners.spread import UniformCircleAgentSpawner as UniformCircleAgentSpawner
+from fleet_sim.swarm.spawners.agent_spawner import CsvAgentSpawner as CsvAgentSpawner
+from fleet_sim.swarm.spawners.agent_spawner import DonutAgentSpawner as DonutAgentSpawner
+from fleet_sim.swarm.spawners.agent_spawner import FixedAgentSpawner as FixedAgentSpawner
+from fleet_sim.swarm.spawners.agent_spawner import GridAgentSpawner as GridAgentSpawner
+from fleet_sim.swarm.spawners.agent_spawner import PointAgentSpawner as PointAgentSpawner
+from fleet_sim.swarm.spawners.agent_spawner import UniformAgentSpawner as UniformAgentSpawner
+from fleet_sim.swarm.spawners.agent_spawner import UniformCircleAgentSpawner as UniformCircleAgentSpawner
 from fleet_sim.swarm.swarm_world import Spawner
 
 BUILT_IN: dict[str, type[Spawner]] = built_in_names(

@@ -6,7 +6,7 @@ A source tree has no resource index, so a package that no prefix knows is looked
 2. the current directory and the directories above it,
 
 each time in the folder itself and one level below its `src`. Such a package's prefix and share directory are
-both the folder of its `package.xml`: `launch/`, `config/` and the like are where its `setup.py` would
+both the folder of its `package.xml`: `launch/`, `base/` and the like are where its `setup.py` would
 install them from.
 """
 

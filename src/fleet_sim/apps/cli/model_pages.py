@@ -1,0 +1,111 @@
+"""What `fleet-sim models` prints: the list of the models known by name, and the page of one model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fleet_sim.base.arrays import Bytes
+from fleet_sim.base.geometry import Pose
+from fleet_sim.base.params import SimulationParams
+from fleet_sim.base.spatial.shapes import ShapeKind
+from fleet_sim.models import RobotProfile, discover_models, list_all_models, load_robot_model, profile_of, resolve_urdf
+from fleet_sim.robots.agent import Agent
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.world.shapes import BASE, Geometry, RobotModel
+
+# By PyBullet's numbers.
+_JOINT_TYPES = ("revolute", "prismatic", "spherical", "planar", "fixed")
+
+
+def print_models(tier: str | None) -> None:
+    """Print one line per model: name, tier, and its file or the reason why it is not available."""
+    if tier is None:
+        # Two ways of listing: the catalog with its gaps, or all that one place has, known by name or not.
+        rows = [(name, str(found["tier"]), _place(found)) for name, found in list_all_models().items()]
+    else:
+        rows = [(name, tier, path) for name, path in sorted(discover_models(tier).items())]
+    name_width, tier_width = (max((len(row[column]) for row in rows), default=0) for column in (0, 1))
+    for name, found_tier, place in rows:
+        print(f"{name:{name_width}}  {found_tier:{tier_width}}  {place}")
+
+
+def print_model(name: str) -> None:
+    """Print the links, joints and profile of a model, given by name or path."""
+    model = load_robot_model(resolve_urdf(name))
+    profile = profile_of(model)
+    # A model without masses weighs 0 here, as its file says nothing.
+    mass = sum(inertial.mass for inertial in model.inertials)
+    print(f"{model.name}: {profile.robot_type}, {model.num_joints + 1} links, {len(model.movable)} of "
+          f"{model.num_joints} joints move, {mass:g} kg\n{model.path}\n")  # fmt: skip
+    print(f"links\n  {'':>4}  {model.base_name}{_geometries(model, BASE)}")
+    for link, link_name in enumerate(model.link_names):
+        print(f"  {link:4}  {link_name}{_geometries(model, link)}")
+    if model.num_joints:
+        print("\njoints")
+        _print_joints(model)
+    _print_profile(profile)
+
+
+def _print_joints(model: RobotModel) -> None:
+    """Print a line for each joint: number, name, kind, parent link, and its limits as far as the file gives them.
+
+    Positions are in rad or m, velocities in rad/s or m/s, forces in N m or N.
+    """
+    width = max(map(len, model.joint_names))
+    parents = [model.base_name, *model.link_names]
+    for joint, name in enumerate(model.joint_names):
+        kind = _JOINT_TYPES[model.joint_types[joint]]
+        line = f"  {joint:4}  {name:{width}}  {kind:9}  on {parents[model.parents[joint] + 1]}"
+        if model.limited_mask[joint]:
+            line += f"  [{model.lower[joint]:.4g}, {model.upper[joint]:.4g}]"
+        # 0 means that the file says nothing of a limit.
+        if model.max_velocities[joint]:
+            line += f"  {model.max_velocities[joint]:.4g} {'m' if kind == 'prismatic' else 'rad'}/s"
+        if model.max_forces[joint]:
+            line += f"  {model.max_forces[joint]:.4g} {'N' if kind == 'prismatic' else 'N m'}"
+        print(line)
+
+
+def _print_profile(profile: RobotProfile) -> None:
+    if profile.ee_link_name is not None:
+        reach = f", reach {profile.reach:.2f} m" if profile.reach is not None else ""
+        print(f"\nend effector  {profile.ee_link_name} (link {profile.ee_link_index}){reach}")
+    if profile.arm_joint_names:
+        print(f"arm           {', '.join(profile.arm_joint_names)}")
+    if profile.wheel_joint_names:
+        print(f"wheels        {', '.join(profile.wheel_joint_names)}")
+
+
+def _geometries(model: RobotModel, link: int) -> str:
+    shapes = [_describe(part.geometry) for part in model.collisions if part.link == link]
+    return f"  ({', '.join(shapes)})" if shapes else ""
+
+
+def _describe(geometry: Geometry) -> str:
+    kind = ShapeKind(geometry.kind).name.lower()
+    if geometry.kind == ShapeKind.BOX:
+        return f"{kind} {' x '.join(f'{2.0 * half:.4g}' for half in geometry.half_extents)}"
+    if geometry.kind == ShapeKind.MESH:
+        return f"{kind} {Path(geometry.mesh_path).name}"
+    return f"{kind} {geometry.radius:.4g}" + (f" x {geometry.height:.4g}" if geometry.kind != ShapeKind.SPHERE else "")
+
+
+def _place(found: dict[str, object]) -> str:
+    return str(found["path"]) if found["available"] else f"not available: {found['error']}"
+
+
+# Pictures of robot models, as `fleet-sim models render` writes them.
+
+
+_FOV = 40.0
+
+
+def picture_of(model: str, width: int, height: int, *, yaw: float = 135.0, pitch: float = -25.0) -> Bytes:
+    """Return a picture (height, width, 3) filled by a model, given by name or path; angles in degrees."""
+    path = resolve_urdf(model)
+    # Loaded for its check: our reader reports file and line of an error, PyBullet does not.
+    load_robot_model(path)
+    view = {"camera_yaw": yaw, "camera_pitch": pitch, "camera_fov": _FOV, "camera_auto_scale": 0.95}
+    with MultiRobotSimulationCore(SimulationParams(gui=False, monitor=False)) as sim:
+        Agent.from_urdf(path, pose=Pose((0.0, 0.0, 0.0)), mass=0.0, use_fixed_base=True, sim_core=sim)
+        return sim.draw_picture(width, height, view)

@@ -1,0 +1,78 @@
+"""`fleet-sim report`: turn a run into a page, or compare two."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.files import check_target, replacing
+
+
+def add(commands: Any) -> None:
+    """Add the command to the subparsers `commands`."""
+    parser = commands.add_parser("report", help="write a page with plots of a run, or of two runs to compare")
+    parser.add_argument(
+        "run",
+        metavar="RUN",
+        help="a file of `fleet-sim run --figures` or `fleet-sim traffic run --json`, or the table of a sweep",
+    )
+    parser.add_argument("other", metavar="OTHER", nargs="?", help="another run to compare with")
+    parser.add_argument("--out", metavar="FILE.html", help="write a self-contained HTML page")
+    parser.add_argument("--csv", metavar="FILE", help="write the figures as a table: .csv, or .parquet (needs pyarrow)")
+    parser.set_defaults(command=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Write the page and the table that are asked for; without any print the figures. Return 0."""
+    if args.run.lower().endswith((".parquet", ".csv")):
+        return of_sweep(args)
+    # Imported here so that --help and errors in options are immediate.
+    from fleet_sim.apps.reports import page_of, write_table
+    from fleet_sim.apps.reports.figures import lines_of
+    from fleet_sim.base.files import check_table
+    from fleet_sim.warehouse.traffic.run_file import read_run
+
+    # Everything that can be refused is, before a long file is read.
+    check_page(args.out)
+    if args.csv:
+        check_table(args.csv)
+    # An empty name is not a file that was asked for.
+    for file in filter(None, (args.out, args.csv)):
+        check_target(file)
+    runs = [read_run(file) for file in (args.run, args.other) if file is not None]
+    if args.out:
+        with replacing(args.out) as part:
+            part.write_text(page_of(runs), encoding="utf-8")
+    if args.csv:
+        write_table(args.csv, runs)
+    for file in filter(None, (args.out, args.csv)):
+        print(f"wrote {file}")
+    # Figures are printed where nothing else would come of the command.
+    if not args.out and not args.csv:
+        print("\n".join(lines_of(runs)))
+    return 0
+
+
+def check_page(path: str | None) -> None:
+    """Raise InvalidValueError where `path` is given and is no page."""
+    if path and not path.lower().endswith((".html", ".htm")):
+        raise InvalidValueError(f"the page must be a .html file, got {path!r}")
+
+
+def of_sweep(args: argparse.Namespace) -> int:
+    """Write the page of a sweep, or print its means; return 0."""
+    from fleet_sim.apps.reports import sweep_lines, sweep_page_of
+    from fleet_sim.apps.sweeps import read_table
+
+    if args.other or args.csv:
+        raise InvalidValueError("a sweep is not compared with another run, and its table is written already")
+    check_page(args.out)
+    if not args.out:
+        print("\n".join(sweep_lines(read_table(args.run))))
+        return 0
+    check_target(args.out)
+    with replacing(args.out) as part:
+        part.write_text(sweep_page_of(read_table(args.run)), encoding="utf-8")
+    print(f"wrote {args.out}")
+    return 0

@@ -1,0 +1,302 @@
+"""`fleet-sim run`: run a scenario and print a summary."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from fleet_sim.apps.cli import broker_options, recorded, run_files, state_options
+from fleet_sim.apps.cli.arguments import (
+    ProgressBar,
+    TextTable,
+    add_progress,
+    add_view_options,
+    announce,
+    check_png,
+    check_unused,
+    seeds,
+    view_params,
+    watched,
+)
+from fleet_sim.apps.cli.run_files import RunFiles
+from fleet_sim.base.errors import ConfigError
+from fleet_sim.base.files import check_target, resolve_config, write_png
+from fleet_sim.base.monitor import DataMonitor, MonitorOutput, TerminalMonitor, window_hindrance
+from fleet_sim.base.params import EngineChoice
+from fleet_sim.base.scenario import as_scenario, is_scenario
+from fleet_sim.base.sections import load_scenario
+from fleet_sim.base.settings import parse_value, set_key
+
+if TYPE_CHECKING:
+    from fleet_sim.simulation import MultiRobotSimulationCore
+    from fleet_sim.warehouse.traffic.run_file import RunSource
+
+
+def add(commands: Any) -> None:
+    """Add the command to the subparsers `commands`."""
+    parser = commands.add_parser("run", help="run a scenario and print a summary")
+    parser.add_argument("config", metavar="CONFIG", nargs="?", help="a YAML file, or the name of a shipped one")
+    parser.add_argument("--duration", type=float, metavar="SECONDS", help="simulated time to run; 0 = endless")
+    parser.add_argument("--rtf", type=float, metavar="X", help="real-time factor to keep; 0 = as fast as possible")
+    seeding = parser.add_mutually_exclusive_group()
+    seeding.add_argument("--seed", type=int, metavar="N", help="seed of all random streams")
+    seeding.add_argument(
+        "--seeds", type=seeds, metavar="LIST", help="run once with each seed, such as 1-20 or 1,5,9, and print a table"
+    )
+    parser.add_argument("--engine", choices=get_args(EngineChoice), help="the physics engine (auto: the installed one)")
+    _add_looks(parser)
+    parser.add_argument(
+        "--figures",
+        metavar="FILE",
+        help="write the figures of the section `tasks` or `orders`, for `fleet-sim report`",
+    )
+    run_files.add_options(parser)
+    add_progress(parser)
+    recorded.add_options(parser)
+    broker_options.add_options(parser)
+    parser.add_argument("--hash", action="store_true", help="print the hash of the final state")
+    state_options.add_options(parser)
+    parser.set_defaults(command=execute)
+
+
+def _add_looks(parser: argparse.ArgumentParser) -> None:
+    """Add the options for looking at the run, and `--set` among them, where the help has it."""
+    window = parser.add_mutually_exclusive_group()
+    window.add_argument("--gui", action="store_true", default=None, help="open a window")
+    window.add_argument("--headless", dest="gui", action="store_false", help="do not open a window")
+    parser.add_argument(
+        "--view", action="store_true", help="show the run in a browser, in real time unless --rtf says otherwise"
+    )
+    add_view_options(parser)
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="set one key, such as simulation.physics=true; may be repeated",
+    )
+    parser.add_argument(
+        "--monitor", action="store_true", help="show live figures of the run, in a window or in the terminal"
+    )
+    parser.add_argument("--picture", metavar="FILE.png", help="save a picture of the final state")
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Run the scenario to its end or to Ctrl-C, print a summary; return 0."""
+    for options in (run_files, state_options, recorded, broker_options):
+        options.check(args)
+    if not args.view:
+        check_unused(args)
+    inputs = recorded.inputs_of(args)
+    if args.seeds:
+        return execute_seeds(args)
+    config = configuration(args, None if inputs is None else inputs.scenario)
+    check_outputs(args, config)
+    # Imported here so that --help and errors in options are immediate.
+    from fleet_sim.apps.cli.summary import RunSummary
+    from fleet_sim.warehouse.orders import figure_source
+
+    sim = simulation_of(args, config)
+    if args.monitor:
+        sim.setup_monitor(monitor_output())
+    if args.view:
+        announce(sim.view.show(**vars(view_params(args))))
+    source = figure_source(sim) if args.figures else None
+    outcome, files = RunSummary(sim, source=source), RunFiles(args, source_of(args))
+    robots = files.watch(sim)
+    later = state_options.LaterSave(sim, args.save_state, args.at) if args.save_state else None
+    kept = recorded.KeptRun(sim, args)
+    with broker_options.connected(sim, args) as lines:
+        wall = run(sim, kept, recorded.steps_of(sim, inputs, watched=args.view), progress_of(sim, args))
+    print("\n".join([*outcome.lines(wall), *lines]))
+    files.add(sim, outcome, robots, wall)
+    files.write()
+    if source is not None:
+        write_figures(sim, source, args, wall)
+    _keep_end(sim, args, later)
+    kept.report()
+    sim.close()
+    return 0
+
+
+def _keep_end(sim: MultiRobotSimulationCore, args: argparse.Namespace, later: state_options.LaterSave | None) -> None:
+    """Write and print what is asked for of the final state."""
+    if args.picture:
+        write_png(args.picture, sim.draw_picture(1024, 768))
+        print(f"picture: {args.picture}")
+    if args.hash:
+        print(f"state hash: {sim.state_hash()}")
+    if later is not None:
+        print(later.finish())
+
+
+def check_outputs(args: argparse.Namespace, config: Mapping[str, Any]) -> None:
+    """Raise ConfigError where a file could not be written after the run, or would have nothing in it."""
+    if args.picture:
+        check_png(args.picture)
+    if args.figures:
+        check_target(args.figures)
+        # Exactly one: figures of both would be counted twice, of neither none.
+        if ("tasks" in config) == ("orders" in config):
+            raise ConfigError(
+                "--figures needs a scenario with a section `tasks` or `orders`, one", source=source_of(args)
+            )
+
+
+def progress_of(sim: MultiRobotSimulationCore, args: argparse.Namespace, label: str = "") -> ProgressBar:
+    """Return a line that shows how far `sim` is."""
+    # A monitor in the terminal writes there itself.
+    wanted = False if args.progress is None and args.monitor else args.progress
+    line = ProgressBar(wanted, "s", sim.params.duration or 0.0, label)
+    begin = sim.sim_time
+    if line.shown:
+        sim.events.on("post_step", lambda dt, sim_time: line.show(sim_time - begin))
+    return line
+
+
+def run(sim: MultiRobotSimulationCore, kept: recorded.KeptRun, steps: Callable[[], object], line: ProgressBar) -> float:
+    """Make the `steps` of `sim`, to the end or to Ctrl-C; return how many s it took."""
+    start = time.perf_counter()
+    try:
+        with kept:
+            steps()
+    except KeyboardInterrupt:
+        line.close()
+        print("stopped by Ctrl-C")
+    finally:
+        line.close()
+        # Also after Ctrl-C or an error: the last figures are what the run ended with.
+        sim.update_monitor()
+        sim.close_monitor()
+    return time.perf_counter() - start
+
+
+def simulation_of(args: argparse.Namespace, config: Mapping[str, Any]) -> MultiRobotSimulationCore:
+    """Return the simulation of the scenario `config`; raises ConfigError."""
+    from fleet_sim.simulation import MultiRobotSimulationCore
+
+    # Shows warnings, exceptions in user code, and the lines of enable_time_profiling.
+    logging.basicConfig(format="%(levelname)s: %(message)s")
+    if args.from_state:
+        return state_options.opened(args, config)
+    return MultiRobotSimulationCore.from_dict(config, source=str(resolve_config(args.config)))
+
+
+def source_of(args: argparse.Namespace) -> str:
+    """Return what the user gave: a scenario, or a state."""
+    return str(args.from_state or args.config)
+
+
+def write_figures(sim: MultiRobotSimulationCore, source: RunSource, args: argparse.Namespace, wall: float) -> None:
+    """Write the figures that `source` gathered to a run file."""
+    from fleet_sim.apps.cli.summary import counted
+    from fleet_sim.warehouse.traffic.run_file import write_run
+
+    # What was set tells two runs of one scenario apart.
+    title = ", ".join((Path(source_of(args)).stem, counted(len(sim.agents), "robot"), *args.set))
+    about = {
+        "scenario": source_of(args),
+        "seed": str(sim.params.seed),
+        "settings": ", ".join(args.set) or "as shipped",
+    }
+    # A run of no time has no factor; 0 would be a bad one.
+    factor = sim.sim_time / wall if wall > 0.0 else None
+    timing = {"wall_s": wall, "real_time_factor": factor}
+    write_run(args.figures, source.run(title, about, timing))
+    print(f"figures: {args.figures}")
+
+
+def execute_seeds(args: argparse.Namespace) -> int:
+    """Run the scenario once with each of the seeds, to the end or to Ctrl-C, and print a table; return 0."""
+    for option in ("gui", "picture", "monitor", "figures", "record", "record_inputs", "view", "vda5050"):
+        if getattr(args, option):
+            raise ConfigError(f"--{option.replace('_', '-')} is for one run; use it with --seed, not with --seeds")
+    files = RunFiles(args, source_of(args))
+    table: TextTable | None = None
+    with contextlib.ExitStack() as stack:
+        for number, seed in enumerate(args.seeds, 1):
+            values, reason = run_seed(args, seed, files, f"run {number} of {len(args.seeds)}  ")
+            if table is None:
+                table = stack.enter_context(TextTable({name: max(len(name), 9) for name in values}))
+            table.row(list(values.values()))
+            if reason == "interrupted":
+                print("stopped by Ctrl-C")
+                break
+    files.write()
+    return 0
+
+
+def run_seed(args: argparse.Namespace, seed: int, files: RunFiles, label: str) -> tuple[dict[str, str], str]:
+    """Run the scenario with a seed; return its line of the table, by headings, and why it ended."""
+    from fleet_sim.apps.cli.summary import RunSummary
+
+    # A window for each of twenty runs is none that anybody wants.
+    config = configuration(argparse.Namespace(**{**vars(args), "seed": seed, "gui": False}))
+    with simulation_of(args, config) as sim:
+        if not sim.params.duration:
+            raise ConfigError("--seeds needs runs that end; give them a --duration")
+        outcome, robots, line = RunSummary(sim, goals=True), files.watch(sim), progress_of(sim, args, label)
+        try:
+            report = sim.run_simulation()
+        finally:
+            line.close()
+        values = {"seed": str(seed), **outcome.figures(report.wall_time)}
+        if args.hash:
+            values["state hash"] = sim.state_hash()
+        files.add(sim, outcome, robots, report.wall_time)
+    return values, report.reason
+
+
+def monitor_output() -> MonitorOutput:
+    """Return a window for the figures of a run if there is a display, else the terminal."""
+    if window_hindrance():
+        return TerminalMonitor()
+    window = DataMonitor()
+    window.start()
+    return window
+
+
+def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return `scenario` (None: that of `args`) with the options of `args` applied; raises ConfigError."""
+    if scenario is None:
+        named = args.from_state is not None
+        scenario = state_options.scenario(args) if named else load_scenario(resolve_config(args.config))
+    config = dict(as_scenario(scenario))
+    # A file may be a scenario, or the settings of a simulation alone.
+    section = "simulation." if is_scenario(config) else ""
+    options = {"duration": args.duration, "target_rtf": args.rtf, "seed": args.seed, "gui": args.gui}
+    # `view` takes its scenario from here, and has no such option.
+    options["engine"] = getattr(args, "engine", None)
+    for name, value in options.items():
+        if value is not None:
+            set_key(config, section + name, value)
+    for text in args.set:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise ConfigError(f"--set needs KEY=VALUE, as in simulation.seed=3, got {text!r}")
+        set_key(config, key.strip(), parse_value(value))
+    settings = (config.get("simulation") or {}) if section else config
+    _check_kept(options, settings)
+    broker_options.add_section(args, config)
+    if args.view and isinstance(settings, Mapping):
+        for name, value in watched(settings).items():
+            if options[name] is None:
+                set_key(config, section + name, value)
+    return config
+
+
+_OPTIONS = {"duration": "--duration", "target_rtf": "--rtf", "seed": "--seed or --seeds", "engine": "--engine"}
+
+
+def _check_kept(options: Mapping[str, Any], settings: Any) -> None:
+    """Raise ConfigError where `--set` has changed what another option says."""
+    for name, value in options.items():
+        # By `in`, which compares identities first: not a number differs from itself, and is for the reader to reject.
+        if value is not None and not (isinstance(settings, Mapping) and value in (settings.get(name),)):
+            option = _OPTIONS.get(name, "--gui or --headless")
+            raise ConfigError(f"--set changes simulation.{name}, which {option} gives, too; leave one of them out")

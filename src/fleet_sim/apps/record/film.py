@@ -1,0 +1,458 @@
+"""Films of runs and of recordings: what is seen at each moment, by which camera, written as an MP4 or a GIF.
+
+Moments come from a simulation that runs, or from a recording. A camera is a function of the simulation and of the time
+of the film.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+import numpy as np
+
+from fleet_sim.apps.record.recording import Recording
+from fleet_sim.base.arrays import Bytes, Floats, Rows
+from fleet_sim.base.errors import InvalidValueError, missing_extra
+from fleet_sim.base.files import as_path, check_target, part_of, put_in_place
+from fleet_sim.base.geometry import Pose
+from fleet_sim.base.params import SimulationParams
+from fleet_sim.base.spatial.shapes import ShapeKind
+from fleet_sim.engines.bullet.window import CameraView
+from fleet_sim.robots.spawn_params import AgentSpawnParams, ShapeParams, SimObjectSpawnParams
+from fleet_sim.sensing.sensors.render.scene import FlatMarks, joined, squares, strips
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.warehouse.sites.pictures import (
+    DOOR_COLOR,
+    PATH_ON_FILM,
+    STATION_COLORS,
+    FloorPlan,
+    floor_plans_of,
+    station_half,
+    zone_color,
+)
+from fleet_sim.world.shapes import Geometry, visible_parts
+from fleet_sim.world.snapshot import EntityBodies, PathsAhead, Snapshot, paths_ahead, recorded_paths_ahead
+
+# What films show on the floor: stations, zones and doors of a site, and paths ahead.
+
+
+ZONE_HEIGHT, STATION_HEIGHT, PATH_LIFT, THICKNESS = 0.008, 0.016, 0.03, 0.008
+"""In m above the floor, one above the other, so that neither flickers through the other."""
+ZONE_EDGE, DOOR_WIDTH = 0.08, 0.1
+NARROWEST_PATH, PATH_SHARE = 0.05, 0.003
+"""The width of paths: in m, and of the distance from the camera, so that they are seen from afar."""
+
+
+def marks_of_plans(plans: Sequence[FloorPlan]) -> FlatMarks:
+    """Return what is on the floors of all storeys."""
+    return joined([mark for plan in plans for mark in _marks_of(plan)])
+
+
+def marks_of_paths(paths: PathsAhead, distance: float) -> FlatMarks:
+    """Return the paths ahead, as strips that are seen from a camera at `distance` m."""
+    lines = paths.lines + np.array((0.0, 0.0, PATH_LIFT))
+    return strips(lines, max(NARROWEST_PATH, PATH_SHARE * distance), THICKNESS, PATH_ON_FILM)
+
+
+def _marks_of(plan: FloorPlan) -> list[FlatMarks]:
+    """Return the zones, stations and doors of a floor as flat marks just above it."""
+    marks = []
+    for zone in plan.zones:
+        corners = _at_height(zone.corners, plan.height + ZONE_HEIGHT)
+        edges = np.stack((corners, np.roll(corners, -1, axis=0)), axis=1)
+        marks.append(strips(edges, ZONE_EDGE, THICKNESS, zone_color(zone.kind)))
+    for kind, color in STATION_COLORS.items():
+        stations = [station for station in plan.stations if station.kind is kind]
+        places = np.array([(station.x, station.y) for station in stations]).reshape(-1, 2)
+        yaws = np.array([station.yaw for station in stations])
+        places = _at_height(places, plan.height + STATION_HEIGHT)
+        marks.append(squares(places, yaws, station_half(plan.cell), THICKNESS, color))
+    ends = np.array([(door.begin, door.end) for door in plan.doors]).reshape(-1, 2)
+    doors = _at_height(ends, plan.height + ZONE_HEIGHT).reshape(-1, 2, 3)
+    return [*marks, strips(doors, DOOR_WIDTH, THICKNESS, DOOR_COLOR)]
+
+
+def _at_height(places: Floats, height: float) -> Floats:
+    return np.column_stack((places, np.full(len(places), height)))
+
+
+# PlaybackWorld: a simulation that shows a recording, without running.
+
+
+class PlaybackWorld:
+    """Shows `recording` at any time in the columns of a simulation that is never stepped. To be closed.
+
+    Another simulation takes its place when entities were spawned or removed.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._sim: MultiRobotSimulationCore | None = None
+        self._bodies: EntityBodies | None = None
+
+    def show(self, time: float) -> MultiRobotSimulationCore:
+        """Return the simulation with everything as it was at `time` in s; between samples on a straight line."""
+        before, share = self._around(time)
+        snapshot = self._recording.snapshot_at(before[0])
+        after = self._recording.snapshot_at(before[1]) if share else snapshot
+        # Of entities that were spawned or removed since, another simulation has to be made.
+        if self._sim is None or snapshot.bodies is not self._bodies:
+            self._build(snapshot)
+        assert self._sim is not None
+        # Entities have come or gone in between: nothing to go to on a straight line.
+        if after.names != snapshot.names:
+            after, share = snapshot, 0.0
+        world = self._sim.world
+        rows = np.array([world.index.row_named(name) for name in snapshot.names], np.int64)
+        positions = _between(snapshot.positions, after.positions, share)
+        orientations = _between(snapshot.orientations, _near(after.orientations, snapshot.orientations), share)
+        # A mean of two unit quaternions is shorter than one.
+        orientations /= np.linalg.norm(orientations, axis=1, keepdims=True)
+        world.place(rows, positions, orientations)
+        slots = world.joints.slots(world.robots, rows)
+        counts = np.diff(snapshot.joint_starts)
+        # Those shown as boxes have none.
+        own = np.repeat(world.robots.joint_count[rows] == counts, counts)
+        world.joints.position[slots] = _between(snapshot.joint_positions, after.joint_positions, share)[own]
+        world.touch_joints(rows)
+        self._paint(snapshot, rows)
+        return self._sim
+
+    def close(self) -> None:
+        """Free the resources."""
+        if self._sim is not None:
+            self._sim.close()
+            self._sim = None
+
+    def __enter__(self) -> PlaybackWorld:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _around(self, time: float) -> tuple[tuple[float, float], float]:
+        """Return the times of the samples before and after `time`, and how far it is from the one to the other."""
+        times = self._recording.times
+        index = max(int(np.searchsorted(times, time, side="right")) - 1, 0)
+        following = min(index + 1, len(times) - 1)
+        begin, end = float(times[index]), float(times[following])
+        # Before the first sample and after the last one nothing moves.
+        share = min(max((time - begin) / (end - begin), 0.0), 1.0) if end > begin else 0.0
+        return (begin, end), share
+
+    def _build(self, snapshot: Snapshot) -> None:
+        """Make a simulation with the bodies of a snapshot, which nothing but the recording moves."""
+        self.close()
+        self._bodies = snapshot.bodies
+        self._sim = sim = MultiRobotSimulationCore(SimulationParams(gui=False, target_rtf=0))
+        for index, name in enumerate(snapshot.names):
+            shape, model = snapshot.bodies.shapes[index], snapshot.bodies.models[index]
+            if model is not None and shape is not None and shape.model_path:
+                sim.spawn(
+                    AgentSpawnParams(
+                        name=name, urdf_path=model.path, use_fixed_base=True, global_scaling=shape.scale, mass=0.0
+                    )
+                )
+                continue
+            half, centre = snapshot.bodies.half_extents[index].tolist(), snapshot.bodies.centres[index].tolist()
+            # What is not known any more is shown as the box around it.
+            parts = [params_of(part.geometry) for part in visible_parts(model, shape, tuple(half), tuple(centre))]
+            # What it takes up, for cameras that frame it.
+            body = box_around(snapshot.bodies.half_extents[index], snapshot.bodies.centres[index])
+            sim.spawn(SimObjectSpawnParams(name=name, visual_shape=parts or None, collision_shape=body))
+        self._painted = np.full((len(snapshot.names), 4), -1.0)
+
+    def _paint(self, snapshot: Snapshot, rows: Rows) -> None:
+        assert self._sim is not None
+        # Only those whose color has changed.
+        for index in np.flatnonzero((snapshot.colors != self._painted).any(axis=1)).tolist():
+            red, green, blue, alpha = snapshot.colors[index].tolist()
+            # Below 0: it has no color of its own.
+            rgba = None if red < 0.0 else (red, green, blue, alpha)
+            self._sim.world.look.paint(int(rows[index]), rgba, None)
+        self._painted = snapshot.colors
+
+
+def box_around(half_extents: Floats, centre: Floats) -> ShapeParams | None:
+    """Return the settings of a box; None where it is of no size, or, as a plane, has no end."""
+    if not (np.isfinite(half_extents).all() and (half_extents > 0.0).all()):
+        return None
+    (x, y, z), (a, b, c) = centre.tolist(), half_extents.tolist()
+    return ShapeParams("box", half_extents=(a, b, c), frame_pose=Pose((x, y, z)))
+
+
+def params_of(geometry: Geometry) -> ShapeParams:
+    """Return the settings of a shape that looks as `geometry` does."""
+    x, y, z = geometry.position
+    kind = ShapeKind(geometry.kind)
+    return ShapeParams(
+        shape_type=kind.name.lower(),  # type: ignore[arg-type]  # named alike
+        mesh_path=geometry.mesh_path or None,
+        mesh_scale=geometry.mesh_scale,
+        half_extents=geometry.half_extents,
+        radius=geometry.radius,
+        height=geometry.height,
+        rgba_color=geometry.rgba,
+        frame_pose=Pose((x, y, z), geometry.orientation),
+        concave=geometry.concave and kind is ShapeKind.MESH,
+    )
+
+
+def _between(one: Floats, other: Floats, share: float) -> Floats:
+    return one + share * (other - one)
+
+
+def _near(turns: Floats, others: Floats) -> Floats:
+    """Return `turns` (N, 4) with the signs that are nearer to `others`: both are the same rotation."""
+    return np.where((turns * others).sum(axis=1, keepdims=True) < 0.0, -turns, turns)
+
+
+# FilmFile: pictures, one after the other, as an MP4 or a GIF.
+
+
+# One palette for the whole film, made of what moves, and only the pixels that changed in each picture.
+_GIF = "split[a][b];[a]palettegen=max_colors=96:stats_mode=full[p];[b][p]paletteuse=dither=none:diff_mode=rectangle"
+_VIDEO = ["-an", "-c:v", "libx264", "-crf", "20", "-preset", "medium", "-pix_fmt", "yuv420p", "-movflags", "+faststart"]
+ENCODINGS = {
+    ".mp4": _VIDEO,
+    ".mkv": _VIDEO,
+    ".mov": _VIDEO,
+    ".gif": ["-filter_complex", _GIF, "-loop", "0"],
+}
+LOWEST_FPS, HIGHEST_FPS, GIF_FPS = 0.01, 1000.0, 50.0
+"""Pictures per second that films can have; GIFs have fewer, as each picture stays for whole hundredths of a second and
+programs that show them take one hundredth for ten."""
+
+
+def check_fps(path: str | Path, fps: float) -> None:
+    """Raise InvalidValueError where the film at `path` cannot have `fps` pictures per second."""
+    is_gif = as_path(path).suffix.lower() == ".gif"
+    highest = GIF_FPS if is_gif else HIGHEST_FPS
+    if not LOWEST_FPS <= fps <= highest:
+        kind = " for a GIF" if is_gif else ""
+        raise InvalidValueError(f"fps: expected a number from {LOWEST_FPS:g} to {highest:g}{kind}, got {fps:g}")
+
+
+class FilmFile:
+    """A film in the making, `fps` pictures of `width` x `height` to a second; the file is there when it is closed.
+
+    Raises InvalidValueError where nothing can be written, the ending is not known or a film cannot have that many
+    pictures per second, MissingDependencyError without the extra `video`.
+    """
+
+    def __init__(self, path: str | Path, width: int, height: int, fps: float) -> None:
+        try:
+            import imageio_ffmpeg
+        except ModuleNotFoundError as error:
+            raise missing_extra("imageio_ffmpeg", "video", "a film") from error
+        self.path = as_path(path)
+        self._part = part_of(self.path)
+        encoding = ENCODINGS.get(self.path.suffix.lower())
+        if encoding is None:
+            raise InvalidValueError(f"{path}: the ending says the kind of film; known: {', '.join(ENCODINGS)}")
+        # Halves of colors are shared by two pixels in videos.
+        if width % 2 or height % 2:
+            raise InvalidValueError(f"size: expected even numbers, got {width}x{height}")
+        check_fps(path, fps)
+        check_target(path)
+        self._shape = (height, width, 3)
+        command = [imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24"]
+        command += ["-s", f"{width}x{height}", "-r", str(fps), "-i", "-", *encoding, str(self._part)]
+        # In a file and not in a pipe, which would fill up while nobody reads it.
+        self._messages = tempfile.TemporaryFile()  # noqa: SIM115  closed with the film
+        self._encoder = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=self._messages)
+
+    def add(self, rgb: Bytes) -> None:
+        """Add a picture (height, width, 3); raises InvalidValueError where the encoder has ended, as on a full disk."""
+        assert rgb.shape == self._shape
+        assert self._encoder.stdin is not None
+        try:
+            self._encoder.stdin.write(np.ascontiguousarray(rgb).data)
+        except OSError as error:
+            raise self._failure() from error
+
+    def close(self) -> None:
+        """Finish the film and give the file its name."""
+        assert self._encoder.stdin is not None
+        try:
+            self._encoder.stdin.close()
+        except OSError as error:
+            raise self._failure() from error
+        if self._encoder.wait():
+            raise self._failure()
+        put_in_place(self._part, self.path)
+        self._messages.close()
+
+    def _failure(self) -> InvalidValueError:
+        self._encoder.wait()
+        self._messages.seek(0)
+        lines = self._messages.read().decode("utf-8", "replace").strip().splitlines() or ["the encoder ended"]
+        return InvalidValueError(f"{self.path}: cannot be written: {lines[-1][:200]}")
+
+    def __enter__(self) -> FilmFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Finish the film; after an error, end the encoder and leave no file."""
+        try:
+            if kind is None:
+                self.close()
+        finally:
+            if self._encoder.poll() is None:
+                self._encoder.kill()
+                self._encoder.wait()
+            if self._encoder.stdin is not None and not self._encoder.stdin.closed:
+                with contextlib.suppress(OSError):
+                    self._encoder.stdin.close()
+            self._messages.close()
+            self._part.unlink(missing_ok=True)
+
+
+SMOOTH = 2
+"""Pictures are drawn larger by this factor and averaged."""
+ORBIT = 12.0
+"""Of an orbiting camera, in degrees per second of the film."""
+FOLLOW_PITCH, FOLLOW_DISTANCE = -28.0, 9.0
+"""Of a camera that follows a robot: degrees, and times the robot's size."""
+LEAST_DISTANCE = 3.0
+"""In m."""
+MOST_PICTURES = 1_000_000
+"""Of a film: nine hours."""
+
+
+class Moment(NamedTuple):
+    """A simulation that shows a moment, what is on its floors, and the paths ahead, where they are to be seen."""
+
+    sim: MultiRobotSimulationCore
+    floor: FlatMarks
+    paths: PathsAhead = PathsAhead()
+
+
+Aim = Callable[[MultiRobotSimulationCore, float], CameraView]
+"""Returns the view of a simulation at a time of the film in s."""
+
+
+def moments_of_run(sim: MultiRobotSimulationCore, times: list[float], *, paths: bool = False) -> Iterator[Moment]:
+    """Run `sim` from time to time; `paths` says whether paths ahead are shown."""
+    floor = marks_of_plans(floor_plans_of(sim))
+    for time in times:
+        # By ticks: sums of time steps are off by rounding.
+        while sim.clock.tick < sim.clock.ticks(time):
+            sim.step_once()
+        yield Moment(sim, floor, paths_ahead(sim.world) if paths else PathsAhead())
+
+
+def moments_of_recording(recording: Recording, times: list[float], *, paths: bool = False) -> Iterator[Moment]:
+    """Show what was recorded; between two samples everything goes on a straight line."""
+    floor = marks_of_plans(recording.floor_plans)
+    with PlaybackWorld(recording) as stage:
+        for time in times:
+            sim = stage.show(time)
+            yield Moment(sim, floor, recorded_paths_ahead(recording.snapshot_at(time)) if paths else PathsAhead())
+
+
+def times_of(start: float, seconds: float, speed: float, fps: float) -> list[float]:
+    """Return the simulated times in s of the pictures of a film, `seconds` of simulated time long.
+
+    Raises InvalidValueError for a film of more than MOST_PICTURES.
+    """
+    pictures = seconds / speed * fps
+    if pictures > MOST_PICTURES:
+        raise InvalidValueError(f"the film would have {pictures:.3g} pictures, of {MOST_PICTURES:,} at most")
+    # A picture at the beginning, also of a film of no length.
+    count = max(int(pictures + 1e-9), 1)
+    return [start + number * speed / fps for number in range(count)]
+
+
+def aim_of(camera: str, width: int, height: int, places: Floats | None = None) -> Aim:
+    """Return the camera called `camera`: auto, top, side, orbit or follow:<robot>; raises InvalidValueError.
+
+    Those that stand still frame `places` (K, 3), besides all bodies.
+    """
+    if camera == "auto":
+        return _standing(width, height, places)
+    if camera in ("top", "side"):
+        return _standing(width, height, places, "top_down" if camera == "top" else "perspective")
+    if camera == "orbit":
+        still = _standing(width, height, places, "perspective", all_around=True)
+        return lambda sim, now: _turned(still(sim, now), ORBIT * now)
+    kind, colon, name = camera.partition(":")
+    if kind == "follow" and colon and name:
+        return lambda sim, now: _following(sim, name)
+    raise InvalidValueError(f"camera: expected auto, top, side, orbit or follow:<robot>, got {camera!r}")
+
+
+def _standing(width: int, height: int, places: Floats | None, view_type: str = "", *, all_around: bool = False) -> Aim:
+    """Return a camera that frames what is there at the first picture, and stays: a moving frame makes seasick.
+
+    It frames `places` (K, 3) too, and with `all_around` also when it is turned. Without a `view_type` it is that of the
+    scenario.
+    """
+    kept: list[CameraView] = []
+
+    def aim(sim: MultiRobotSimulationCore, now: float) -> CameraView:
+        if not kept:
+            given = {"camera_mode": "auto", "camera_view_type": view_type} if view_type else None
+            kept.append(sim.view.framed(width, height, given, places, all_around=all_around))
+        return kept[0]
+
+    return aim
+
+
+def _turned(view: CameraView, degrees: float) -> CameraView:
+    return replace(view, yaw=(view.yaw + degrees) % 360.0)
+
+
+def _following(sim: MultiRobotSimulationCore, name: str) -> CameraView:
+    entity = sim.get_object(name)
+    lower, upper = sim.get_aabbs()[entity.object_id]
+    # So far away that a robot of any size fills as much of the picture.
+    distance = max(FOLLOW_DISTANCE * math.dist(lower, upper), LEAST_DISTANCE)
+    x, y, z = (0.5 * (low + high) for low, high in zip(lower, upper, strict=True))
+    return CameraView(distance, 30.0, FOLLOW_PITCH, (float(x), float(y), float(z)))
+
+
+def film(
+    moments: Iterator[Moment],
+    count: int,
+    path: str | Path,
+    camera: str | Aim,
+    size: tuple[int, int],
+    fps: float,
+    progress: Callable[[int, int], object] = lambda done, count: None,
+) -> None:
+    """Write a film of `count` moments, seen by a camera that `aim_of` knows or by one's own.
+
+    `progress(done, count)` is called after each picture. Raises InvalidValueError for a camera, a size or a file that
+    cannot be; UnknownNameError for a robot that is not.
+    """
+    width, height = size
+    # Before the file is begun, as there may be no such camera.
+    aim = aim_of(camera, width, height) if isinstance(camera, str) else camera
+    with FilmFile(path, width, height, fps) as file:
+        painter, shown = None, None
+        try:
+            for number, (sim, floor, paths) in enumerate(moments):
+                # Another simulation shows it once something was spawned in a recording.
+                if painter is None or shown is not sim:
+                    if painter is not None:
+                        painter.close()
+                    painter, shown = sim.view.painter(width, height, SMOOTH), sim
+                if number == 0 and isinstance(camera, str):
+                    aim = aim_of(camera, width, height, floor.positions)
+                view = aim(sim, number / fps)
+                file.add(painter.draw(view, joined([floor, marks_of_paths(paths, view.distance)])))
+                progress(number + 1, count)
+        finally:
+            if painter is not None:
+                painter.close()

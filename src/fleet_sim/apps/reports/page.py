@@ -1,0 +1,415 @@
+"""The page of a report: HTML that needs nothing beside itself."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+
+from fleet_sim.apps.reports import plots
+from fleet_sim.apps.reports.figures import LESS, NEITHER, Row, rows_of
+from fleet_sim.apps.reports.plots import NONE, legend, number, percent
+from fleet_sim.base.arrays import Bools, Floats
+from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.files import transparent_png_bytes
+from fleet_sim.warehouse.traffic.run_file import Run
+
+# The figures of one run or two as HTML: the most important as tiles, all in a table.
+
+
+TILES = (
+    "throughput_per_h",
+    "tasks_done",
+    "flow_time_s_p50",
+    "orders_late",
+    "energy_wh",
+    "planning_ms_p99",
+    "collisions",
+    "closest_gap_m",
+    "deadlocks",
+    "stuck_robots",
+    "longest_wait_s",
+    "real_time_factor",
+)
+SAME = 5e-4
+"""Changes below this share are shown as none."""
+
+
+def tiles(runs: Sequence[Run], names: Sequence[str]) -> str:
+    """Return the figures that tell most: those of the first run, with what the second changes."""
+    rows = {row.figure.key: row for rows in rows_of(runs).values() for row in rows}
+    return f'<div class="tiles">{"".join(_tile(rows[key], names) for key in TILES if key in rows)}</div>'
+
+
+def _tile(row: Row, names: Sequence[str]) -> str:
+    """Return one figure as a tile: the new value large, the change from the old one below it."""
+    figure = row.figure
+    # The second run is the new one: its value is shown large, the first one's below it.
+    value = number(row.values[-1], figure.digits)
+    unit = f"<small>{escape(figure.unit)}</small>" if figure.unit else ""
+    below = ""
+    if len(row.values) > 1:
+        below = f"<p>{_change(row)} from {number(row.values[0], figure.digits)}</p>"
+    return f'<div class="tile"><h3>{escape(figure.name)}</h3><b>{value}{unit}</b>{below}</div>'
+
+
+def figures_table(runs: Sequence[Run], names: Sequence[str]) -> str:
+    """Return a table of all figures; with two runs it has their differences."""
+    pair = len(runs) > 1
+    head = "".join(f"<th>{escape(name)}</th>" for name in names) if pair else "<th></th>"
+    last = "<th>change</th>" if pair else ""
+    # A heading spans all columns, with one for the change of a pair.
+    body = []
+    for heading, rows in rows_of(runs).items():
+        body.append(f'<tr><th colspan="{len(runs) + 2 + pair}">{escape(heading)}</th></tr>')
+        body.extend(_line(row, pair) for row in rows)
+    return (
+        f'<div class="scroll"><table><thead><tr><th></th>{head}<th></th>{last}</tr></thead>'
+        f"<tbody>{''.join(body)}</tbody></table></div>"
+    )
+
+
+def _line(row: Row, pair: bool) -> str:
+    cells = "".join(f"<td>{number(value, row.figure.digits)}</td>" for value in row.values)
+    change = f"<td>{_change(row)}</td>" if pair else ""
+    return f'<tr><td>{escape(row.figure.name)}</td>{cells}<td class="unit">{escape(row.figure.unit)}</td>{change}</tr>'
+
+
+def _change(row: Row) -> str:
+    """Return the change from the first run to the second, colored where one of them is better."""
+    change, (first, second) = row.change, row.values
+    if first is None or second is None:
+        return f'<span class="same">{NONE}</span>'
+    # From nothing there is no share.
+    text = percent(change) if change is not None else f"+{number(second, row.figure.digits)}" if second else "±0"
+    size = change if change is not None else second - first
+    if abs(size) < SAME or row.figure.better == NEITHER:
+        return f'<span class="same">{"±0" if abs(size) < SAME else text}</span>'
+    # More is better and it grew, or less is better and it shrank.
+    better = (size > 0.0) != (row.figure.better == LESS)
+    return f'<span class="{"good" if better else "bad"}">{text}</span>'
+
+
+# Maps of where robots passed and where they waited, as pictures within the page.
+
+
+RAMPS = {
+    "passages": (
+        (0.0, (147, 197, 253, 26)),
+        (0.35, (57, 135, 229, 150)),
+        (0.7, (124, 84, 222, 225)),
+        (1.0, (220, 38, 127, 255)),
+    ),
+    "waited": (
+        (0.0, (253, 224, 140, 26)),
+        (0.35, (237, 161, 0, 160)),
+        (0.7, (227, 73, 72, 230)),
+        (1.0, (150, 10, 60, 255)),
+    ),
+}
+"""Colors with their opacity from the least to the most: what is little lets the page through, light or dark."""
+WALL = (128, 128, 132, 120)
+
+
+def peak_of(maps: Sequence[Floats]) -> float:
+    """Return the value of the strongest color: what 99.5 % of all squares in use keep below. Rare peaks look alike."""
+    used = np.concatenate([values[values > 0.0] for values in maps]) if maps else np.zeros(0)
+    return float(np.percentile(used, 99.5)) if len(used) else 0.0
+
+
+def picture(values: Floats, free_mask: Bools, peak: float, ramp: str) -> str:
+    """Return a data URI with a pixel for each square: `values` (H, W), colored up to `peak`, and walls."""
+    stops = RAMPS[ramp]
+    # Without a peak all is 0; dividing by it would make NaN of it.
+    shares = np.clip(values / peak if peak > 0.0 else values * 0.0, 0.0, 1.0)
+    places = [place for place, _ in stops]
+    # Band by band: a color between two stops is a mixture of both.
+    pixels = np.stack([np.interp(shares, places, [color[band] for _, color in stops]) for band in range(4)], axis=-1)
+    # Unused squares are transparent, so that they look the same in light and dark pages.
+    pixels[values <= 0.0] = 0.0
+    pixels[~free_mask] = WALL
+    return "data:image/png;base64," + b64encode(transparent_png_bytes(pixels.round().astype(np.uint8))).decode("ascii")
+
+
+def gradient(ramp: str) -> str:
+    """Return the colors as a CSS gradient."""
+    parts = [
+        f"rgba({red},{green},{blue},{alpha / 255:.2f}) {place:.0%}" for place, (red, green, blue, alpha) in RAMPS[ramp]
+    ]
+    return f"linear-gradient(90deg,{','.join(parts)})"
+
+
+# Look and behaviour of the page: CSS for light and dark, and a script that shows values under the mouse.
+
+
+CSS = """
+:root{color-scheme:light dark;--page:#f6f6f3;--card:#fdfdfc;--line:#e4e3dc;--axis:#c3c2b7;--text:#12120f;--soft:#55544f;
+--faint:#87857e;--blue:#2a78d6;--yellow:#eda100;--red:#e34948;--green:#1baf7a;--violet:#4a3aa7;--orange:#eb6834;
+--pink:#d5528f;--rest:#d3d2ca;--first:#2a78d6;--second:#eb6834;--good:#0b7a54;--bad:#c02b2a;
+--shadow:0 1px 2px rgba(20,20,10,.05),0 6px 20px rgba(20,20,10,.04)}
+@media(prefers-color-scheme:dark){:root{--page:#111110;--card:#1a1a18;--line:#2d2d2a;--axis:#45443f;--text:#f6f5f0;
+--soft:#c3c2b7;--faint:#8b897f;--blue:#3987e5;--yellow:#c98500;--red:#e66767;--green:#199e70;--violet:#9085e9;
+--orange:#d95926;--pink:#d46a9c;--rest:#45443f;--first:#4f97ec;--second:#e8743f;--good:#35c592;--bad:#f08080;
+--shadow:none}}
+*{box-sizing:border-box}
+body{margin:0;background:var(--page);color:var(--text);
+font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;
+font-variant-numeric:tabular-nums;-webkit-font-smoothing:antialiased}
+main{max-width:1180px;margin:0 auto;padding:44px 24px 64px}
+header{margin-bottom:26px}
+.brand{color:var(--faint);font-size:13px;letter-spacing:.04em}
+h1{font-size:32px;line-height:1.2;letter-spacing:-.02em;margin:4px 0 8px;font-weight:650;overflow-wrap:anywhere}
+h1 i{font-style:normal;color:var(--faint);font-weight:400}
+h2{font-size:16px;margin:0 0 2px;font-weight:620;letter-spacing:-.005em}
+p{margin:0;color:var(--soft);overflow-wrap:anywhere}
+.card p{font-size:13.5px;margin-bottom:12px}
+.card,.tile{background:var(--card);border:1px solid var(--line);border-radius:12px;box-shadow:var(--shadow)}
+.card{padding:20px 22px;margin-top:18px}
+.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(220px,1fr));gap:14px}
+.tile{padding:15px 18px 14px}
+.tile h3{margin:0;font-size:13px;font-weight:500;color:var(--soft)}
+.tile b{display:block;font-size:27px;line-height:1.25;font-weight:640;letter-spacing:-.02em;white-space:nowrap}
+.tile b small{font-size:14px;font-weight:450;color:var(--faint);letter-spacing:0;margin-left:4px}
+.tile p{font-size:13px;color:var(--faint)}
+.pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,400px),1fr));gap:0 18px}
+.inner{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,380px),1fr));gap:14px 26px;
+align-items:end}
+h4{margin:8px 0 4px;font-size:13px;font-weight:560;color:var(--soft)}
+svg.plot{display:block;width:100%;height:auto;overflow:visible}
+svg text{fill:var(--faint);font-size:11.5px;font-family:inherit}
+.grid{stroke:var(--line);stroke-width:1}.axis{stroke:var(--axis);stroke-width:1}
+.line{fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}
+.area{opacity:.92}.cross{stroke:var(--faint);stroke-width:1;stroke-dasharray:3 3}
+.legend{list-style:none;display:flex;flex-wrap:wrap;gap:4px 18px;margin:0 0 8px;padding:0;
+font-size:13px;color:var(--soft)}
+.legend i{display:inline-block;width:11px;height:11px;border-radius:3px;margin-right:7px;vertical-align:-1px}
+.map{display:block;width:100%;max-height:560px;object-fit:contain;object-position:left top;image-rendering:pixelated;
+border-radius:4px}
+.ramp{display:flex;align-items:center;gap:10px;font-size:12.5px;color:var(--faint);margin-top:10px}
+.ramp i{flex:0 0 150px;height:9px;border-radius:5px}
+.scroll{overflow-x:auto}
+table{border-collapse:collapse;width:100%;font-size:14px}
+th,td{text-align:right;padding:5px 0 5px 18px;border-bottom:1px solid var(--line);white-space:nowrap;font-weight:400}
+th:first-child,td:first-child{text-align:left;padding-left:0;white-space:normal;overflow-wrap:anywhere;min-width:8em}
+thead th,tbody th[colspan]{color:var(--faint);font-size:12.5px}
+tbody th[colspan]{padding-top:16px;font-weight:600;color:var(--soft)}
+td.unit{color:var(--faint);text-align:left;padding-left:8px}
+tr:last-child td{border-bottom:0}
+.good{color:var(--good)}.bad{color:var(--bad)}.same{color:var(--faint)}
+#tip{position:fixed;z-index:9;pointer-events:none;background:var(--text);color:var(--page);border-radius:8px;
+padding:7px 11px;font-size:12.5px;line-height:1.45;white-space:pre;box-shadow:0 6px 22px rgba(0,0,0,.22)}
+footer{margin-top:28px;color:var(--faint);font-size:12.5px}
+@media print{body{background:#fff}.card,.tile{break-inside:avoid;box-shadow:none}}
+"""
+
+SCRIPT = """
+(function(){
+var tip=document.createElement("div");tip.id="tip";tip.hidden=true;document.body.appendChild(tip);
+document.querySelectorAll("svg.plot").forEach(function(svg){
+  var tips=svg.dataset.tips?JSON.parse(svg.dataset.tips):[];if(!tips.length)return;
+  var cross=svg.querySelector(".cross"),size=svg.viewBox.baseVal;
+  svg.addEventListener("mousemove",function(event){
+    var box=svg.getBoundingClientRect(),x=(event.clientX-box.left)*size.width/box.width,best=tips[0];
+    tips.forEach(function(one){if(Math.abs(one[0]-x)<Math.abs(best[0]-x))best=one;});
+    cross.setAttribute("x1",best[0]);cross.setAttribute("x2",best[0]);cross.setAttribute("visibility","visible");
+    tip.textContent=best[1].join("\\n");tip.hidden=false;
+    var right=event.clientX+16+tip.offsetWidth>innerWidth-8;
+    tip.style.left=(right?event.clientX-16-tip.offsetWidth:event.clientX+16)+"px";
+    tip.style.top=Math.max(8,Math.min(event.clientY-12,innerHeight-tip.offsetHeight-8))+"px";
+  });
+  svg.addEventListener("mouseleave",function(){tip.hidden=true;cross.setAttribute("visibility","hidden");});
+});
+})();
+"""
+
+
+DISTRIBUTIONS = {
+    "flow_time_s": ("How long tasks took", "The share of tasks that were done within a time.", "s"),
+    "lateness_s": (
+        "How late orders were",
+        "The share of orders done with a due time that were late by at most a time.",
+        "s",
+    ),
+    "waiting_s": ("How long robots waited", "The share of robots that stood on their way for at most a time.", "s"),
+    "planning_ms": ("How long planning took", "The share of plans that were made within a time.", "ms"),
+    "driven_m": ("How far robots drove", "The share of robots that drove at most so far.", "m"),
+}
+"""What run files keep percentiles of: its heading, what the plot shows, and its unit."""
+
+LEVELS = {
+    "orders_open": ("Open orders", "Orders that were released and had not ended, over simulated time.", "open orders"),
+    "orders_waiting": ("Orders that waited", "Those of them that no robot had yet.", "waiting orders"),
+}
+"""What run files keep over time besides: its heading, what the plot shows, and what it counts."""
+
+
+def page_of(runs: Sequence[Run]) -> str:
+    """Return the page of one run, or of two side by side; raises InvalidValueError for any other number.
+
+    All that it needs is within it, and every text from the runs is escaped.
+    """
+    if len(runs) not in (1, 2):
+        raise InvalidValueError(f"a report is about one or two runs, got {len(runs)}")
+    names = _names(runs)
+    title = " <i>and</i> ".join(escape(name) for name in names)
+    parts = [
+        f'<header><div class="brand">fleet_sim report</div><h1>{title}</h1>{_about(runs, names)}</header>',
+        tiles(runs, names),
+        card("Throughput", "Tasks done per hour, over simulated time.", plots.throughput(runs, names)),
+        _orders(runs, names),
+        _states(runs, names),
+        _heat(runs, names),
+        _distributions(runs, names),
+        card("All figures", "", figures_table(runs, names)),
+        _origins(runs, names),
+    ]
+    return whole_page(" and ".join(names), parts, "Made by fleet-sim report.")
+
+
+def whole_page(title: str, parts: Sequence[str], footer: str) -> str:
+    """Return an HTML page of `parts` with its style and script within it; `title` and `footer` are escaped."""
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{CSS}</style></head>"
+        f"<body><main>{''.join(parts)}<footer>{escape(footer)}</footer></main><script>{SCRIPT}</script>"
+        "</body></html>\n"
+    )
+
+
+def _names(runs: Sequence[Run]) -> list[str]:
+    """Return the titles of the runs, told apart where they are equal."""
+    names = [run.title or "run" for run in runs]
+    return (
+        [f"{name} ({letter})" for name, letter in zip(names, "AB", strict=False)]
+        if len(set(names)) < len(names)
+        else names
+    )
+
+
+def _about(runs: Sequence[Run], names: Sequence[str]) -> str:
+    """Return a line about each run: how many robots for how long."""
+    lines = []
+    # `strict=False`: there are two colors, and one run or two.
+    for run, name, color in zip(runs, names, plots.RUNS, strict=False):
+        robots, seconds = run.figures.get("robots"), run.figures.get("simulated_s")
+        said = f"{number(robots)} robots for {number(seconds)} s of simulated time"
+        lines.append((f"{name}: {said}" if len(runs) > 1 else said, color))
+    return legend(lines) if len(runs) > 1 else f"<p>{escape(lines[0][0])}</p>"
+
+
+def card(heading: str, text: str, content: str) -> str:
+    """Return a part of a page: a heading and a text, which are escaped, and HTML."""
+    return (
+        f'<section class="card"><h2>{escape(heading)}</h2>{f"<p>{escape(text)}</p>" if text else ""}{content}</section>'
+    )
+
+
+def _states(runs: Sequence[Run], names: Sequence[str]) -> str:
+    """Return the card of what robots did over time; "" where no run has that."""
+    shown = [(run, name) for run, name in zip(runs, names, strict=True) if run.states]
+    if not shown:
+        return ""
+    peak = max(_most_robots(run) for run, _ in shown)
+    # One scale for both runs, or they could not be compared by eye.
+    end = max(float(run.times[-1]) if len(run.times) else 1.0 for run, _ in shown)
+    states = list(dict.fromkeys(state for run, _ in shown for state in run.states))
+    width = plots.WIDE if len(shown) == 1 else 540
+    drawn = "".join(
+        f"<div>{_subheading(name, shown)}{plots.states(run, peak, end, width)}</div>" for run, name in shown
+    )
+    key = legend((state.replace("_", " "), color) for state, color in plots.colors_of(states).items())
+    content = f'{key}<div class="inner">{drawn}</div>' if len(shown) > 1 else key + drawn
+    return card("What robots did", "Robots in each state, over simulated time.", content)
+
+
+def _most_robots(run: Run) -> float:
+    total, before, most = sum(run.states.values()), 0.0, 1.0
+    # Sums are robot-seconds; divided by the length of a stretch they are robots.
+    for time, sum_ in zip(run.times.tolist(), total.tolist() if not isinstance(total, int) else [], strict=False):
+        most = max(most, sum_ / (time - before) if time > before else 0.0)
+        before = time
+    # A little less, so that rounding does not add a step to the axis.
+    return most * (1.0 - 1e-9)
+
+
+def _subheading(name: str, among: Sequence[object]) -> str:
+    return f"<h4>{escape(name)}</h4>" if len(among) > 1 else ""
+
+
+def _orders(runs: Sequence[Run], names: Sequence[str]) -> str:
+    """Return how orders piled up over time."""
+    cards = [
+        card(heading, text, plots.level(runs, names, key, what))
+        for key, (heading, text, what) in LEVELS.items()
+        if any(key in run.levels for run in runs)
+    ]
+    return f'<div class="pair">{"".join(cards)}</div>' if cards else ""
+
+
+def _heat(runs: Sequence[Run], names: Sequence[str]) -> str:
+    """Return the maps of passages and of waiting, with one scale for both runs."""
+    shown = [(run, name) for run, name in zip(runs, names, strict=True) if run.heat is not None and len(run.times)]
+    if not shown:
+        return ""
+    cards = []
+    for ramp, heading, text, unit in (
+        ("passages", "Where robots drove", "Passages of robots over each square, per hour.", "per hour"),
+        ("waited", "Where robots waited", "Robots that stand on a square on their way, on average.", "robots"),
+    ):
+        maps = []
+        for run, _ in shown:
+            assert run.heat is not None
+            # Per hour, as runs of different lengths are compared.
+            hours = float(run.times[-1]) / 3600.0
+            maps.append(run.heat.passages / hours if ramp == "passages" else run.heat.waited / (hours * 3600.0))
+        peak = peak_of(maps)
+        drawn = "".join(
+            f'<div>{_subheading(name, shown)}<img class="map" alt="{escape(heading)}: {escape(name)}"'
+            f' src="{picture(values, run.heat.free_mask, peak, ramp)}"></div>'
+            for (run, name), values in zip(shown, maps, strict=True)
+            if run.heat is not None
+        )
+        most = f"{number(peak, 2 if peak < 10 else 0)} {unit} and more"
+        scale = f'<div class="ramp">0<i style="background:{gradient(ramp)}"></i>{most}</div>'
+        cards.append(card(heading, text, f'<div class="inner">{drawn}</div>{scale}'))
+    # Wide buildings get the whole width; for others two maps fit beside each other.
+    # Much wider than tall, as halls are.
+    wide = any(
+        run.heat is not None and run.heat.free_mask.shape[1] > 1.6 * run.heat.free_mask.shape[0] for run, _ in shown
+    )
+    return "".join(cards) if wide or len(shown) > 1 else f'<div class="pair">{"".join(cards)}</div>'
+
+
+def _distributions(runs: Sequence[Run], names: Sequence[str]) -> str:
+    """Return the cards of distributions that any run has; "" where none has one."""
+    cards = [
+        card(heading, text, plots.distribution(runs, names, key, unit))
+        for key, (heading, text, unit) in DISTRIBUTIONS.items()
+        if any(key in run.quantiles for run in runs)
+    ]
+    if any("past_due_s" in run.quantiles for run in runs):
+        text = "The share of orders done so long after their due time; those left of 0 were in time."
+        cards.insert(0, card("When orders were done", text, plots.histogram(runs, names, "past_due_s", "s")))
+    return f'<div class="pair">{"".join(cards)}</div>' if cards else ""
+
+
+def _origins(runs: Sequence[Run], names: Sequence[str]) -> str:
+    """Return how each run was made."""
+    keys = list(dict.fromkeys(key for run in runs for key in run.about))
+    if not keys:
+        return ""
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    rows = "".join(
+        f"<tr><td>{escape(key)}</td>"
+        + "".join(f"<td>{escape(run.about.get(key, NONE))}</td>" for run in runs)
+        + "</tr>"
+        for key in keys
+    )
+    return card(
+        "How it was run",
+        "",
+        f'<div class="scroll"><table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table></div>',
+    )

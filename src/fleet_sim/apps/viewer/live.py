@@ -1,0 +1,132 @@
+"""LiveSource: frames of a simulation, taken between two of its steps, in the thread that makes them."""
+
+from __future__ import annotations
+
+from concurrent.futures import CancelledError, Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+
+from fleet_sim.apps.viewer.source import SOURCE, RunStatus, ViewFrame, Wanted, Watching, details_of
+from fleet_sim.base.errors import StateError
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.warehouse.sites.pictures import FloorPlan, floor_plans_of
+from fleet_sim.world.commands import Command, CommandAck, Reset
+from fleet_sim.world.features import CountsDeliveries
+from fleet_sim.world.snapshot import PathsAhead, paths_ahead
+
+
+class LiveSource:
+    """A simulation as a view sees it: it reads frames, and sends commands."""
+
+    takes_commands = True
+    times = None
+
+    def __init__(self, sim: MultiRobotSimulationCore) -> None:
+        self._sim = sim
+        self._closed = False
+        self._pending: Future[ViewFrame] | None = None
+        self._wanted = Wanted()
+        self._watching = Watching(sim)
+
+    @property
+    def title(self) -> str:
+        """What the page is called."""
+        return "fleet_sim"
+
+    @property
+    def floor_plans(self) -> tuple[FloorPlan, ...]:
+        """What is on the floors of the building, if there is one."""
+        return floor_plans_of(self._sim)
+
+    @property
+    def resets(self) -> bool:
+        """Whether it can begin again: without an initial state it would go back to where it is."""
+        return self._sim.params.keep_initial_state or self._sim.state.has_initial
+
+    @property
+    def routed(self) -> bool:
+        """Whether there are ways around walls that robots can be sent on."""
+        return self._sim.world.routes.known
+
+    # ---- reading -----------------------------------------------------------------------------------------------------
+
+    def frame(self, wanted: Wanted, patience: float) -> ViewFrame | None:
+        """Return the state between the step that is under way and the next."""
+        self._wanted = wanted
+        if self._closed:
+            return None
+        # One that is still waited for is not asked for again: a step that takes long must not be followed by many.
+        future = self._pending or self._sim.control.between_steps(self._take)
+        self._pending = future
+        try:
+            frame = future.result(patience)
+        except FutureTimeoutError:
+            return None
+        except CancelledError:
+            frame = None
+        finally:
+            if future.done():
+                self._pending = None
+        return frame
+
+    def _take(self) -> ViewFrame:
+        sim, wanted = self._sim, self._wanted
+        world = sim.world
+        scans, pictures = self._watching.look(wanted)
+        return ViewFrame(
+            snapshot=sim.snapshots.take(),
+            status=self._status(),
+            paths=paths_ahead(world) if wanted.paths else PathsAhead(),
+            scans=scans,
+            pictures=pictures,
+            details={name: details_of(sim, name) for name in wanted.robots if world.index.has_name(name)},
+        )
+
+    def _status(self) -> RunStatus:
+        sim = self._sim
+        return RunStatus(sim.control.is_paused, sim.params.target_rtf, tuple(sim.profiler.totals), self._throughput())
+
+    def _throughput(self) -> float | None:
+        """Return the deliveries per hour since the beginning, of all managers; None where nobody counts any."""
+        time, managers = self._sim.sim_time, self._sim.extensions.managers.values()
+        counts = [manager.delivered for manager in managers if isinstance(manager, CountsDeliveries)]
+        if not counts:
+            return None
+        return 3600.0 * sum(counts) / time if time > 0.0 else 0.0
+
+    # ---- acting ------------------------------------------------------------------------------------------------------
+
+    def set_paused(self, paused: bool) -> None:
+        """Pause, or go on."""
+        (self._sim.control.pause if paused else self._sim.control.resume)()
+
+    def step(self) -> None:
+        """Make one step, where it is paused."""
+        try:
+            self._sim.runner.single_step()
+        except StateError:
+            # It goes on already: another page has resumed it.
+            return
+
+    def set_speed(self, factor: float) -> None:
+        """Set the real-time factor; 0: as fast as possible."""
+        params = self._sim.params
+        self._sim.control.between_steps(lambda: setattr(params, "target_rtf", factor))
+
+    def reset(self) -> None:
+        """Begin again."""
+        self.send(Reset(source=SOURCE))
+
+    def seek(self, time: float) -> None:
+        """Do nothing: what is simulated has no other times."""
+
+    def send(self, command: Command) -> Future[CommandAck]:
+        """Send a command; its answer comes when it is carried out."""
+        return self._sim.inbox.put(command)
+
+    def close(self) -> None:
+        """Let go of the simulation."""
+        self._closed = True
+        self._sim.control.between_steps(self._watching.end)
+        pending = self._pending
+        if pending is not None:
+            pending.cancel()

@@ -1,0 +1,423 @@
+"""Session: what one page has for itself, which is what is selected on it, and what its clicks do."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from threading import RLock
+
+import numpy as np
+import viser
+
+from fleet_sim.apps.viewer import source as commands
+from fleet_sim.apps.viewer.bodies import linear_light, meets_floor
+from fleet_sim.apps.viewer.panel import ADD, SELECTED, add_button, show_value
+from fleet_sim.apps.viewer.source import RobotDetails, Source, ViewFrame
+from fleet_sim.base.arrays import Floats, Ints
+from fleet_sim.base.params import ActionStatus
+from fleet_sim.robots.actions.action import Action
+from fleet_sim.world.commands import Command, CommandAck
+from fleet_sim.world.features import FEATURES
+from fleet_sim.world.snapshot import Snapshot
+
+# What marks the selected robot on a page: a ring around it, its path, and where that ends.
+
+
+RING, GOAL, PATH = (255, 140, 0), (46, 160, 95), (46, 160, 95)
+SIDES = 48
+SMALLEST = 0.45
+"""Inner radius of the ring at least, in m."""
+AROUND = 1.1
+"""Inner radius of the ring for one of what it is around."""
+SEEN = 0.018
+"""Inner radius of the ring for one of how far away the eye is, at least: a robot of many is found again."""
+
+
+class SelectionMarks:
+    """Ring, path and goal of one robot, flat on the floor; on the page from the first `show` on."""
+
+    def __init__(self, scene: viser.SceneApi) -> None:
+        self._scene = scene
+        self._ring: viser.BatchedMeshHandle | None = None
+        self._goal: viser.MeshHandle | None = None
+        self._path: viser.LineSegmentsHandle | None = None
+
+    def show(self, position: Floats, floor: float, lines: Floats, *, radius: float, away: float) -> None:
+        """Mark what stands at `position` (3,) on a floor at that height, with `lines` (L, 2, 3) ahead of it.
+
+        It is of a `radius` in m, as seen from above, and the eye is `away` m from it.
+        """
+        if self._ring is None or self._goal is None:
+            self._ring = self._batch_of_one("/own/ring", *_ring(SMALLEST, 1.25 * SMALLEST))
+            goal = _ring(0.0, 0.14)
+            self._goal = self._scene.add_mesh_simple(
+                "/own/goal", *goal, color=GOAL, side="double", cast_shadow=False, receive_shadow=False, visible=False
+            )
+        # One above the other, so that neither flickers through the other.
+        self._ring.batched_positions = _lifted(position, floor, 0.02)[None].astype(np.float32)
+        # Whole tenths: what does not change is not sent.
+        scale = round(max(1.0, AROUND * radius / SMALLEST, SEEN * away / SMALLEST), 1)
+        self._ring.batched_scales = np.array([scale], np.float32)
+        self._ring.visible = True
+        self._goal.visible = bool(len(lines))
+        if len(lines):
+            self._goal.position = _lifted(lines[-1, 1], floor, 0.045)
+        self._show_path(lines, floor)
+
+    def _batch_of_one(self, name: str, vertices: Floats, faces: Ints) -> viser.BatchedMeshHandle:
+        """Return a mesh on the page whose place is that of a batch, as the places of bodies are.
+
+        Pages move a mesh of its own at once, and a batch when they come to it, on a slow machine a second later: the
+        ring would be where the robot is going to be.
+        """
+        return self._scene.add_batched_meshes_simple(
+            name,
+            vertices,
+            faces,
+            np.array([[1.0, 0.0, 0.0, 0.0]]),
+            np.zeros((1, 3), np.float32),
+            batched_scales=np.ones(1, np.float32),
+            batched_colors=linear_light(np.array([RING], np.uint8)),
+            lod="off",
+            side="double",
+            cast_shadow=False,
+            receive_shadow=False,
+            visible=False,
+        )
+
+    def _show_path(self, lines: Floats, floor: float) -> None:
+        if not len(lines):
+            if self._path is not None:
+                self._path.visible = False
+            return
+        points = np.asarray(lines, np.float32).copy()
+        points[..., 2] = floor + 0.04
+        if self._path is None:
+            self._path = self._scene.add_line_segments("/own/path", points, PATH, thickness=4, thickness_units="screen")
+        self._path.points = points
+        self._path.visible = True
+
+    def hide(self) -> None:
+        """Mark nothing."""
+        for mark in (self._ring, self._goal, self._path):
+            if mark is not None:
+                mark.visible = False
+
+
+def _lifted(point: Floats, floor: float, lift: float) -> Floats:
+    return np.array([point[0], point[1], floor + lift])
+
+
+def _ring(inner: float, outer: float) -> tuple[Floats, Ints]:
+    """Return the vertices (V, 3) and faces (F, 3) of a flat ring around the origin."""
+    angles = np.linspace(0.0, 2.0 * np.pi, SIDES, endpoint=False)
+    circle = np.stack((np.cos(angles), np.sin(angles), 0.0 * angles), axis=1)
+    vertices = np.concatenate((inner * circle, outer * circle))
+    own = np.arange(SIDES)
+    after = (own + 1) % SIDES
+    faces = np.concatenate(
+        (np.stack((own, own + SIDES, after + SIDES), axis=1), np.stack((own, after + SIDES, after), axis=1))
+    )
+    return vertices, faces
+
+
+# What a snapshot tells of the entity that is selected on a page.
+
+
+GROUND = 0.5
+"""What ends below this height in m stands on the ground, on wheels or legs that nobody has described; not a storey."""
+
+
+def tolerance_of(snapshot: Snapshot, index: int) -> float:
+    """Return how far from a point an entity may be sent instead of there, by the features that it has."""
+    own = [name for name, columns in snapshot.features.items() if name in FEATURES and columns["present"][index]]
+    return max((FEATURES.get(name).goal_tolerance for name in own), default=0.0)
+
+
+def floor_of(snapshot: Snapshot, index: int) -> float:
+    """Return the height of the floor that an entity stands on: the ground, unless all of it is higher than GROUND."""
+    bodies = snapshot.bodies
+    lowest = float(snapshot.positions[index, 2] + bodies.centres[index, 2] - bodies.half_extents[index, 2])
+    return lowest if lowest > GROUND else 0.0
+
+
+def pose_lines(position: Floats, velocity: Floats) -> list[tuple[str, str]]:
+    x, y, z = position.tolist()
+    return [("position", f"{x:.2f}, {y:.2f}, {z:.2f} m"), ("speed", f"{np.linalg.norm(velocity):.2f} m/s")]
+
+
+NOBODY = "Click a robot to select it."
+SEND = "Click the floor to send it there; with shift it goes there after what it does."
+NOTICE = 6.0
+"""How long a message stays, in s."""
+NO_CAMERA = "none"
+HANDLES, HANDLES_SEEN = 1.2, 0.05
+"""Size of the handles that a robot is dragged with at least: in m, and for one of how far away the eye is."""
+
+
+def literal(text: str) -> str:
+    """Return Markdown that shows `text` as it is.
+
+    Names come from messages and recordings. As Markdown they could be HTML with scripts, which the page would run, or
+    the path of a picture, which the server would read.
+    """
+    return "".join(char if char.isalnum() or char in " .,:+-/%" else f"&#{ord(char)};" for char in text)
+
+
+class Session:
+    """The selection of one page, the panel that tells of it, and the commands of this page."""
+
+    def __init__(
+        self,
+        client: viser.ClientHandle,
+        source: Source,
+        *,
+        may_act: bool,
+        may_spawn: bool,
+        height: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        """`height` returns that of the floor, in m, on which robots are added."""
+        self.selected = ""
+        self.was_shown = False
+        """Whether the page has been brought up to date before."""
+        # Frames are shown by one thread, and what is clicked is done by others.
+        self._lock = RLock()
+        self._height = height
+        self._client = client
+        self._source = source
+        self._may_act = may_act and source.takes_commands
+        self._may_spawn = self._may_act and may_spawn
+        self._position: Floats = np.zeros(3)
+        self._tolerance = 0.0
+        self.floor = 0.0
+        """The height of the floor that what is selected stands on, in m."""
+        self._orientation: Floats = np.array([0.0, 0.0, 0.0, 1.0])
+        self._dragged = False
+        self._driving: deque[tuple[str, Action]] = deque()
+        self._said: dict[tuple[str, str], float] = {}
+        self._marks = SelectionMarks(client.scene)
+        self._gizmo: viser.TransformControlsHandle | None = None
+        self._follows = False
+        self._build()
+
+    # ---- the panel ---------------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        gui = self._client.gui
+        with gui.add_folder("Selected", order=SELECTED):
+            self._text = gui.add_markdown(NOBODY)
+            self._follow = gui.add_checkbox("follow with the camera", False, visible=False)
+            self._move = gui.add_checkbox("move by hand", False, visible=False)
+            self._camera = gui.add_dropdown("camera", (NO_CAMERA,), visible=False)
+            self._picture = gui.add_image(np.zeros((2, 2, 3), np.uint8), visible=False)
+            self._buttons: list[viser.GuiButtonHandle] = []
+            # A button that is not shown is a button to whoever writes to the server himself.
+            if self._may_act:
+                stop = lambda: self.send(commands.stop(self.selected))  # noqa: E731  looked up when it is pressed
+                self._buttons.append(self._button("Stop", stop, viser.Icon.HAND_STOP))
+            if self._may_spawn:
+                take = lambda: self.send(commands.remove(self.selected))  # noqa: E731  looked up when it is pressed
+                self._buttons.append(self._button("Remove", take, viser.Icon.TRASH))
+            self._let_go = self._button("Deselect", lambda: self.select(""), viser.Icon.X)
+        # Also when it is switched off because nothing is selected any more.
+        self._move.on_update(self._set_gizmo)
+        if self._may_spawn:
+            with gui.add_folder("Add", order=ADD, expand_by_default=False):
+                self._model = gui.add_dropdown("robot", commands.robots_to_add())
+                hint = "Where the middle of the picture is on the floor"
+                add_button(gui, "Add in the middle", self._add_robot, viser.Icon.PLUS, hint=hint)
+
+    def _button(self, label: str, act: Callable[[], object], icon: viser.IconName) -> viser.GuiButtonHandle:
+        return add_button(self._client.gui, label, act, icon, visible=False)
+
+    # ---- what a page asks for ----------------------------------------------------------------------------------------
+
+    @property
+    def camera(self) -> tuple[str, str] | None:
+        """The robot and its camera whose pictures are shown."""
+        return None if not self.selected or self._camera.value == NO_CAMERA else (self.selected, self._camera.value)
+
+    def select(self, name: str) -> None:
+        """Select an entity; "": none."""
+        with self._lock:
+            self.selected = name
+            self._follows = self._dragged = False
+            if not name:
+                self._show_nobody()
+
+    def sends_to(self, point: Floats, *, queue: bool, routed: bool) -> None:
+        """Send the selected robot to a point (3,) on the floor."""
+        if self.selected:
+            self.send(
+                commands.go_to(
+                    self.selected, self._position, point, queue=queue, routed=routed, tolerance=self._tolerance
+                )
+            )
+
+    def send(self, command: Command) -> None:
+        """Send a command, if this page may act; where it is refused, the page says why."""
+        if not self._may_act:
+            return
+        self._source.send(command).add_done_callback(self._answered)
+
+    def _answered(self, future: Future[CommandAck]) -> None:
+        error = None if future.cancelled() else future.exception()
+        if error is not None:
+            self._say("refused", str(error))
+        elif not future.cancelled():
+            answer = future.result()
+            for name, reason in answer.rejected.items():
+                self._say(name, reason)
+            if isinstance(answer.value, dict):
+                # Whether it can be done is known later, when the robot comes to it.
+                self._driving.extend(
+                    (name, action) for name, action in answer.value.items() if isinstance(action, Action)
+                )
+
+    def _say(self, title: str, text: str) -> None:
+        """Show a message; the same one again only when the first is gone, as of each place that one drags over."""
+        now = time.monotonic()
+        if now - self._said.get((title, text), -NOTICE) < NOTICE:
+            return
+        self._said = {said: at for said, at in self._said.items() if now - at < NOTICE} | {(title, text): now}
+        self._client.add_notification(title, text, auto_close_seconds=NOTICE, color="red")
+
+    def _add_robot(self) -> None:
+        eye, target = np.array(self._client.camera.position), np.array(self._client.camera.look_at)
+        point = meets_floor(eye, target - eye, self._height())
+        if point is None:
+            self._say("not added", "the middle of the picture is not on the floor")
+        else:
+            self.send(commands.spawn(self._model.value, point))
+
+    # ---- what a page shows -------------------------------------------------------------------------------------------
+
+    def show(self, frame: ViewFrame) -> None:
+        """Bring the page's own part up to date."""
+        self.was_shown = True
+        self._report_failures()
+        with self._lock:
+            self._show_selected(frame)
+
+    def look(self, initial: viser.InitialCameraConfig) -> None:
+        """Look from where pages begin."""
+        camera = self._client.camera
+        camera.position, camera.look_at = initial.position, initial.look_at
+        camera.far = initial.far
+
+    def _show_selected(self, frame: ViewFrame) -> None:
+        snapshot = frame.snapshot
+        if not self.selected:
+            return
+        if self.selected not in snapshot.names:
+            self.select("")
+            return
+        index = snapshot.index_of(self.selected)
+        self._position, self._orientation = snapshot.positions[index], snapshot.orientations[index]
+        self.floor = floor_of(snapshot, index)
+        self._tolerance = tolerance_of(snapshot, index)
+        is_robot = bool(snapshot.agent_mask[index])
+        details = frame.details.get(self.selected, RobotDetails())
+        lines = details.lines or pose_lines(self._position, snapshot.velocities[index])
+        advice = [f"\n*{SEND}*"] if is_robot and self._may_act else []
+        rows = [f"| {literal(what)} | {literal(value)} |" for what, value in lines]
+        self._text.content = "\n".join([f"**{literal(self.selected)}**\n", "| | |", "|---|---|", *rows, *advice])
+        self._follow.visible = self._let_go.visible = True
+        # What is carried is where its carrier has it.
+        self._move.visible = self._may_act and snapshot.carriers[index] < 0
+        if not self._move.visible:
+            show_value(self._move, False)
+        for number, button in enumerate(self._buttons):
+            button.visible = self._may_act and (is_robot or number > 0)
+        self._show_marks(frame, index)
+        self._show_camera(frame, details)
+        self._follow_camera()
+
+    def _report_failures(self) -> None:
+        # Further ones may come from other threads meanwhile.
+        for _ in range(len(self._driving)):
+            name, action = self._driving.popleft()
+            if action.status is ActionStatus.FAILED:
+                self._say(name, action.error_message or "failed")
+            elif not action.is_complete():
+                self._driving.append((name, action))
+
+    def _show_nobody(self) -> None:
+        self._text.content = NOBODY
+        self.floor = 0.0
+        show_value(self._follow, False)
+        show_value(self._move, False)
+        self._follow.visible = self._move.visible = self._camera.visible = self._picture.visible = False
+        for button in (self._let_go, *self._buttons):
+            button.visible = False
+        self._marks.hide()
+
+    def _show_marks(self, frame: ViewFrame, index: int) -> None:
+        lines = frame.paths.lines[frame.paths.robots == index]
+        bodies = frame.snapshot.bodies
+        radius = float(np.hypot(*(np.abs(bodies.centres[index]) + bodies.half_extents[index])[:2]))
+        away = float(np.linalg.norm(np.array(self._client.camera.position) - self._position))
+        self._marks.show(self._position, self.floor, lines, radius=radius, away=away)
+        if self._gizmo is not None and not self._dragged:
+            self._gizmo.position, self._gizmo.wxyz = self._position, np.roll(self._orientation, 1)
+            self._gizmo.scale = self._handle_size()
+
+    def _handle_size(self) -> float:
+        """Return the size of the handles in m: from far away they are larger, so that a mouse can take them."""
+        away = float(np.linalg.norm(np.array(self._client.camera.position) - self._position))
+        # Whole tenths: what does not change is not sent.
+        return round(max(HANDLES, HANDLES_SEEN * away), 1)
+
+    def _show_camera(self, frame: ViewFrame, details: RobotDetails) -> None:
+        self._camera.visible = bool(details.cameras)
+        options = (NO_CAMERA, *details.cameras)
+        if tuple(self._camera.options) != options:
+            self._camera.options = options
+        key = self.camera
+        picture = None if key is None else frame.pictures.get(key)
+        self._picture.visible = picture is not None
+        if picture is not None:
+            self._picture.image = picture
+
+    def _follow_camera(self) -> None:
+        before, self._follows = self._follows, bool(self._follow.value)
+        if not self._follows:
+            return
+        camera = self._client.camera
+        if not before:
+            camera.look_at = self._position
+        else:
+            # The eye goes along, from wherever it has been turned to; viser moves what it looks at with it. By what a
+            # slow page says late of where it was, nothing is lost: it was as far away then.
+            camera.position = self._position + np.array(camera.position) - np.array(camera.look_at)
+
+    # ---- moving by hand ----------------------------------------------------------------------------------------------
+
+    def _set_gizmo(self, event: object) -> None:
+        with self._lock:
+            self._make_gizmo()
+
+    def _make_gizmo(self) -> None:
+        gizmo, self._gizmo = self._gizmo, None
+        if gizmo is not None:
+            gizmo.remove()
+        self._dragged = False
+        if not self._move.value or not self.selected:
+            return
+        gizmo = self._gizmo = self._client.scene.add_transform_controls(
+            "/own/gizmo",
+            self._handle_size(),
+            position=self._position,
+            wxyz=np.roll(self._orientation, 1),
+            depth_test=False,
+        )
+        gizmo.on_update(self._put)
+
+    def _put(self, event: viser.TransformControlsEvent) -> None:
+        gizmo = event.target
+        # Until it is let go, it is where the hand is and not where the robot is.
+        self._dragged = event.phase != "end"
+        if self.selected:
+            self.send(commands.put(self.selected, np.array(gizmo.position), np.roll(np.array(gizmo.wxyz), -1)))

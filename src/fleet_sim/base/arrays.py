@@ -1,0 +1,84 @@
+"""Array types used in signatures of the whole package, and checks of given values.
+
+Floats are float64, SI units and radians; quaternions are xyzw; rows are int64 indices into columns.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeAlias, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+
+from fleet_sim.base.errors import InvalidValueError, brief
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Bools: TypeAlias = npt.NDArray[np.bool_]
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+Ints: TypeAlias = npt.NDArray[np.int64]
+Rows: TypeAlias = npt.NDArray[np.int64]
+AnyArray: TypeAlias = npt.NDArray[Any]
+
+NO_ROWS: Rows = np.empty(0, np.int64)
+NO_ROWS.flags.writeable = False
+
+
+def span_of(indices: Ints) -> Ints | slice:
+    """Return a slice that selects what `indices` (N,) do, where they follow each other, else `indices`."""
+    if not len(indices) or (np.diff(indices) != 1).any():
+        return indices
+    return slice(int(indices[0]), int(indices[-1]) + 1)
+
+
+def ranges(begins: Ints, counts: Ints) -> Ints:
+    """Return the whole numbers from each of `begins` (K,) on, as many as `counts` (K,) says, range after range."""
+    before = np.cumsum(counts) - counts
+    return np.arange(int(counts.sum())) + np.repeat(begins - before, counts)
+
+
+def as_floats(value: object, shape: tuple[int | None, ...], what: str) -> Floats:
+    """Return `value` as a float64 array of `shape` (None matches any length), all finite.
+
+    Raises InvalidValueError naming `what`, what was given and what is allowed.
+    """
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidValueError(f"{what}: expected numbers of shape {shape}, got {brief(value)}") from error
+    if array.ndim != len(shape) or any(
+        want is not None and have != want for have, want in zip(array.shape, shape, strict=True)
+    ):
+        wanted = "(" + ", ".join("N" if want is None else str(want) for want in shape) + ")"
+        raise InvalidValueError(f"{what}: expected numbers of shape {wanted}, got shape {array.shape}: {brief(value)}")
+    if not np.isfinite(array).all():
+        raise InvalidValueError(f"{what}: every number must be finite, got {brief(value)}")
+    return array
+
+
+def is_finite(value: object) -> TypeGuard[int | float]:
+    """Return whether `value` is a finite number, and no integer beyond all floats."""
+    try:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def as_float(value: object, what: str, *, low: float = -np.inf, high: float = np.inf) -> float:
+    """Return `value` as a finite float in [low, high]; raises InvalidValueError naming `what`."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise InvalidValueError(f"{what}: expected a number, got {brief(value)}")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = np.inf
+    if not np.isfinite(number) or not low <= number <= high:
+        raise InvalidValueError(f"{what}: expected a finite number in [{low:g}, {high:g}], got {brief(value)}")
+    return number
+
+
+def as_whole(value: object, what: str, *, low: int = 1) -> int:
+    """Return `value` as an int of at least `low`; raises InvalidValueError naming `what`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
+        raise InvalidValueError(f"{what}: expected a whole number of at least {low}, got {brief(value)}")
+    return int(value)

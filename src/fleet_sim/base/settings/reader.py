@@ -1,0 +1,361 @@
+"""Reads mappings into settings classes and checks single values. Everything that is not allowed raises an error."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import MISSING
+from enum import Enum
+from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, get_args, get_origin
+
+import numpy as np
+
+from fleet_sim.base.errors import ConfigError, InvalidValueError, UnknownNameError, did_you_mean, unknown_name
+from fleet_sim.base.settings.fields import (
+    NO_RULES,
+    Field,
+    Setting,
+    as_number,
+    describe,
+    fields_of,
+    is_union,
+    names_of,
+    shown,
+)
+
+T = TypeVar("T")
+
+
+class Where(NamedTuple):
+    """A place in a configuration: the file and the dotted key path inside it."""
+
+    source: str = ""
+    path: str = ""
+
+    def key(self, name: str) -> Where:
+        return Where(self.source, f"{self.path}.{name}" if self.path else name)
+
+    def item(self, index: int) -> Where:
+        return Where(self.source, f"{self.path}[{index}]")
+
+    def fail(self, message: str) -> NoReturn:
+        raise ConfigError(message, source=self.source, path=self.path)
+
+
+def read(cls: type[T], data: object, *, source: str = "", path: str = "") -> T:
+    """Return the settings class `cls` filled from the mapping `data`; missing keys get their defaults.
+
+    Raises ConfigError with `source` and the key path for an unknown or missing key or a value that is not
+    allowed.
+    """
+    return _read(cls, data, Where(source, path))
+
+
+def read_list(cls: type[T], data: object, *, source: str = "", path: str = "") -> list[T]:
+    """Return a list of `cls` read from a list of mappings; raises ConfigError as `read` does."""
+    items: list[T] = convert(list[cls], data, NO_RULES, Where(source, path))  # type: ignore[valid-type]
+    return items
+
+
+def check_fields(settings: object) -> None:
+    """Check the fields of a dataclass object in place and convert them to their types; raises ConfigError."""
+    for name, (given, checked, field) in _checks_of(type(settings)).items():
+        value = getattr(settings, name)
+        # Most fields keep their default, which is checked once per class.
+        result = checked if value is given else convert(field.hint, value, field.rules, Where(path=name))
+        if result is not value:
+            # The only way to set a field of a frozen class.
+            object.__setattr__(settings, name, result)
+
+
+class Checked:
+    """Base of settings dataclasses that are checked whenever they are constructed or a field is assigned."""
+
+    def __post_init__(self) -> None:
+        """Check the fields of a frozen class; those of other classes were checked when they were assigned."""
+        if type(self).__dataclass_params__.frozen:  # type: ignore[attr-defined]
+            check_fields(self)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        cls = type(self)
+        # Asked for here first: spawn params have forty fields, and a call for each is dear.
+        check = (cls.__dict__.get("_checks") or _checks_of(cls)).get(name)
+        if check is not None:
+            given, checked, field = check
+            value = checked if value is given else convert(field.hint, value, field.rules, Where(path=name))
+        # What the class itself defines may be set, as a property; a misspelt setting may not.
+        elif not hasattr(cls, name):
+            raise unknown_name(f"setting of {cls.__name__}", name, fields_of(cls))
+        object.__setattr__(self, name, value)
+
+
+Checks = dict[str, tuple[object, Any, Field]]
+"""By name: the default of a field, or MISSING where each object has its own; what it is converted to; and the field."""
+
+
+def _checks_of(cls: type) -> Checks:
+    """Return how the fields of `cls` are checked."""
+    # Kept in the class itself, but not inherited.
+    known: Checks | None = cls.__dict__.get("_checks")
+    if known is None:
+        known = {name: (*_checked_default(cls, field), field) for name, field in fields_of(cls).items()}
+        type.__setattr__(cls, "_checks", known)
+    return known
+
+
+def _checked_default(cls: type, field: Field) -> tuple[object, Any]:
+    """Return (default, checked default) if they can be shared between objects."""
+    given = getattr(cls, field.name, MISSING)
+    if given is not MISSING and isinstance(given, Hashable):
+        checked = convert(field.hint, given, field.rules, Where(path=field.name))
+        if isinstance(checked, Hashable):
+            return given, checked
+    return MISSING, None
+
+
+def _read(cls: type[T], data: object, where: Where) -> T:
+    """Return settings from a mapping; raises ConfigError with file and key, and the closest key to an unknown one."""
+    # Settings that were made in code may stand among those of a mapping.
+    if isinstance(data, cls):
+        return data
+    if not isinstance(data, Mapping):
+        # Who made an object of another class in Python looks for the name of the right one.
+        made = f"of the class {cls.__name__}, or " if dataclasses.is_dataclass(data) else ""
+        where.fail(f"must be {made}{describe(cls, NO_RULES)}, got {shown(data)}")
+    fields, names = fields_of(cls), names_of(cls)
+    values: dict[str, Any] = {}
+    for key, value in data.items():
+        if key not in names:
+            where.key(str(key)).fail(f"unknown key.{did_you_mean(str(key), names)}")
+        field = fields[names[key]]
+        if field.name in values:
+            both = ", ".join(repr(name) for name in (field.name, *field.rules.aliases) if name in data)
+            where.key(key).fail(f"given twice: {both} are names of one setting; keep one of them")
+        values[field.name] = convert(field.hint, value, field.rules, where.key(key))
+    for field in fields.values():
+        if field.name not in values and field.default is None:
+            where.key(field.name).fail(f"missing; it must be {describe(field.hint, field.rules)}")
+    try:
+        return cls(**values)
+    except ConfigError as error:
+        raise error.within(where.path, source=where.source) from error
+    except InvalidValueError as error:
+        raise ConfigError(str(error), source=where.source, path=where.path) from error
+
+
+def convert(hint: Any, value: object, rules: Setting, where: Where) -> Any:
+    """Return `value` as the type `hint` within `rules`; raises ConfigError at `where`."""
+    if rules.reader is not None:
+        try:
+            return rules.reader(value)
+        except ConfigError as error:
+            raise error.within(where.path, source=where.source) from error
+        except (ValueError, UnknownNameError) as error:
+            raise ConfigError(str(error), source=where.source, path=where.path) from error
+    # The most common types first: spawning converts tens of thousands of them.
+    if hint is float or hint is int:
+        return _convert_scalar(hint, value, rules, where)
+    if hint is Any or hint is object or type(value) is hint:
+        return value
+    origin = get_origin(hint)
+    if is_union(hint):
+        return _convert_union(hint, value, rules, where)
+    if origin in (list, tuple):
+        return _convert_sequence(hint, value, rules, where)
+    if origin in (dict, Mapping) or hint is dict:
+        return _convert_dict(hint, value, rules, where)
+    if origin is Literal:
+        return _pick(value, {choice: choice for choice in get_args(hint)}, hint, where)
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return value if isinstance(value, hint) else _pick(value, {m.value: m for m in hint}, hint, where)
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        return _read(hint, value, where)
+    return _convert_scalar(hint, value, rules, where)
+
+
+def _convert_scalar(hint: Any, value: object, rules: Setting, where: Where) -> Any:
+    """Return a number, a truth value or an object of the class `hint`; raises ConfigError with the key."""
+    if hint in (int, float):
+        number = as_number(hint, value, rules)
+        if number is not None:
+            return number
+    elif hint is bool and isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    elif isinstance(hint, type) and hint is not bool and isinstance(value, hint):
+        return value
+    where.fail(f"must be {describe(hint, rules)}, got {shown(value)}")
+
+
+def _convert_union(hint: Any, value: object, rules: Setting, where: Where) -> Any:
+    """Return the value as the first of the options that takes it; raises ConfigError with the key."""
+    options = get_args(hint)
+    if value is None and type(None) in options:
+        return None
+    options = tuple(option for option in options if option is not type(None))
+    if len(options) == 1:
+        try:
+            return convert(options[0], value, rules, where)
+        except ConfigError as error:
+            # Only an error about this value itself may mention null; errors from nested values are unchanged.
+            if error.path != where.path or isinstance(value, Mapping):
+                raise
+            where.fail(f"must be {describe(hint, rules)}, got {shown(value)}")
+    classes = [option for option in options if dataclasses.is_dataclass(option)]
+    # Read as that class alone, so that an error names the key inside and not the whole value.
+    if isinstance(value, Mapping) and len(classes) == 1 and not any(get_origin(o) is dict for o in options):
+        return convert(classes[0], value, rules, where)
+    lists = [option for option in options if get_origin(option) is list]
+    if isinstance(value, list) and len(lists) == 1 and classes:
+        return convert(lists[0], value, rules, where)
+    for option in options:
+        try:
+            return convert(option, value, rules, where)
+        except ConfigError:
+            continue
+    where.fail(f"must be {describe(hint, rules)}, got {shown(value)}")
+
+
+def _convert_sequence(hint: Any, value: object, rules: Setting, where: Where) -> Any:
+    """Return a list or tuple whose items are converted one by one; raises ConfigError with the index."""
+    origin, items = get_origin(hint), get_args(hint)
+    # As a list its items are Python's numbers, which the checks below know.
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if rules.one_is_list and not isinstance(value, (list, tuple)):
+        value = [value]
+    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+        where.fail(f"must be {describe(hint, rules)}, got {shown(value)}")
+    if origin is list or (len(items) == 2 and items[1] is Ellipsis):
+        wanted: Sequence[Any] = [items[0]] * len(value)
+    else:
+        wanted = items
+    if len(wanted) != len(value):
+        where.fail(f"must be {describe(hint, rules)}, got {len(value)}: {shown(value)}")
+    converted = [
+        convert(kind, item, rules, where.item(i)) for i, (kind, item) in enumerate(zip(wanted, value, strict=True))
+    ]
+    return converted if origin is list else tuple(converted)
+
+
+def _convert_dict(hint: Any, value: object, rules: Setting, where: Where) -> dict[str, Any]:
+    _, kind = get_args(hint) or (str, Any)
+    if not isinstance(value, Mapping):
+        where.fail(f"must be {describe(hint, rules)}, got {shown(value)}")
+    bad = next((key for key in value if not isinstance(key, str)), None)
+    if bad is not None:
+        where.fail(f"keys must be text, got {bad!r}; put it in quotes")
+    return {key: convert(kind, item, rules, where.key(key)) for key, item in value.items()}
+
+
+def _pick(value: object, choices: Mapping[Any, Any], hint: Any, where: Where) -> Any:
+    for choice, result in choices.items():
+        # By type as well: in Python True equals 1.
+        if type(value) is type(choice) and value == choice:
+            return result
+    where.fail(f"must be {describe(hint, NO_RULES)}, got {shown(value)}")
+
+
+# JSON schemas of settings classes, for editors, from the same declarations that the reader uses.
+
+
+_JSON = (type(None), bool, int, float, str, list)
+_TYPES = {bool: "boolean", str: "string", int: "integer", float: "number", type(None): "null"}
+
+
+def json_schema(cls: type, *, title: str = "") -> dict[str, Any]:
+    """Return a JSON schema (draft 2020-12) of the settings class `cls`.
+
+    It accepts the same as `read`, except for conditions across several fields, which only `read` checks.
+    """
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **object_schema(cls),
+        "title": title or cls.__name__,
+    }
+
+
+def object_schema(cls: type) -> dict[str, Any]:
+    """Return the schema of `cls` without the header, for use inside another schema."""
+    fields = fields_of(cls)
+    properties: dict[str, Any] = {}
+    exclusive: list[dict[str, Any]] = []
+    for field in fields.values():
+        properties[field.name] = _field_schema(field)
+        for alias in field.rules.aliases:
+            properties[alias] = {**_field_schema(field), "description": f"Alias of {field.name}."}
+            # Given under both of its names, a setting would have two values.
+            exclusive.append({"not": {"type": "object", "required": [field.name, alias]}})
+    schema: dict[str, Any] = {"type": "object", "additionalProperties": False, "properties": properties}
+    required = [field.name for field in fields.values() if field.default is None]
+    if required:
+        schema["required"] = required
+    if exclusive:
+        schema["allOf"] = exclusive
+    if cls.__doc__:
+        schema["description"] = cls.__doc__.strip().splitlines()[0]
+    return schema
+
+
+def nullable(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `schema` of a section so that it accepts null as well: what YAML reads where a section is empty."""
+    return {**schema, "type": [schema["type"], "null"]}
+
+
+def _field_schema(field: Field) -> dict[str, Any]:
+    """Return the JSON schema of one setting, with its text, its unit and its default."""
+    rules = field.rules
+    schema = dict(rules.schema or {}) if rules.reader is not None else type_schema(field.hint, rules)
+    text = rules.doc + (f" [{rules.unit}]" if rules.unit else "")
+    if text:
+        schema["description"] = text.strip()
+    default = plain(field.default()) if field.default is not None else None
+    # JSON has no infinity.
+    if field.default is not None and isinstance(default, _JSON) and default not in (math.inf, -math.inf):
+        schema["default"] = default
+    return schema
+
+
+def type_schema(hint: Any, rules: Setting = NO_RULES) -> dict[str, Any]:
+    """Return the schema of one type within `rules`."""
+    origin, args = get_origin(hint), get_args(hint)
+    if hint is Any or hint is object:
+        return {}
+    if is_union(hint):
+        return {"anyOf": [type_schema(option, rules) for option in args]}
+    if origin is list or (origin is tuple and args[-1] is Ellipsis):
+        items = type_schema(args[0], rules)
+        several = {"type": "array", "items": items}
+        # Any is what has a name: a text, or a mapping with a type.
+        return {"anyOf": [several, items or {"type": ["string", "object"]}]} if rules.one_is_list else several
+    if origin is tuple:
+        each = [type_schema(item, rules) for item in args]
+        return {"type": "array", "prefixItems": each, "minItems": len(each), "maxItems": len(each)}
+    if origin in (dict, Mapping) or hint is dict:
+        return {"type": "object", "additionalProperties": type_schema(args[1], rules) if args else True}
+    if origin is Literal:
+        return {"enum": list(args)}
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return {"enum": [member.value for member in hint]}
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        return object_schema(hint)
+    return {"type": _TYPES[hint], **(_bounds(rules) if hint in (int, float) else {})}
+
+
+def _bounds(rules: Setting) -> dict[str, Any]:
+    bounds = {"minimum": rules.low, "maximum": rules.high, "exclusiveMinimum": rules.above}
+    given = {key: bound for key, bound in bounds.items() if bound is not None}
+    return {"anyOf": [{"const": 0}, given]} if rules.or_zero else given
+
+
+def plain(value: Any) -> Any:
+    """Return `value` in JSON types: enums as values, tuples as lists, settings as mappings."""
+    if isinstance(value, Enum):
+        return value.value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {name: plain(getattr(value, name)) for name in fields_of(type(value))}
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value

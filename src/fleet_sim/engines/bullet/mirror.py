@@ -1,0 +1,705 @@
+"""Synchronises PyBullet with the columns, and defines which poses a query sees at each point of a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+
+from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.base.errors import InvalidValueError, MissingDependencyError, StateError
+from fleet_sim.base.params import PoseFlush
+from fleet_sim.base.registry import saved
+from fleet_sim.base.spatial import quaternions
+from fleet_sim.engines.bullet.bodies import BulletBodies, EngineFilters
+from fleet_sim.engines.bullet.client import NO_BODY, BulletClient
+from fleet_sim.engines.bullet.shapes import OwnShapes
+from fleet_sim.world.collision_rules import LinkPairs, no_links
+from fleet_sim.world.schema import NO_ROW
+from fleet_sim.world.shapes import PRISMATIC, REVOLUTE, Vector
+from fleet_sim.world.world import World
+
+# StagedPoses: what a query in phase 1 sees, which are the poses and joints from before the step.
+
+
+class StagedPoses:
+    """Copies of base poses and joints, taken at the beginning of a step, with what PyBullet lacks of them.
+
+    The copies are valid for rows that still hold the entity that was there when they were taken.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._top = 0
+        self._position: Floats = np.empty((0, 3))
+        self._orientation: Floats = np.empty((0, 4))
+        self._id = np.empty(0, np.int64)
+        self._unwritten: Bools = np.empty(0, bool)
+        self._joints: Floats = np.empty(0)
+        self._unwritten_joints: Bools = np.empty(0, bool)
+
+    @property
+    def taken(self) -> bool:
+        """Whether there are copies for this step."""
+        return self._top >= 0
+
+    def drop(self) -> None:
+        """Have no copies: a query in phase 1 then has nothing that it could see."""
+        self._top = -1
+
+    def take(self) -> None:
+        """Copy the poses and joints of all living rows."""
+        world = self._world
+        # Kept from step to step and only grown, as staging happens in each step.
+        if len(self._position) < world.capacity:
+            self._position = np.empty((world.capacity, 3))
+            self._orientation = np.empty((world.capacity, 4))
+            self._id = np.empty(world.capacity, np.int64)
+            self._unwritten = np.empty(world.capacity, bool)
+        rows = world.rows
+        top = self._top = int(rows.max()) + 1 if len(rows) else 0
+        # Copying whole slices is several times faster than indexing the rows that are behind.
+        self._position[:top] = world.position[:top]
+        self._orientation[:top] = world.orientation[:top]
+        self._id[:top] = world.object_id[:top]
+        self._unwritten[:top] = world.bullet_behind[:top]
+        self._joints = world.joints.position[: world.joints.used].copy()
+        self._unwritten_joints = world.robots.joints_behind[:top].copy()
+
+    def known_mask(self, rows: Rows) -> Bools:
+        """Return which of `rows` were alive when the copies were taken."""
+        known_mask: Bools = rows < self._top
+        # A row taken by an entity spawned in this phase has another id than when poses were staged.
+        known_mask[known_mask] = self._id[rows[known_mask]] == self._world.object_id[rows[known_mask]]
+        return known_mask
+
+    def poses(self, rows: Rows) -> tuple[Bools, Floats, Floats]:
+        """Return which of `rows` are known, and their base poses then, (N, 3) and (N, 4).
+
+        Other rows get the poses of the columns.
+        """
+        world = self._world
+        positions, orientations = world.position[rows], world.orientation[rows]
+        known_mask = self.known_mask(rows)
+        known = rows[known_mask]
+        positions[known_mask] = self._position[known]
+        orientations[known_mask] = self._orientation[known]
+        return known_mask, positions, orientations
+
+    def joints(self, rows: Rows) -> tuple[Bools, Floats]:
+        """Return which of `rows` are known, and the positions of all joints then, by slot."""
+        return self.known_mask(rows), self._joints
+
+    def unwritten(self, rows: Rows) -> Rows:
+        """Return those of `rows` whose copied pose PyBullet does not have yet."""
+        candidates = rows[rows < self._top]
+        return candidates[self._unwritten[candidates]]
+
+    def unwritten_joints(self, rows: Rows) -> Rows:
+        """Return those of `rows` whose copied joints PyBullet does not have yet."""
+        known = rows[self.known_mask(rows)]
+        return known[self._unwritten_joints[known]]
+
+    def note_poses(self, rows: Rows, known_mask: Bools, positions: Floats, orientations: Floats) -> None:
+        """Note that PyBullet has these poses of `rows`; rows that moved since the copies stay behind."""
+        world = self._world
+        self._unwritten[rows[known_mask]] = False
+        same_mask = (positions == world.position[rows]).all(1) & (orientations == world.orientation[rows]).all(1)
+        world.bullet_behind[rows[same_mask]] = False
+
+    def take_over(self, row: int) -> None:
+        """Copy one row again: PyBullet was told something else of it, and has it already."""
+        if row >= self._top:
+            return
+        world = self._world
+        self._position[row], self._orientation[row] = world.position[row], world.orientation[row]
+        self._unwritten[row] = self._unwritten_joints[row] = False
+        slots = world.joints.of(world.robots, row)
+        if slots.stop <= len(self._joints):
+            self._joints[slots] = world.joints.position[slots]
+
+    def note_joints(self, rows: Rows) -> None:
+        """Note that PyBullet has the copied joints of `rows`."""
+        robots = self._world.robots
+        self._unwritten_joints[rows] = False
+        # PyBullet now has positions from before this step: what has moved in it is behind again.
+        robots.joints_behind[rows] = robots.joints_moved[rows]
+
+
+# Bodies of users that entities stood for which were removed: a restored state brings those entities back.
+
+
+class DetachedBodies:
+    """Keeps which body an entity stood for, as bodies of users stay in PyBullet when their entity is removed."""
+
+    def __init__(self, bodies: BulletBodies) -> None:
+        self._bodies = bodies
+        self._epoch = bodies.client.epoch
+        self._kept: dict[int, int] = {}
+        """Body by object id."""
+
+    def note(self, rows: Rows) -> None:
+        """Keep the bodies of `rows`, which are removed now, as far as they are users' own."""
+        table = self._bodies.table
+        rows = rows[table.adopted[rows]]
+        if len(rows):
+            self._renew()
+            self._kept.update(zip(table.owner[rows].tolist(), table.body[rows].tolist(), strict=True))
+
+    def forget(self, body: object) -> None:
+        """Forget `body`, which the user removed: PyBullet gives its number to another one."""
+        if self._kept:
+            self._kept = {owner: kept for owner, kept in self._kept.items() if kept != body}
+
+    def take_back(self, rows: Rows) -> Rows:
+        """Give those of `rows` their bodies, at their poses, that had one which is still there; return the others."""
+        if not self._kept:
+            return rows
+        self._renew()
+        return rows[[not self._taken(row) for row in rows.tolist()]]
+
+    def _taken(self, row: int) -> bool:
+        """Give `row` back the body that it had; return whether it has one again, at the pose of the columns."""
+        bodies, world = self._bodies, self._bodies.world
+        body = self._kept.pop(int(world.object_id[row]), NO_BODY)
+        if body == NO_BODY or bodies.rows_of_bodies([body])[0] >= 0:
+            return False
+        one = np.array([row])
+        position, orientation = world.position[one], world.orientation[one]
+        try:
+            # It copies the pose that the body has in PyBullet.
+            bodies.adopt(row, body)
+        except InvalidValueError:  # the user removed the body where nobody saw it
+            return False
+        world.position[one], world.orientation[one] = position, orientation
+        bodies.write_poses(one, position, orientation)
+        if world.physics and world.robots.model[row] >= 0:
+            bodies.joints.prepare(row)
+        return True
+
+    def _renew(self) -> None:
+        # The numbers of an emptied engine begin anew.
+        if self._epoch != self._bodies.client.epoch:
+            self._epoch = self._bodies.client.epoch
+            self._kept.clear()
+
+
+# PoseWriter: brings the bodies in PyBullet to the poses and joints of the columns, or to those before the step.
+
+
+class PoseWriter:
+    """Makes the bodies that are missing and writes what is outdated. `BulletMirror` says when, and which poses."""
+
+    def __init__(self, world: World, bodies: BulletBodies, detached: DetachedBodies, staged: StagedPoses) -> None:
+        self._world = world
+        self._bodies = bodies
+        self._detached = detached
+        self._staged = staged
+
+    def make_missing(self, rows: Rows) -> int:
+        """Make the bodies that `rows` lack, at the poses of the columns; return how many."""
+        missing = self._bodies.missing(rows)
+        if len(missing):
+            self._create(missing)
+        return len(missing)
+
+    def _create(self, rows: Rows) -> None:
+        world = self._world
+        # Bodies of users that outlived their entity stand for it again; the others are made.
+        new = self._detached.take_back(rows)
+        self._bodies.create(new, world.position[new], world.orientation[new])
+        world.bullet_behind[rows] = False
+        self._bodies.joints.write(rows, world.joints.position)
+        world.robots.joints_behind[rows] = False
+
+    def write(self, rows: Rows | None) -> int:
+        """Make missing bodies of `rows` (None: all) and write what is outdated; return how many poses."""
+        world, bodies = self._world, self._bodies
+        created = 0
+        # Comparing counts is cheaper than looking at each row, and usually no body is missing.
+        if rows is not None or bodies.count < len(world):
+            created = self.make_missing(world.rows if rows is None else rows)
+        if rows is None:
+            behind = np.flatnonzero(world.bullet_behind)
+            # Freed rows keep their flags until they are reused.
+            behind = behind[bodies.table.body[behind] != NO_BODY]
+        else:
+            behind = rows[world.bullet_behind[rows]]
+        if len(behind):
+            bodies.refresh_masses(behind)
+            bodies.refresh_materials(behind)
+            bodies.refresh_colors(behind)
+            bodies.write_poses(behind, world.position[behind], world.orientation[behind])
+            world.bullet_behind[behind] = False
+        self._write_joints(rows)
+        return created + len(behind)
+
+    def _write_joints(self, rows: Rows | None) -> None:
+        """Write the outdated joints of `rows`."""
+        flags = self._world.robots.joints_behind
+        behind = np.flatnonzero(flags) if rows is None else rows[flags[rows]]
+        behind = behind[self._bodies.table.body[behind] != NO_BODY]
+        if len(behind):
+            self._bodies.joints.write(behind, self._world.joints.position)
+            flags[behind] = False
+
+    def write_staged(self, rows: Rows | None) -> None:
+        """Like `write`, with the poses from the beginning of the step; raises StateError where none were kept."""
+        if not self._staged.taken:
+            raise StateError(
+                "PyBullet was queried in phase 1 of a step begun with stage=False; begin it with stage=True"
+            )
+        world, bodies = self._world, self._bodies
+        rows = world.rows if rows is None else rows
+        missing = bodies.missing(rows)
+        if len(missing):
+            known_mask, positions, orientations = self._staged.poses(missing)
+            bodies.create(missing, positions, orientations)
+            self._staged.note_poses(missing, known_mask, positions, orientations)
+            self._write_staged_joints(missing[known_mask])
+            fresh = missing[~known_mask]
+            bodies.joints.write(fresh, world.joints.position)
+            world.robots.joints_behind[fresh] = False
+        behind = self._staged.unwritten(rows)
+        if len(behind):
+            known_mask, positions, orientations = self._staged.poses(behind)
+            bodies.write_poses(behind, positions, orientations)
+            self._staged.note_poses(behind, known_mask, positions, orientations)
+        self._write_staged_joints(self._staged.unwritten_joints(rows))
+
+    def _write_staged_joints(self, rows: Rows) -> None:
+        """Write the joints of `rows`, alive when the step began, at their positions at that time."""
+        if len(rows):
+            self._bodies.joints.write(rows, self._staged.joints(rows)[1])
+            self._staged.note_joints(rows)
+
+
+# Forces and torques of the user, which last one step of the simulation.
+
+
+Push = tuple[int, str, dict[str, Any]]
+"""Whose body is pushed (as `dynamics.BodySettings` counts bodies), by which function of PyBullet, and its arguments."""
+
+
+class LastingForces:
+    """Applies what pushes before each step of the engine, until the step of the simulation is over.
+
+    PyBullet forgets forces after each of its steps, and a step of the simulation is several of them. Nothing is applied
+    before: a body keeps a force that it was given, whatever state the engine is brought to.
+    """
+
+    def __init__(self, client: BulletClient, body_of: Callable[[int], int]) -> None:
+        """`body_of` returns the body of whom a push is for; NO_BODY where it is gone."""
+        self._client = client
+        self._body_of = body_of
+        self.waiting: list[Push] = []
+        """What is applied in the next step."""
+        self.enabled = False
+        """Whether a simulation steps the engine; where the user does, forces are as long as PyBullet's own."""
+
+    def add(self, subject: int, function: str, given: dict[str, Any]) -> None:
+        """Apply a force from the next step of the engine on; without `posObj`, at the centre of mass."""
+        self.waiting.append((subject, function, given))
+
+    def apply(self) -> None:
+        """Apply all of them, for one step of the engine."""
+        client = self._client
+        for subject, function, given in self.waiting:
+            body = self._body_of(subject)
+            if body < 0:
+                continue
+            if function == "applyExternalForce" and "posObj" not in given:
+                # The body moves between steps of the engine, and the point is in world coordinates.
+                given = {**given, "posObj": client.getBasePositionAndOrientation(body)[0]}
+            key = "objectUniqueId" if function.startswith("apply") else "bodyUniqueId"
+            getattr(client, function)(**{key: body}, **given)
+
+    def __bool__(self) -> bool:
+        return bool(self.waiting)
+
+    def clear(self) -> None:
+        """Forget them: the step is over."""
+        self.waiting.clear()
+
+
+# Forces and torques that act in joints, as the engine's joint sensors measure them.
+
+
+NOT_MEASURED = (np.nan,) * 6
+
+
+@saved
+class MeasuredJoint(NamedTuple):
+    """A joint of an entity: its row and generation, and the index of the joint, which is that of its link."""
+
+    row: int
+    generation: int
+    joint: int
+
+
+class JointReactions:
+    """Measures the wrenches of chosen joints in each step of physics; the engine's sensors are enabled for those only.
+
+    A wrench is what the parent applies to the link: a force and a torque about the origin of the link frame, (6,), in
+    that frame. The engine gives it about the centre of mass and without what the motor applies; both are taken back.
+    """
+
+    def __init__(self, bodies: BulletBodies) -> None:
+        self._bodies = bodies
+        self._enabled: dict[MeasuredJoint, int] = {}
+        """When the body was made whose sensor is enabled, by joint; -1: not yet."""
+        self._wrenches: dict[MeasuredJoint, tuple[float, ...]] = {}
+
+    def want(self, rows: Rows, joints: Ints) -> None:
+        """Measure `joints` (N,) of `rows` (N,) from the next step on."""
+        for key in self._keys(rows, joints):
+            self._enabled.setdefault(key, -1)
+
+    def wants(self, row: int, joint: int) -> bool:
+        """Return whether a joint of `row` is measured."""
+        return MeasuredJoint(row, int(self._bodies.world.generation[row]), joint) in self._enabled
+
+    def wrenches(self, rows: Rows, joints: Ints) -> Floats:
+        """Return the wrenches (N, 6) in the last step; NaN where there was none, or the engine did not move the row."""
+        known = [self._wrenches.get(key, NOT_MEASURED) for key in self._keys(rows, joints)]
+        return np.array(known, np.float64).reshape(-1, 6)
+
+    def prepare(self) -> None:
+        """Enable the engine's sensors of wanted joints, before its step."""
+        if not self._enabled:
+            return
+        world, table = self._bodies.world, self._bodies.table
+        for key, made in list(self._enabled.items()):
+            if not world.is_live(key.row, key.generation):
+                del self._enabled[key]
+            elif table.body[key.row] != NO_BODY and made != table.made[key.row]:
+                self._bodies.client.enableJointForceTorqueSensor(int(table.body[key.row]), key.joint, True)
+                self._enabled[key] = int(table.made[key.row])
+
+    def measure(self) -> None:
+        """Read the wanted joints, after the engine's step."""
+        if self._enabled or self._wrenches:
+            world = self._bodies.world
+            # Of those that the engine did not move it would give what it measured last.
+            keys = [key for key, made in self._enabled.items() if made >= 0 and world.dynamic[key.row]]
+            self._wrenches = {key: tuple(self._read(key)) for key in keys}
+
+    def _read(self, key: MeasuredJoint) -> list[float]:
+        """Return force (N) and torque (N m) between a joint's links, six numbers in the frame of the joint.
+
+        PyBullet tells the reaction at the center of mass, without what the motor does; both are put right here.
+        """
+        client, world = self._bodies.client, self._bodies.world
+        body, model = int(self._bodies.table.body[key.row]), world.models[int(world.robots.model[key.row])]
+        _, _, reaction, applied = client.getJointState(body, key.joint)
+        dynamics = client.getDynamicsInfo(body, key.joint)
+        centre, turn = np.array(dynamics[3]), np.array([dynamics[4]])
+        force, torque = (quaternions.rotate(turn, np.array([part]))[0] for part in (reaction[:3], reaction[3:]))
+        axis, kind = model.axes[key.joint], int(model.joint_types[key.joint])
+        if kind == PRISMATIC:
+            force = force + applied * axis
+        elif kind == REVOLUTE:
+            torque = torque + applied * axis
+        torque = torque + np.cross(centre, force)
+        return [*force.tolist(), *torque.tolist()]
+
+    def _keys(self, rows: Rows, joints: Ints) -> list[MeasuredJoint]:
+        generations = self._bodies.world.generation[rows]
+        return [MeasuredJoint(*key) for key in zip(rows.tolist(), generations.tolist(), joints.tolist(), strict=True)]
+
+    # ---- checkpoints -------------------------------------------------------------------------------------------------
+
+    def save(self) -> Any:
+        """Return the last wrenches."""
+        return dict(self._wrenches)
+
+    def restore(self, saved: Any) -> None:
+        """Restore what `save` returned."""
+        self._wrenches = dict(saved)
+
+
+class BulletMirror:
+    """Keeps one PyBullet world synchronised with the columns.
+
+    With the policy "demand" nothing is imported, connected, made or written until a query needs it (`ensure`). With
+    "step" every living row has a body and every changed pose is written in phase 2 of each step. Either way a query
+    sees
+
+    - outside a step, and from phase 2 on: the poses of the columns;
+    - in phase 1: the poses the last step ended with (of entities spawned in this phase: those of the columns).
+
+    With a window, and once the raw client id was handed out, queries can no longer be intercepted: from then on the
+    policy is "step", and poses written outside a step are written to PyBullet at once.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        client: BulletClient,
+        policy: PoseFlush = "demand",
+        *,
+        visuals: bool = True,
+        inertia_from_file: bool = False,
+        exempt_links: LinkPairs = no_links,
+    ) -> None:
+        """Bind to a world and a client; `exempt_links` tells which links of a robot do not push each other.
+
+        Raises InvalidValueError for an unknown policy.
+        """
+        _check_policy(policy)
+        self.world = world
+        self.client = client
+        self.bodies = BulletBodies(world, client, visuals=visuals, inertia_from_file=inertia_from_file)
+        self.filters = EngineFilters(self.bodies, exempt_links)
+        self.forces = LastingForces(client, self.bodies.body_of_subject)
+        self.own_shapes = OwnShapes(client)
+        self.reactions = JointReactions(self.bodies)
+        self.policy = policy
+        self.handed_out = False
+        self.called_by_user = False
+        """Whether the user has ever called PyBullet through `sim.bullet`."""
+        self.keeps_previous = False
+        """Whether poses are staged in each step with dynamic rows even if no query needs them; physics sets this."""
+        self.on_gravity: Callable[[Vector], object] | None = None
+        """Hears of another gravity."""
+        self.read_back: Callable[[Rows], None] = lambda rows: None
+        """Copies rows from the engine into the columns; physics sets it."""
+        self.on_read: Callable[[Rows], object] | None = None
+        """Hears of rows that were written through PyBullet outside a step: what they carry follows."""
+        self.refused = ""
+        """Why users may not use PyBullet here, where another engine moves the world; "" where they may."""
+        self._any_told = False
+        self.keeps_up = policy == "step" or client.gui
+        """Whether each step writes poses that changed, of all rows or of those whose body somebody was told."""
+        self._in_phase_1 = self._reading = False
+        self.staged = StagedPoses(world)
+        self.detached = DetachedBodies(self.bodies)
+        self._writer = PoseWriter(world, self.bodies, self.detached, self.staged)
+        self._follow_population()
+
+    def _follow_population(self) -> None:
+        """Hear of all that is spawned and removed from now on."""
+        self.world.on_spawn.append(self._spawned)
+        # Detached bodies are noted first: the second forgets whose body it was.
+        self.world.on_remove += [self.detached.note, self.bodies.remove]
+
+    @property
+    def live(self) -> bool:
+        """Whether PyBullet may be read without going through the mirror."""
+        return self.handed_out or self.client.gui
+
+    @property
+    def known_to_user(self) -> bool:
+        """Whether the user may have numbers, things or settings of this engine, which emptying it would make void."""
+        return self.live or self.called_by_user or self._any_told or bool(self.bodies.table.adopted.any())
+
+    @property
+    def engine_moves(self) -> bool:
+        """Whether the engine has something to move: a dynamic entity, or bodies that the user made."""
+        return bool(self.world.dynamic.any()) or self.has_others
+
+    @property
+    def has_others(self) -> bool:
+        """Whether PyBullet holds bodies that stand for no entity, besides the floor: the user made them."""
+        client = self.client
+        # The floor is ours though it stands for no entity.
+        own = self.bodies.count + (client.floor_id != NO_BODY)
+        return client.connected and int(client.getNumBodies()) > own
+
+    @property
+    def eager(self) -> bool:
+        """Whether every step writes every changed pose."""
+        return self.policy == "step" or self.live
+
+    def set_gravity(self, gravity: Vector) -> None:
+        """Set the gravity of the world, in the engine too."""
+        self.world.gravity = gravity
+        self.client.set_gravity(gravity)
+        if self.on_gravity is not None:
+            self.on_gravity(gravity)
+
+    # ---- the step ----------------------------------------------------------------------------------------------------
+
+    def begin_step(self, *, stage: bool = True) -> None:
+        """Begin phase 1: until its end, queries of PyBullet see the present poses.
+
+        `stage=False` skips copying the poses, for steps in which no code that may query runs in phase 1.
+        """
+        if self.keeps_up:
+            self._keep_up()
+        if stage or (self.keeps_previous and self.world.dynamic.any()):
+            self.staged.take()
+        else:
+            self.staged.drop()
+        self._in_phase_1 = True
+
+    def flush(self) -> int:
+        """Phase 2: end phase 1 and, if `eager`, write all changed poses. Returns how many."""
+        self._in_phase_1 = False
+        return self._keep_up() if self.keeps_up else 0
+
+    def end_step(self) -> None:
+        """End the step, also one that an error broke off: queries see the columns.
+
+        What was written since phase 2, as by handlers of `post_step`, goes to PyBullet where somebody may look at it.
+        """
+        self._in_phase_1 = False
+        if self.keeps_up:
+            self._keep_up()
+
+    def _keep_up(self) -> int:
+        """Write what can be looked at without asking; returns how many poses."""
+        if self.eager:
+            return self._writer.write(None)
+        told = np.flatnonzero(self.bodies.table.told)
+        return self._writer.write(told[self.world.bullet_behind[told] | self.world.robots.joints_behind[told]])
+
+    # ---- demand ------------------------------------------------------------------------------------------------------
+
+    def ensure(self, rows: Rows | None = None) -> None:
+        """Bring the bodies of `rows` (default: all living rows) to the poses that a query made now must see."""
+        self.client.connect()
+        if not self._in_phase_1:
+            self._writer.write(rows)
+        elif self.eager:
+            # All changed poses were written when the last step ended, and these are what phase 1 must show.
+            self._writer.make_missing(self.world.rows if rows is None else rows)
+        else:
+            self._writer.write_staged(rows)
+
+    def body_id(self, row: int) -> int:
+        """Return the PyBullet body of `row`, created and placed if needed; other rows are not written."""
+        self.ensure(np.array([row], np.int64))
+        return int(self.bodies.table.body[row])
+
+    def tell_body(self, row: int) -> int:
+        """Return the PyBullet body of `row` to a caller who may use it later without asking again.
+
+        From now on PyBullet keeps up with that row as it does with all of them after `hand_out`.
+        """
+        body = self.body_id(row)
+        self.bodies.table.told[row] = self._any_told = self.keeps_up = True
+        return body
+
+    def row_of_body(self, body: int) -> int:
+        """Return the row that PyBullet `body` stands for, NO_ROW for none. All bodies are made first.
+
+        Without PyBullet installed there are no bodies, and so no row.
+        """
+        try:
+            # Whose body it is does not depend on poses, so this must work in a step without staged ones.
+            if self._in_phase_1 and not self.staged.taken:
+                self.client.connect()
+                self._writer.make_missing(self.world.rows)
+            else:
+                self.ensure()
+        except MissingDependencyError:
+            return NO_ROW
+        return int(self.rows_of_bodies([body])[0])
+
+    def other_body(self, body: int) -> str:
+        """Return what PyBullet `body` is that stands for no entity; "" where there is no such body."""
+        if not self.client.connected or not self.bodies.exists(body) or self.rows_of_bodies([body])[0] != NO_ROW:
+            return ""
+        return "the floor" if body == self.client.floor_id else "a body of your own, which stands for no entity"
+
+    def rows_of_bodies(self, bodies: object) -> Rows:
+        """Return the rows of PyBullet `bodies`, -1 for bodies without an entity (the floor)."""
+        return self.bodies.rows_of_bodies(np.asarray(bodies, np.int64))
+
+    def check_open(self) -> None:
+        """Raise StateError where users may not use PyBullet."""
+        if self.refused:
+            raise StateError(self.refused)
+
+    def hand_out(self) -> int:
+        """Return the raw client id, for use with pybullet's own functions.
+
+        Those calls cannot be intercepted, so from now on all bodies exist, each step writes all changed poses in phase
+        2, and poses written outside a step are written to PyBullet at once.
+        """
+        self.check_open()
+        self.ensure()
+        # Only now: in phase 1 `ensure` still has to write the staged poses, which it skips once the mirror is eager.
+        self.handed_out = self.keeps_up = True
+        return self.client.id
+
+    def pose_written(self, rows: Rows) -> None:
+        """Handle poses of `rows` that were written outside a step; inside a step it does nothing."""
+        if self.world.in_step or self._reading:
+            return
+        if self.live:
+            self._writer.write(rows)
+        elif self._any_told:
+            self._writer.write(rows[self.bodies.table.told[rows]])
+
+    # ---- what PyBullet is told ---------------------------------------------------------------------------------------
+
+    def write_now(self, row: int) -> None:
+        """Bring the body of `row` to the columns, also in phase 1: what PyBullet is told next counts from there."""
+        self._writer.write(np.array([row], np.int64))
+
+    def read_now(self, row: int) -> None:
+        """Read `row`, which the engine moves and which was written in it, back into the columns."""
+        rows = np.array([row], np.int64)
+        # What comes from PyBullet is not written back to it.
+        self._reading = True
+        try:
+            self.read_back(rows)
+        finally:
+            self._reading = False
+        if self._in_phase_1:
+            self.staged.take_over(row)
+        if not self.world.in_step and self.on_read is not None:
+            self.on_read(rows)
+
+    # ---- whole world -------------------------------------------------------------------------------------------------
+
+    def adopt(self, row: int, body: int) -> None:
+        """Make `body`, created by the user in this client, the body of `row`; its pose is read into the columns."""
+        self.check_open()
+        self.bodies.adopt(row, body)
+        self.world.touch(np.array([row], np.int64))
+        self.world.bullet_behind[row] = False
+
+    def reset(self) -> None:
+        """Empty PyBullet. Bodies of living rows are created again when needed."""
+        self.bodies.forget_all()
+        self.client.reset()
+        # Everything is behind now, not only what moved: the next query finds an empty engine.
+        self.world.bullet_behind[self.world.rows] = True
+        self.staged.drop()
+
+    def reconcile(self) -> None:
+        """Match the bodies to columns that were replaced as a whole, as after restoring a checkpoint."""
+        table, world = self.bodies.table, self.world
+        held = np.flatnonzero(table.body != NO_BODY)
+        # A reused row stands for another entity now, whose body may have another shape.
+        misfit_mask = ~world.alive[held] | (table.owner[held] != world.object_id[held])
+        self.detached.note(held[misfit_mask])
+        self.bodies.remove(held[misfit_mask])
+        self.bodies.refresh_masses(held[~misfit_mask])
+        world.bullet_behind[world.rows] = True
+        if self.live:
+            self._writer.write(None)
+
+    def close(self) -> None:
+        """Unsubscribe from the world and disconnect."""
+        # It may be closed twice.
+        if self._spawned in self.world.on_spawn:
+            self.world.on_spawn.remove(self._spawned)
+            self.world.on_remove.remove(self.detached.note)
+            self.world.on_remove.remove(self.bodies.remove)
+        self.bodies.forget_all()
+        self.client.close()
+
+    def _spawned(self, rows: Rows) -> None:
+        if self.live:
+            self.client.connect()
+            self._writer.make_missing(rows)
+
+
+def _check_policy(policy: str) -> None:
+    if policy not in get_args(PoseFlush):
+        raise InvalidValueError(f"pose_flush: expected one of {', '.join(get_args(PoseFlush))}, got {policy!r}")

@@ -1,0 +1,282 @@
+"""Bodies from robot description files: URDF, SDF and MJCF."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.spatial import quaternions
+from fleet_sim.engines.bullet.client import BulletClient
+from fleet_sim.engines.bullet.shapes import check_file, renew_meshes
+from fleet_sim.world.schema import UNIT_QUATERNION
+from fleet_sim.world.shapes import BodyShape, RobotModel
+from fleet_sim.world.world import World
+
+_UNPLACED = (".sdf", ".xml", ".mjcf")
+"""Formats that PyBullet loads only at the pose which the file gives."""
+
+
+class LoadedModel(NamedTuple):
+    """A body, and the pose of its base's centre of mass in the base frame."""
+
+    body: int
+    com_position: Floats
+    com_orientation: Floats
+
+    @property
+    def has_offset(self) -> bool:
+        """Whether the centre of mass differs from the base frame."""
+        return bool(self.com_position.any() or (self.com_orientation != UNIT_QUATERNION).any())
+
+
+def load_model(
+    client: BulletClient,
+    shape: BodyShape,
+    mass: float,
+    position: Floats,
+    orientation: Floats,
+    *,
+    visuals: bool,
+    inertia_from_file: bool = False,
+    self_collision: bool = False,
+    model: RobotModel | None = None,
+) -> LoadedModel:
+    """Load `shape.model_path` with its base link frame at a world pose (3,), (4,).
+
+    The base is fixed where the shape says so or `mass` is 0, so that no physics moves it. The model's own masses are
+    kept, or scaled to `mass` in all where it is another than theirs. Inertias are worked out from collision shapes, or
+    with `inertia_from_file` those of a URDF file. With `self_collision` links that no joint joins push each other.
+    Raises InvalidValueError for a missing or unusable
+    file, one that holds not exactly one model, or whose joints are not those of `model`.
+    """
+    path = shape.model_path
+    check_file(path, "model")
+    fixed = shape.fixed_base or mass == 0.0
+    flags = _flags(client, visuals, inertia_from_file, self_collision and mass > 0.0)
+    if model is not None:
+        # Before loading: PyBullet keeps meshes by file name, and the file may have changed since.
+        renew_meshes(client, model)
+    pose = position.tolist(), orientation.tolist()
+    body = _only_body(client, path, *pose, useFixedBase=fixed, flags=flags, globalScaling=shape.scale)
+    loaded = LoadedModel(body, *inertial_frame(client, body))
+    # loadMJCF and loadSDF take no flag for a fixed base either.
+    if Path(path).suffix.lower() in _UNPLACED:
+        _place(client, loaded, position, orientation)
+        if fixed:
+            client.changeDynamics(body, -1, mass=0.0)
+    if model is not None:
+        _check_joints(client, body, model)
+        if mass > 0.0:
+            _scale_masses(client, body, model, mass)
+    return loaded
+
+
+def _flags(client: BulletClient, visuals: bool, inertia_from_file: bool, self_collision: bool) -> int:
+    flags = 0 if visuals else client.URDF_IGNORE_VISUAL_SHAPES
+    if inertia_from_file:
+        flags |= client.URDF_USE_INERTIA_FROM_FILE
+    if self_collision:
+        # Without the second flag, links of one joint, which overlap where they meet, would push each other.
+        flags |= client.URDF_USE_SELF_COLLISION | client.URDF_USE_SELF_COLLISION_EXCLUDE_PARENT
+    return int(flags)
+
+
+def _only_body(client: BulletClient, path: str, *urdf_pose: list[float], **urdf_options: float) -> int:
+    """Load the one model in `path` and return its body; raises InvalidValueError where it cannot, or has several.
+
+    A URDF file is loaded at `urdf_pose` with `urdf_options`, which files of other formats do not take.
+    """
+    suffix = Path(path).suffix.lower()
+    try:
+        if suffix == ".sdf":
+            bodies = client.loadSDF(path)
+        elif suffix in _UNPLACED:
+            bodies = client.loadMJCF(path)
+        else:
+            bodies = (client.loadURDF(path, *urdf_pose, **urdf_options),)
+    except client.module.error as error:
+        raise InvalidValueError(f"PyBullet cannot load the model file {path!r}: {error}") from error
+    if len(bodies) != 1:
+        # None is left behind that stands for no entity.
+        for body in bodies:
+            client.removeBody(body)
+        raise InvalidValueError(
+            f"the model file {path!r} has {len(bodies)} models; an object or agent needs exactly one, so split the file"
+        )
+    return int(bodies[0])
+
+
+def _check_joints(client: BulletClient, body: int, model: RobotModel) -> None:
+    """Remove `body` and raise InvalidValueError unless its joints are those of `model`, in the same order."""
+    count = client.getNumJoints(body)
+    names = tuple(client.getJointInfo(body, joint)[1].decode() for joint in range(count))
+    if names != model.joint_names:
+        client.removeBody(body)
+        raise InvalidValueError(
+            f"PyBullet finds joints in {model.path!r} that differ from those read before: {', '.join(names)} instead "
+            f"of {', '.join(model.joint_names)}; if the file was changed since, restart the simulation"
+        )
+
+
+def _scale_masses(client: BulletClient, body: int, model: RobotModel, mass: float) -> None:
+    """Scale the masses of `body` to `mass` kg in total, unless they add up to it already."""
+    own = sum(inertial.mass for inertial in model.inertials)
+    # A file without masses gives no proportions to scale by: the base gets it all.
+    if own == 0.0:
+        client.changeDynamics(body, -1, mass=mass)
+    elif not math.isclose(own, mass, rel_tol=1e-9):
+        for link in range(-1, model.num_joints):
+            information = client.getDynamicsInfo(body, link)
+            # For the same shape inertia grows with the mass.
+            inertia = [mass / own * value for value in information[2]]
+            client.changeDynamics(body, link, mass=mass / own * information[0], localInertiaDiagonal=inertia)
+
+
+def inertial_frame(client: BulletClient, body: int) -> tuple[Floats, Floats]:
+    """Return the pose (3,), (4,) of the base's centre of mass in the base frame."""
+    information = client.getDynamicsInfo(body, -1)
+    return np.array(information[3]), np.array(information[4])
+
+
+def _place(client: BulletClient, loaded: LoadedModel, position: Floats, orientation: Floats) -> None:
+    turned = orientation[None]
+    # PyBullet places the centre of mass of the base, not its frame.
+    centre = position + quaternions.rotate(turned, loaded.com_position[None])[0]
+    turn = quaternions.multiply(turned, loaded.com_orientation[None])[0]
+    client.resetBasePositionAndOrientation(loaded.body, centre.tolist(), turn.tolist())
+
+
+# Dynamics of bodies: materials of the columns, and what users set of bodies with PyBullet's own functions. Both are
+# written again when a body is created again.
+
+
+MATERIAL = {
+    "friction": "lateralFriction",
+    "rolling_friction": "rollingFriction",
+    "restitution": "restitution",
+    "linear_damping": "linearDamping",
+    "angular_damping": "angularDamping",
+}
+"""Columns of materials, and their names in changeDynamics."""
+
+DYNAMICS, SENSORS, MOTORS = "changeDynamics", "enableJointForceTorqueSensor", "motors"
+"""What is kept of a link or joint: arguments of these functions, and of the last command of a motor."""
+
+FLOOR = -1
+"""Stands for the floor where settings are kept: entities have their object ids, own bodies lower numbers."""
+
+Kept = dict[int, dict[tuple[str, int], dict[str, Any]]]
+"""Settings by whose they are, then by what they are and the link or joint."""
+
+
+def own(body: int) -> int:
+    """Return under what number settings of a body of the user's own are kept."""
+    return FLOOR - 1 - body
+
+
+def body_of_own(subject: int) -> int:
+    """Return the body of `own(body)`."""
+    return FLOOR - 1 - subject
+
+
+class BodyDynamics:
+    """Writes materials to bodies, and keeps what users set, by entity and link."""
+
+    def __init__(self, world: World, client: BulletClient, bodies: Callable[[], tuple[Ints, Bools]]) -> None:
+        """`bodies` returns the columns of body ids and of those that were loaded from a model file."""
+        self._world = world
+        self._client = client
+        self._bodies = bodies
+        self._kept: Kept = {}
+        # By object id: the row of a removed entity is another one's later.
+        world.on_remove.append(self._removed)
+
+    def refresh(self, rows: Rows, *, made: bool = False) -> None:
+        """Write changed materials of `rows`, which must have bodies; dampings of joints are separate.
+
+        Where the bodies were `made` just now, what was kept is written over them.
+        """
+        material = self._world.material
+        changed = rows[material.behind[rows]]
+        if len(changed):
+            material.behind[changed] = False
+            self._write(changed, made)
+        if made and self._kept:
+            bodies, _ = self._bodies()
+            for row in rows.tolist():
+                self._write_kept(int(self._world.object_id[row]), int(bodies[row]))
+
+    def write_floor(self) -> None:
+        """Write what was kept of the floor, which is new."""
+        self._write_kept(FLOOR, self._client.floor_id)
+
+    def _write_kept(self, subject: int, body: int) -> None:
+        for (function, link), values in self.kept_of(subject).items():
+            if function != MOTORS:
+                getattr(self._client, function)(body, link, **values)
+
+    def _write(self, rows: Rows, made: bool) -> None:
+        """Give the materials in the columns of `rows` to all links of their bodies; negative values mean PyBullet's.
+
+        For rows that were not just made, what was kept of their earlier values is forgotten, so that the columns win.
+        """
+        material, client = self._world.material, self._client
+        bodies, models = self._bodies()
+        values = np.stack([getattr(material, name)[rows] for name in MATERIAL], axis=1)
+        for index in np.flatnonzero((values >= 0.0).any(axis=1)).tolist():
+            row, body = int(rows[index]), int(bodies[rows[index]])
+            given = zip(MATERIAL.values(), values[index].tolist(), strict=True)
+            options = {option: value for option, value in given if value >= 0.0}
+            for link in range(-1, client.getNumJoints(body) if models[row] else 0):
+                client.changeDynamics(body, link, **options)
+            if not made:
+                # The columns are newer than what was kept.
+                for (function, _), kept in self.kept_of(int(self._world.object_id[row])).items():
+                    for name in options if function == DYNAMICS else ():
+                        kept.pop(name, None)
+
+    # ---- what is kept ------------------------------------------------------------------------------------------------
+
+    @property
+    def kept(self) -> Kept:
+        """What users set, as a copy."""
+        return {
+            subject: {place: dict(values) for place, values in settings.items()}
+            for subject, settings in self._kept.items()
+        }
+
+    def take(self, kept: Kept) -> None:
+        """Keep what `kept` returned, for bodies that are made from now on."""
+        self._kept = kept
+
+    def keep(self, subject: int, link: int, values: Mapping[str, Any], what: str = DYNAMICS) -> None:
+        """Keep `values` of a link or joint; those of dynamics are added to what was given before."""
+        settings = self._kept.setdefault(subject, {})
+        before = settings.get((what, link), {}) if what == DYNAMICS else {}
+        settings[what, link] = {**before, **values}
+
+    def kept_of(self, subject: int) -> dict[tuple[str, int], dict[str, Any]]:
+        """Return what is kept of an entity, the floor or an own body."""
+        return self._kept.get(subject, {})
+
+    def motor(self, row: int, joint: int) -> Mapping[str, Any]:
+        """Return the command that the user gave a motor of an entity with PyBullet's own functions."""
+        return self.kept_of(int(self._world.object_id[row]))[MOTORS, joint]
+
+    def forget(self, subject: int) -> None:
+        """Forget what was kept of a body that is gone."""
+        self._kept.pop(subject, None)
+
+    def forget_own(self) -> None:
+        """Forget what was kept of own bodies: the engine was emptied."""
+        self._kept = {subject: settings for subject, settings in self._kept.items() if subject >= FLOOR}
+
+    def _removed(self, rows: Rows) -> None:
+        for object_id in self._world.object_id[rows].tolist() if self._kept else ():
+            self.forget(object_id)

@@ -1,0 +1,1 @@
+"""Learning: Gymnasium and PettingZoo environments, and bin picking with a Franka arm."""

@@ -1,0 +1,173 @@
+"""What environments share about a run: what exists only during an episode, and people who watch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from fleet_sim.base.arrays import Floats
+from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.simulation import MultiRobotSimulationCore
+
+# Top views of arenas: discs, rings and lines drawn into an array, without a window or a graphics library. Each shape
+# is drawn from the signed distance of a pixel's centre to its edge: coverage falls from 1 to 0 within one pixel,
+# which gives smooth edges. Only the pixels of the shape's bounding box are touched.
+
+
+Image = npt.NDArray[np.uint8]
+Color = tuple[int, int, int]
+
+PAPER: Color = (245, 245, 242)
+OBSTACLE: Color = (120, 122, 126)
+ROBOTS: tuple[Color, ...] = (
+    (42, 107, 191),
+    (214, 101, 38),
+    (46, 145, 82),
+    (150, 84, 178),
+    (186, 52, 66),
+    (94, 104, 20),
+)
+"""Colors of the robots, reused in this order."""
+
+
+class ArenaCanvas:
+    """A square picture of the square of side `size` m around the origin; x to the right, y up."""
+
+    def __init__(self, pixels: int, size: float, paper: Color = PAPER) -> None:
+        self.image: Image = np.empty((pixels, pixels, 3), np.uint8)
+        self.image[:] = paper
+        self._scale = pixels / size
+        self._middle = 0.5 * pixels
+
+    def disc(self, centre: Floats, radius: float, color: Color, *, hole: float = 0.0) -> None:
+        """Draw a disc, or a ring if `hole` (its inner radius in m) is given."""
+        x, y = self._to_pixels(centre)
+        outer, inner = radius * self._scale, hole * self._scale
+        left, right = self._span(x, outer)
+        low, high = self._span(y, outer)
+        columns, lines = np.arange(left, right) + 0.5 - x, np.arange(low, high) + 0.5 - y
+        distance = np.hypot(columns[None, :], lines[:, None])
+        cover = np.clip(outer - distance + 0.5, 0.0, 1.0)
+        if inner > 0.0:
+            cover *= np.clip(distance - inner + 0.5, 0.0, 1.0)
+        self._blend((slice(low, high), slice(left, right)), cover, color)
+
+    def line(self, start: Floats, end: Floats, width: float, color: Color) -> None:
+        """Draw a line `width` m wide with round ends."""
+        (ax, ay), (bx, by) = self._to_pixels(start), self._to_pixels(end)
+        half = 0.5 * width * self._scale
+        left, right = self._span(0.5 * (ax + bx), 0.5 * abs(bx - ax) + half)
+        low, high = self._span(0.5 * (ay + by), 0.5 * abs(by - ay) + half)
+        x, y = np.meshgrid(np.arange(left, right) + 0.5, np.arange(low, high) + 0.5)
+        # The nearest point of the segment, as a share of its length; the floor keeps a line of length 0 valid.
+        length = max((bx - ax) ** 2 + (by - ay) ** 2, 1e-12)
+        along = np.clip(((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / length, 0.0, 1.0)
+        distance = np.hypot(x - ax - along * (bx - ax), y - ay - along * (by - ay))
+        self._blend((slice(low, high), slice(left, right)), np.clip(half - distance + 0.5, 0.0, 1.0), color)
+
+    def _to_pixels(self, point: Floats) -> tuple[float, float]:
+        # Rows of pixels count down, y counts up.
+        return self._middle + float(point[0]) * self._scale, self._middle - float(point[1]) * self._scale
+
+    def _span(self, middle: float, reach: float) -> tuple[int, int]:
+        edge = len(self.image)
+        low = int(np.clip(np.floor(middle - reach - 1.0), 0, edge))
+        return low, int(np.clip(np.ceil(middle + reach + 1.0), low, edge))
+
+    def _blend(self, where: tuple[slice, slice], cover: Floats, color: Color) -> None:
+        patch = self.image[where]
+        mixed = patch + cover[..., None] * (np.array(color) - patch.astype(np.float64))
+        # Rounded, not cut off: repeated blending would darken the picture.
+        self.image[where] = (mixed + 0.5).astype(np.uint8)
+
+
+Part = TypeVar("Part")
+
+
+class Drawn(Protocol):
+    """What an environment makes at its first reset."""
+
+    @property
+    def sim(self) -> MultiRobotSimulationCore:
+        """The simulation that it is in."""
+
+    def draw(self) -> Image:
+        """Return a picture (H, W, 3)."""
+
+    def close(self) -> None:
+        """End it."""
+
+
+Shown = TypeVar("Shown", bound=Drawn)
+
+
+def begun(part: Part | None) -> Part:
+    """Return what `reset` has made; raises InvalidValueError before the first reset."""
+    if part is None:
+        raise InvalidValueError("this needs a running episode; call reset() first")
+    return part
+
+
+HUMAN, PICTURES = "human", "rgb_array"
+RENDER_MODES = [HUMAN, PICTURES]
+
+
+def show_to_people(sim: MultiRobotSimulationCore) -> None:
+    """Show `sim` in the browser until it is closed, and print the address.
+
+    It goes at the pace of whoever makes the steps. The page can only watch: a pause, a reset or a robot that was sent
+    elsewhere would change the episode. Raises MissingDependencyError without the extra `view`.
+    """
+    view = sim.view.show(browser=True, read_only=True)
+    print(f"view: {view.url}", flush=True)
+
+
+class Fixed(Generic[Part]):
+    """An attribute that is set once, when its owner is made; setting it again is refused, as it would not count."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, owner: object, kind: type | None = None) -> Part:
+        if owner is None or self._name not in vars(owner):
+            raise AttributeError(f"{self._name!r} is known when an environment is made")
+        value: Part = vars(owner)[self._name]
+        return value
+
+    def __set__(self, owner: object, value: Part) -> None:
+        if self._name in vars(owner):
+            what = f"{type(owner).__name__}.{self._name}"
+            raise AttributeError(f"{what} is read when the environment is made, and stays; make another environment")
+        vars(owner)[self._name] = value
+
+
+class Rendered(Generic[Shown]):
+    """Rendering and closing, for environments that keep what they show in `_shown`; None before the first reset."""
+
+    render_mode: str | None
+    _shown: Shown | None = None
+    _is_seen = False
+
+    def begun_anew(self, make: Callable[[], Shown], begin: Callable[[Shown], object]) -> Shown:
+        """Return what is shown, after `begin`; `make` makes it the first time, and people see it from then on."""
+        if self._shown is None:
+            self._shown, self._is_seen = make(), False
+        begin(self._shown)
+        if not self._is_seen and self.render_mode == HUMAN:
+            # Not before, when all of it is out of the way: pages begin where all is seen.
+            self._is_seen = True
+            show_to_people(self._shown.sim)
+        return self._shown
+
+    def render(self) -> Image | None:
+        """Return a picture (480, 480, 3) in the mode rgb_array, else None: "human" is the live view in the browser."""
+        return begun(self._shown).draw() if self.render_mode == PICTURES else None
+
+    def close(self) -> None:
+        """End the simulation; may be called again."""
+        if self._shown is not None:
+            self._shown.close()
+            self._shown = None

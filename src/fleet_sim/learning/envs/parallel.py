@@ -1,0 +1,131 @@
+"""PettingZoo parallel environments in which every robot of a fleet is an agent: navigation and warehouse."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fleet_sim.base.errors import InvalidValueError, missing_extra
+from fleet_sim.base.settings import read
+from fleet_sim.learning.envs.arena import Observations
+from fleet_sim.learning.envs.episode import RENDER_MODES, Fixed, Rendered
+from fleet_sim.learning.envs.spaces import SpaceBook, drive_box, observation_box
+from fleet_sim.learning.envs.tasks import (
+    ArenaTask,
+    NavigationParams,
+    NavigationTask,
+    TaskParams,
+    WarehouseParams,
+    WarehouseTask,
+)
+from fleet_sim.learning.envs.vector import check_render_mode
+
+try:
+    from pettingzoo import ParallelEnv
+except ModuleNotFoundError as error:
+    raise missing_extra("pettingzoo", "gym", "fleet_navigation") from error
+from gymnasium.utils import seeding
+
+AgentDict = dict[str, Any]
+METADATA = {"render_modes": RENDER_MODES, "render_fps": 10, "is_parallelizable": True}
+
+
+class ArenaParallelEnv(Rendered[ArenaTask[Any]], SpaceBook, ParallelEnv[str, Observations, Observations]):
+    """A fleet in one arena; agents are "robot_0", "robot_1" and so on. A subclass sets the task and params classes.
+
+    Observations and actions are those of the Gymnasium environments. An agent whose episode has ended leaves the arena;
+    all episodes are truncated after `max_steps`.
+    """
+
+    task_class: type[ArenaTask[Any]]
+    params_class: type[TaskParams]
+    params = Fixed[TaskParams]()
+    defaults: ClassVar[dict[str, Any]] = {}
+    metadata: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self, render_mode: str | None = None, **settings: Any) -> None:
+        check_render_mode(render_mode, RENDER_MODES)
+        self.render_mode = render_mode
+        # What the user says wins over the defaults of the class.
+        self.params = read(self.params_class, {**self.defaults, **settings}).in_use("an environment")
+        size = self.task_class.observation_size(self.params)
+        self.possible_agents = [f"robot_{robot}" for robot in range(self.params.num_robots)]
+        self.agents: list[str] = []
+        self.observation_spaces = {name: observation_box(size) for name in self.possible_agents}
+        self.action_spaces = {name: drive_box() for name in self.possible_agents}
+        self._number = {name: robot for robot, name in enumerate(self.possible_agents)}
+        self._rng, _ = seeding.np_random(None)
+        self._steps = 0
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Observations], dict[str, AgentDict]]:
+        """Begin an episode with all robots; the same seed gives the same episode."""
+        if seed is not None:
+            self._rng, _ = seeding.np_random(seed)
+        shown = self.begun_anew(lambda: self.task_class(self.params), lambda shown: shown.reset_world(0, self._rng))
+        self._steps = 0
+        self.agents = list(self.possible_agents)
+        return self._observe(shown, self.agents), {name: {} for name in self.agents}
+
+    def step(
+        self, actions: dict[str, Observations]
+    ) -> tuple[dict[str, Observations], dict[str, float], dict[str, bool], dict[str, bool], dict[str, AgentDict]]:
+        """Advance by one time step; an agent without an action stops."""
+        task = self.task
+        if not self.agents:
+            return {}, {}, {}, {}, {}
+        # Zeros for everybody: who sends no action stops.
+        wanted = np.zeros((*task.shape, 2))
+        for name, action in actions.items():
+            wanted[0, self._number[name]] = action
+        outcome = task.step(wanted)
+        self._steps += 1
+        agents = self.agents
+        # Observed before robots are parked: agents that end now still get their last observation.
+        observations = self._observe(task, agents)
+        late = self._steps >= self.params.max_steps
+        index = [self._number[name] for name in agents]
+        success, ended = outcome.success[0, index].tolist(), outcome.ended[0, index].tolist()
+        rewards = dict(zip(agents, outcome.rewards[0, index].tolist(), strict=True))
+        terminated = dict(zip(agents, ended, strict=True))
+        # Whoever ended has terminated; only the others were cut off by time.
+        truncated = {name: late and not done for name, done in terminated.items()}
+        infos: dict[str, AgentDict] = {name: {"is_success": got} for name, got in zip(agents, success, strict=True)}
+        if outcome.ended.any():
+            task.arena.park(outcome.ended)
+        self.agents = [] if late else [name for name in agents if not terminated[name]]
+        return observations, rewards, terminated, truncated, infos
+
+    def _observe(self, task: ArenaTask[Any], agents: list[str]) -> dict[str, Observations]:
+        seen = task.observe()[0]
+        return {name: seen[self._number[name]] for name in agents}
+
+    @property
+    def task(self) -> ArenaTask[Any]:
+        """The task; raises InvalidValueError before the first reset."""
+        if self._shown is None:
+            raise InvalidValueError("step() and render() need a running episode; call reset() first")
+        return self._shown
+
+    def state(self) -> Observations:
+        """Return the concatenated observations of all robots, for a central critic."""
+        return self.task.observe()[0].reshape(-1)
+
+
+class FleetNavigation(ArenaParallelEnv):
+    """Robots drive to their goals without collisions; an agent ends at its goal or at a collision."""
+
+    task_class = NavigationTask
+    params_class = NavigationParams
+    defaults: ClassVar[dict[str, Any]] = {"num_robots": 8, "arena_size": 12.0}
+    metadata: ClassVar[dict[str, Any]] = {"name": "fleet_navigation_v0", **METADATA}
+
+
+class FleetWarehouse(ArenaParallelEnv):
+    """Robots fetch crates at stations on one side and deliver them to the other, until `max_steps`."""
+
+    task_class = WarehouseTask
+    params_class = WarehouseParams
+    metadata: ClassVar[dict[str, Any]] = {"name": "warehouse_v0", **METADATA}

@@ -1,5 +1,0 @@
-"""MuJoCo as the engine of dynamic bodies: the only package that imports mujoco, and only at its first use.
-
-`engine.py` is the way in, and `plans.py` says which rows share a compiled model. `substeps.py` has the order of a
-substep; joints have PyBullet's motors (`motors.py`), so that a robot behaves alike in both engines.
-"""

@@ -1,0 +1,564 @@
+"""FleetCommandDispatcher: carries out commands for many robots at once, and reports which were rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import field, replace
+from functools import partial, singledispatchmethod
+from itertools import count
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from fleet_sim.base.arrays import Floats, Ints, Rows, as_float, as_floats, is_finite
+from fleet_sim.base.errors import FleetSimError, InvalidValueError
+from fleet_sim.base.files import data_roots
+from fleet_sim.base.gate import LARGEST_FORCE, LARGEST_SPEED, LONGEST_TIME, check_extent, remote_input
+from fleet_sim.base.params import ActionCause, SimulationParams
+from fleet_sim.base.scenario import check_entries, simulation_in, with_implied_settings
+from fleet_sim.base.spatial import quaternions
+from fleet_sim.models import model_folders
+from fleet_sim.robots import attachments, drive
+from fleet_sim.robots.agent import Agent
+from fleet_sim.robots.drive import Recipients, keep_sane, shaped
+from fleet_sim.robots.joint_values import limits_cause, place_of
+from fleet_sim.robots.sim_object import SimObject
+from fleet_sim.robots.spawning import LoadableSimulation, fill_scenario, remove, spawn_entry_rows
+from fleet_sim.world import commands as c
+from fleet_sim.world import steering as joint_steering
+from fleet_sim.world import steering as mimic
+from fleet_sim.world.checkpoint import Checkpoint, Moments
+from fleet_sim.world.commands import Command, CommandAck, Spawn, command
+from fleet_sim.world.names import NamedRows
+from fleet_sim.world.schema import KIND_AGENT
+from fleet_sim.world.shapes import BASE, RobotModel
+from fleet_sim.world.steering import hold_joints
+from fleet_sim.world.world import World
+
+# The command Attach: attach an object to a robot, or detach what it carries.
+
+
+def attach(world: World, agent: Any, command: c.Attach) -> str:
+    """Execute `command` for `agent`; return the reason for a failure, or ""."""
+    if not command.attach:
+        return _detach(agent, command.object_name)
+    if command.object_name:
+        if not world.index.has_name(command.object_name):
+            return f"unknown object {command.object_name!r}"
+        obj = world.handles[world.index.row_named(command.object_name)]
+    else:
+        obj = agent.find_nearest_pickable(command.search_radius)
+    try:
+        # Before anything is attached: an unknown link must not be found out too late.
+        link = attachments.link_index(world, agent.row, command.link or BASE)
+    except FleetSimError as error:
+        return str(error)
+    if obj is not None and (reason := attachments.out_of_reach(world, obj.row, agent.row, link, command.reach)):
+        return reason
+    if obj is None or not agent.pick(obj, link=link):
+        return "no free pickable object in reach"
+    return ""
+
+
+def _detach(agent: Any, object_name: str) -> str:
+    """Detach the object of that name, or all objects if it is empty."""
+    # A list of its own: detaching changes the robot's.
+    carried = [obj for obj in agent.get_attached_objects() if object_name in ("", obj.name)]
+    for obj in carried:
+        agent.detach_object(obj)
+    return "" if carried else "nothing to detach"
+
+
+# Joint commands for many robots: one write per robot model.
+
+
+def set_joints(world: World, command: c.SetJoints, to: Recipients) -> None:
+    """Execute `command` for the robots of `to`, which must all have joints; invalid ones are rejected in `to`.
+
+    Raises InvalidValueError if the command is malformed as a whole.
+    """
+    values = _values(command)
+    force = as_float(command.max_force, "max_force in N m or N", low=0.0, high=LARGEST_FORCE)
+    what = "velocity" if command.positions is None else "position"
+    # Robots of one model may follow mimic joints or not.
+    # One number for model and way of following: rows with the same number are commanded in one write.
+    numbers = 2 * world.robots.model[to.rows] + world.robots.mimics[to.rows]
+    chosen: dict[int, Ints] = {}
+    reasons: dict[int, str] = {}
+    for number in np.unique(numbers).tolist():
+        members = np.flatnonzero(numbers == number)
+        model = world.models[number // 2]
+        try:
+            chosen[number] = places = _places(model, command.joint_names, values.shape[1])
+        except FleetSimError as error:
+            # The whole kind is wrong in the same way; the others go on.
+            reasons.update(dict.fromkeys(to.rows[members].tolist(), str(error)))
+            continue
+        given = values[to.indices[members]]
+        reasons.update(_reasons(to.rows[members], model, places, given, command.positions is not None))
+        if number % 2:
+            reasons.update(_mimic_reasons(to.rows[members], model, places, given, what))
+    # After all checks: nothing has been written so far.
+    to.reject_for(reasons)
+    numbers = 2 * world.robots.model[to.rows] + world.robots.mimics[to.rows]
+    for number, places in chosen.items():
+        rows, indices = to.rows[numbers == number], to.indices[numbers == number]
+        for row in world.actions.busy(rows).tolist():
+            world.actions.cancel_joints(row, places, "joints were commanded")
+        slots = (world.robots.joint_start[rows][:, None] + places).reshape(-1)
+        # Velocities have no limits of position to be checked against; each joint clips them to its speed.
+        give = joint_steering.give_joint_velocities if command.positions is None else joint_steering.give_joint_targets
+        give(world, slots, values[indices].reshape(-1), force)
+
+
+def _values(command: c.SetJoints) -> Floats:
+    """Return the numbers of the command, finite or not."""
+    if (command.positions is None) == (command.velocities is None):
+        raise InvalidValueError("a joint command has either positions or velocities")
+    what = "velocities" if command.positions is None else "positions"
+    given: Any = command.velocities if command.positions is None else command.positions
+    # Without names, the numbers say how many joints are meant.
+    columns = len(command.joint_names) or (np.shape(given)[1] if np.ndim(given) == 2 else 0)
+    return shaped(given, (len(command.names), columns), what)
+
+
+def _places(model: RobotModel, joint_names: tuple[str, ...], count: int) -> Ints:
+    if joint_names:
+        return np.array([place_of(model, name) for name in joint_names], np.int64)
+    if count != len(model.movable):
+        raise InvalidValueError(f"{model.name!r} has {len(model.movable)} joints that move, got {count} numbers")
+    return np.arange(count)
+
+
+def _reasons(rows: Rows, model: RobotModel, places: Ints, given: Floats, are_positions: bool) -> dict[int, str]:
+    """Return, by row, the reasons for rejecting `rows` whose numbers in `given` (K, M) are not allowed."""
+    reasons = {}
+    for row, numbers in zip(rows.tolist(), given, strict=True):
+        cause = "" if np.isfinite(numbers).all() else "a number is not finite"
+        # `not ... <=`, so that NaN is refused too.
+        if not cause and not np.abs(numbers).max(initial=0.0) <= LARGEST_SPEED:
+            cause = f"a number is beyond {LARGEST_SPEED:g}"
+        if not cause and are_positions:
+            cause = limits_cause(model, places, numbers)
+        if cause:
+            reasons[row] = cause
+    return reasons
+
+
+def _mimic_reasons(rows: Rows, model: RobotModel, places: Ints, given: Floats, what: str) -> dict[int, str]:
+    """Return, by row, the reasons for rejecting `rows` that command mimic joints apart from their leaders."""
+    reasons = {}
+    for row, numbers in zip(rows.tolist(), given, strict=True):
+        try:
+            mimic.without_followers(model, places, numbers, what=what)
+        except InvalidValueError as error:
+            reasons[row] = str(error)
+    return reasons
+
+
+# Spawning by command: entries as in a scenario file, renamed if their names are taken and this is allowed.
+
+
+MOST_SPAWNED = 10_000
+"""Maximum number of entities per command from another process."""
+
+
+def spawn_command(world: World, command: c.Spawn) -> tuple[str, ...]:
+    """Spawn the entries of `command` and return the names; on a ConfigError, which names the entry, none is spawned."""
+    if not command.remote:
+        return _spawn(world, command)
+    check_amount(command)
+    # What comes from elsewhere may name files of the folders of models only.
+    with remote_input(model_folders(world.model_paths)):
+        return _spawn(world, command)
+
+
+def check_amount(command: c.Spawn) -> None:
+    """Raise InvalidValueError if `command` spawns more entities than allowed, as this would block a step for long."""
+    total = 0
+    # Counted before anything is read, as reading a huge grid is already the work to be refused.
+    for entry in (*command.robots, *command.objects):
+        grid = entry.get("grid") if isinstance(entry, Mapping) else None
+        count = grid.get("count") if isinstance(grid, Mapping) else None
+        # A value that is not a number is rejected later, with its place, when the entry is read.
+        total += max(int(count), 1) if is_finite(count) else 1
+    if total > MOST_SPAWNED:
+        raise InvalidValueError(
+            f"one message may spawn at most {MOST_SPAWNED} entities, this asks for {total:g}; spawn them in several"
+        )
+
+
+def _spawn(world: World, command: c.Spawn) -> tuple[str, ...]:
+    """Spawn the robots and the objects of a command, all or none, and return their names, robots first."""
+    robots = spawn_entry_rows(world, Agent, _entries(world, command, command.robots), path="robots")
+    try:
+        objects = spawn_entry_rows(world, SimObject, _entries(world, command, command.objects), path="objects")
+    except BaseException:
+        # All or nothing, as for entries of one section.
+        remove(world, robots)
+        raise
+    return tuple(map(world.label, np.concatenate((robots, objects)).tolist()))
+
+
+def _entries(world: World, command: c.Spawn, entries: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Return `entries`, with new names for those whose names are taken, if the command allows renaming."""
+    if not command.rename:
+        return list(entries)
+    taken: set[str] = set()
+    renamed = []
+    for entry in entries:
+        # Numbers begin at 0 for each entry; names that are taken are skipped.
+        stem = entry.get("name") or "robot"
+        candidates = (f"{stem}_{number}" for number in count())
+        name = entry.get("name") or next(candidates)
+        while world.index.has_name(name) or name in taken:
+            name = next(candidates)
+        taken.add(name)
+        renamed.append({**entry, "name": name})
+    return renamed
+
+
+# LoadWorld: another scenario in place of the present one, in the same simulation.
+
+
+LOOKS = ("gui", "monitor", "camera", "target_rtf")
+"""Settings of a scenario that change no run: how it is watched, and how fast it goes."""
+
+
+@command("load_world")
+class LoadWorld(Command):
+    """Clear the simulation and fill it with `scenario`, which is as in a file; `file` is the one it comes from.
+
+    The settings of the simulation stay. `remote` scenarios came from another process: no dotted paths, and files from
+    the folders of models and of shipped scenarios only. The event `world_loaded` follows.
+    """
+
+    between_steps: ClassVar[bool] = True
+
+    scenario: Mapping[str, Any] = field(default_factory=dict)
+    file: str = ""
+    remote: bool = False
+
+    @property
+    def runs_code(self) -> bool:
+        """Scenarios may have user-defined parts."""
+        return True
+
+
+def load_world(sim: LoadableSimulation, command: LoadWorld) -> CommandAck:
+    """Carry out the command in the simulation `sim`; raises FleetSimError, and what was there stays then."""
+    with _input_of(sim.world, command):
+        try_world(sim, command.scenario, command.file)
+        sim.clear()
+        fill_scenario(sim, with_implied_settings(command.scenario, source=command.file), source=command.file)
+    sim.events.emit("world_loaded")
+    return CommandAck(command.command_id, command.source, sim.world.clock.time)
+
+
+def try_world(sim: LoadableSimulation, scenario: Mapping[str, Any], source: str) -> None:
+    """Raise FleetSimError where `sim` cannot be filled with `scenario`: it is built beside it and thrown away."""
+    check_entries(scenario, source=source)
+    # Looked at first: building a huge grid is already the work to be refused.
+    check_amount(
+        Spawn(robots=_world_command_entries(scenario, "robots"), objects=_world_command_entries(scenario, "objects"))
+    )
+    params = SimulationParams.from_dict(with_implied_settings(scenario, source=source), source=source)
+    params.gui = params.monitor = False
+    params.model_paths = sim.params.model_paths
+    with type(sim)(params) as trial:
+        fill_scenario(trial, with_implied_settings(scenario, source=source), source=source)
+
+
+def other_settings(params: SimulationParams, scenario: Mapping[str, Any], source: str) -> list[str]:
+    """Return the settings of the simulation that `scenario` names with other values than those in use, `params`."""
+    settings = with_implied_settings(scenario, source=source)
+    wanted = SimulationParams.from_dict(settings, source=source)
+    given = simulation_in(settings)
+    return sorted(
+        name
+        for name in given
+        if name not in LOOKS and hasattr(params, name) and getattr(wanted, name) != getattr(params, name)
+    )
+
+
+def world_folders(world: World) -> list[Path]:
+    """Return the folders that hold what worlds from other processes may be made of."""
+    return [*model_folders(world.model_paths), *(root / "config" for root in data_roots())]
+
+
+@contextmanager
+def _input_of(world: World, command: LoadWorld) -> Iterator[None]:
+    if not command.remote:
+        yield
+        return
+    with remote_input(world_folders(world)):
+        yield
+
+
+def _world_command_entries(scenario: Mapping[str, Any], section: str) -> tuple[Any, ...]:
+    entries = scenario.get(section)
+    return tuple(entries) if isinstance(entries, (list, tuple)) else ()
+
+
+class Commanded(LoadableSimulation, Protocol):
+    """The operations of commands on a simulation as a whole."""
+
+    def reset(self) -> None: ...
+
+    def save_state(self) -> Checkpoint: ...
+
+    def restore_state(self, checkpoint: Checkpoint) -> None: ...
+
+
+Handler = Callable[[Any], CommandAck]
+
+
+class FleetCommandDispatcher:
+    """Applies commands to a simulation. Invalid entries are rejected with a reason and never move anything.
+
+    Emits `fleet_command` with the command before anything changes. `moments` are those that SaveState has saved.
+    """
+
+    def __init__(self, sim: Commanded) -> None:
+        self._sim = sim
+        self._handlers: dict[type[Command], Handler] = {LoadWorld: partial(load_world, sim)}
+        self.moments = Moments()
+
+    def handle(self, cls: type[Command], handler: Handler) -> None:
+        """Register `handler(command)` for commands of the class `cls`; it must return the acknowledgement."""
+        self._handlers[cls] = handler
+
+    def dispatch(self, command: Command) -> CommandAck:
+        """Apply `command` now; raises InvalidValueError if it is malformed as a whole."""
+        # Before it is carried out: who records commands needs those that fail, too.
+        self._sim.world.events.emit("fleet_command", command=command)
+        handler = self._handlers.get(type(command))
+        if handler is None and isinstance(command, Command) and command.feature:
+            # A feature registers the handlers of its commands at its first use.
+            self._world.features.use(command.feature)
+            handler = self._handlers.get(type(command))
+        return self._apply(command) if handler is None else handler(command)
+
+    def described(self, command: Command) -> Command:
+        """Return `command` with actions converted to type and parameters; those that cannot be are kept."""
+        if not isinstance(command, c.ExecuteAction):
+            return command
+        return replace(command, actions=tuple(map(self._described, command.actions)))
+
+    def _described(self, action: Any) -> Any:
+        if isinstance(action, Mapping):
+            return action
+        try:
+            return self._world.actions.describe(action)
+        except FleetSimError:
+            # Writing it to a log will raise an error with the reason.
+            return action
+
+    # ---- by command --------------------------------------------------------------------------------------------------
+
+    @singledispatchmethod
+    def _apply(self, command: Command) -> CommandAck:
+        raise InvalidValueError(f"unknown command {command!r}; see fleet_sim.world.commands")
+
+    @_apply.register
+    def _(self, command: c.Navigate) -> CommandAck:
+        to = Recipients(self._world, command.names)
+        to.reject_immovable()
+        positions, orientations = to.free_poses(*to.poses(command.positions, command.orientations))
+        # After all checks: a rejected command must not end what the robot is doing.
+        self._pre_empt_base(to, "a new goal was commanded")
+        if len(to.rows):
+            drive.start_paths(self._world, to.rows, np.ones(len(to.rows), np.int64), positions, orientations)
+        return self._ack(command, to)
+
+    @_apply.register
+    def _(self, command: c.FollowPath) -> CommandAck:
+        to = Recipients(self._world, [command.name])
+        to.reject_immovable()
+        points = as_floats(command.positions, (None, 3), "positions")
+        orientations = quaternions.normalized(as_floats(command.orientations, (len(points), 4), "orientations"))
+        check_extent(points, self._world.extent, "positions")
+        if len(points) == 0:
+            raise InvalidValueError("a path needs at least one waypoint, got none")
+        inside = drive.goals_inside(self._world, to.rows, np.full(len(to.rows), len(points)), points, orientations)
+        to.reject_for({row: drive.inside_text(self._world, *where, len(points)) for row, where in inside.items()})
+        self._pre_empt_base(to, "a new path was commanded")
+        if len(to.rows):
+            drive.start_paths(self._world, to.rows, np.array([len(points)]), points, orientations)
+        return self._ack(command, to)
+
+    @_apply.register
+    def _(self, command: c.SetVelocity) -> CommandAck:
+        to = Recipients(self._world, command.names)
+        to.reject_immovable()
+        shape = (len(command.names), 3)
+        # Shapes are checked for all names, values only of those who get one.
+        linear, angular = shaped(command.linear, shape, "linear"), shaped(command.angular, shape, "angular")
+        timeout = (
+            None if command.timeout is None else as_float(command.timeout, "timeout in s", low=0.0, high=LONGEST_TIME)
+        )
+        linear, angular = keep_sane(self._world, to, linear[to.indices], angular[to.indices])
+        self._pre_empt_base(to, "a velocity was commanded")
+        if len(to.rows):
+            drive.start_velocities(self._world, to.rows, linear, angular, timeout)
+        return self._ack(command, to)
+
+    @_apply.register
+    def _(self, command: c.SetJoints) -> CommandAck:
+        to = Recipients(self._world, command.names)
+        to.reject_jointless()
+        set_joints(self._world, command, to)
+        return self._ack(command, to)
+
+    @_apply.register
+    def _(self, command: c.Stop) -> CommandAck:
+        to = Recipients(self._world, command.names or self._everyone())
+        to.reject_others_than_robots()
+        self._stop(to, "stopped by command", stay=True)
+        return self._ack(command, to)
+
+    @_apply.register
+    def _(self, command: c.SetPoses) -> CommandAck:
+        world = self._world
+        to = Recipients(world, command.names)
+        to.reject_carried()
+        positions, orientations = to.poses(command.positions, command.orientations)
+        if len(to.rows):
+            world.place(to.rows, positions, orientations, preserve_velocity=command.preserve_velocity)
+            # Within a step, what is carried follows at the end of phase 1 anyway.
+            if not world.in_step:
+                attachments.follow_rows(world, to.rows)
+        return self._ack(command, to)
+
+    @_apply.register
+    def _(self, command: c.ExecuteAction) -> CommandAck:
+        if len(command.actions) != len(command.names):
+            raise InvalidValueError(f"expected one action per name ({len(command.names)}), got {len(command.actions)}")
+        to = Recipients(self._world, command.names)
+        to.reject_others_than_robots()
+        reasons: dict[int, str] = {}
+        added: dict[str, Any] = {}
+        book = self._world.actions
+        for row, index in zip(to.rows.tolist(), to.indices.tolist(), strict=True):
+            try:
+                action = self._made(command.actions[index])
+                # Before the running action is cancelled, which an invalid new one must not do.
+                book.check(action)
+                # Goals that wait behind one another are kept unless the command says otherwise.
+                if command.replace and book.cancel(row, "preempted by a new action"):
+                    drive.stop(self._world, np.array([row]))
+                book.add(row, action, command.command_id)
+                added[command.names[index]] = action
+            except FleetSimError as error:
+                reasons[row] = str(error)
+        to.reject_for(reasons)
+        return replace(self._ack(command, to), value=added)
+
+    def _made(self, action: Any) -> Any:
+        """Return the given action, or make it from its type and parameters."""
+        if not isinstance(action, Mapping):
+            return action
+        params = dict(action)
+        return self._world.actions.parse(params.pop("type", ""), params)
+
+    @_apply.register
+    def _(self, command: c.CancelActions) -> CommandAck:
+        to = Recipients(self._world, command.names)
+        to.reject_others_than_robots()
+        if command.goal:
+            # Only of those with actions, and only the actions of this goal: others stay.
+            for row in self._world.actions.busy(to.rows).tolist():
+                self._world.actions.cancel_goal(row, command.goal, command.reason)
+        else:
+            self._stop(to, command.reason)
+        return self._ack(command, to)
+
+    @_apply.register
+    def _(self, command: c.FinishActions) -> CommandAck:
+        to = Recipients(self._world, command.names)
+        to.reject_others_than_robots()
+        running = {row: self._world.actions.current(row) for row in to.rows.tolist()}
+        unasked = [row for row, action in running.items() if action is None or not action.finish()]
+        to.reject_for(dict.fromkeys(unasked, "no action of it waits to be finished"))
+        return self._ack(command, to)
+
+    @_apply.register
+    def _(self, command: c.Attach) -> CommandAck:
+        to = Recipients(self._world, [command.name])
+        to.reject_others_than_robots()
+        to.reject_for({row: attach(self._world, self._world.handles[row], command) for row in to.rows.tolist()})
+        return self._ack(command, to)
+
+    @_apply.register
+    def _(self, command: c.Remove) -> CommandAck:
+        to = Recipients(self._world, command.names)
+        # All in one go, as rows may be attached to each other.
+        if len(to.rows):
+            remove(self._world, to.rows)
+        return self._ack(command, to)
+
+    @_apply.register
+    def _(self, command: c.Spawn) -> CommandAck:
+        names = spawn_command(self._world, command)
+        return replace(self._done(command), accepted_names=names)
+
+    @_apply.register
+    def _(self, command: c.Reset) -> CommandAck:
+        self._sim.reset()
+        return self._done(command)
+
+    @_apply.register
+    def _(self, command: c.Clear) -> CommandAck:
+        self._sim.clear()
+        return self._done(command)
+
+    @_apply.register
+    def _(self, command: c.SaveState) -> CommandAck:
+        # Before the state is saved, which copies everything.
+        self.moments.check_name(command.name)
+        self.moments.keep(command.name, self._sim.save_state())
+        return self._done(command)
+
+    @_apply.register
+    def _(self, command: c.RestoreState) -> CommandAck:
+        self._sim.restore_state(self.moments.named(command.name))
+        return self._done(command)
+
+    @_apply.register
+    def _(self, command: c.Call) -> CommandAck:
+        # Called between steps or in a step, by whoever put it into the inbox.
+        value = command.function(self._sim)
+        return replace(self._done(command), value=value)
+
+    # ---- helpers -----------------------------------------------------------------------------------------------------
+
+    @property
+    def _world(self) -> World:
+        return self._sim.world
+
+    def _done(self, command: Command) -> CommandAck:
+        return CommandAck(command.command_id, command.source, self._world.clock.time)
+
+    def _ack(self, command: Command, to: Recipients) -> CommandAck:
+        time = self._world.clock.time
+        return CommandAck(command.command_id, command.source, time, to.names, to.rejected)
+
+    def _everyone(self) -> NamedRows:
+        world = self._world
+        rows = world.rows[world.kind[world.rows] == KIND_AGENT]
+        return NamedRows(world, [world.label(row) for row in rows.tolist()], rows)
+
+    def _pre_empt_base(self, to: Recipients, reason: str) -> None:
+        for row in self._world.actions.busy(to.rows).tolist():
+            self._world.actions.cancel_base(row, reason)
+
+    def _stop(self, to: Recipients, reason: str, *, stay: bool = False) -> None:
+        world = self._world
+        for row in world.actions.busy(to.rows).tolist():
+            world.actions.cancel(row, reason, ActionCause.CANCELLED)
+        if len(to.rows):
+            drive.stop(world, to.rows, stay=stay)
+            # Stop is for the whole robot: its joints stop, too.
+            hold_joints(world, world.joints.slots(world.robots, to.rows))

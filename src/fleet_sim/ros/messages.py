@@ -1,0 +1,183 @@
+"""Values as messages of ROS 2 and back, messages as bytes, and the QoS profiles of each kind of topic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from builtin_interfaces.msg import Duration, Time
+from geometry_msgs.msg import Point, Quaternion, Twist, Vector3
+from geometry_msgs.msg import Pose as PoseMsg
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, qos_profile_sensor_data
+from rclpy.serialization import deserialize_message, serialize_message
+
+from fleet_sim.base.arrays import Floats
+from fleet_sim.base.cdr import STAMP, ByteTemplate, MessagePart
+from fleet_sim.base.errors import LONGEST_SHOWN, InvalidValueError
+from fleet_sim.base.geometry import Pose
+from fleet_sim.world.commands import CommandAck
+from fleet_sim_msgs.msg import CommandResult
+
+PADDING = 3
+"""Bytes that may follow a message: writers fill up to a multiple of four."""
+
+
+def is_plain(data: bytes) -> bool:
+    """Return whether the encapsulation says plain CDR, big or little endian: what all ROS 2 middlewares write."""
+    return len(data) >= 4 and data[0] == 0 and data[1] <= 1
+
+
+def decode(data: bytes, kind: Any) -> Any:
+    """Return the message of type `kind` in `data`; raises InvalidValueError for bytes that are not one, whole.
+
+    Decoders take other encapsulations for plain CDR and leave what follows a message alone. Such bytes are of another
+    type, and the numbers in them would move a robot.
+    """
+    if not is_plain(data):
+        raise InvalidValueError(f"what arrived is not plain CDR but begins with {data[:4].hex(' ')}")
+    try:
+        message = deserialize_message(data, kind)
+        whole = len(serialize_message(message))
+    # What decoders raise for invalid bytes: rclpy's in C and the generated setters do not agree on one class.
+    except (RuntimeError, ValueError, AssertionError, RecursionError) as error:
+        raise InvalidValueError(str(error)[:200]) from error
+    if len(data) > whole + PADDING:
+        raise InvalidValueError(f"{len(data)} bytes arrived for a message of {whole}; its type is another one")
+    return message
+
+
+class MessageTemplate(ByteTemplate):
+    """Messages of rclpy that keep their layout: names and frames stay, numbers change."""
+
+    def __init__(self, messages: Sequence[Any], parts: Sequence[MessagePart]) -> None:
+        super().__init__(messages, parts, serialize_message)
+
+
+def stamped_template(messages: Sequence[Any], fields: Mapping[str, Sequence[str]]) -> MessageTemplate:
+    """Return the template of messages with a header: groups sec, nanosec, and those of `fields`, float64 by path."""
+    numbers = {name: ("f8", paths) for name, paths in fields.items()}
+    return MessageTemplate(messages, [MessagePart({**STAMP, **numbers})])
+
+
+# QoS profiles of each kind of topic.
+
+
+COMMAND = QoSProfile(depth=1)
+"""Commands to one robot: reliable, depth 1, because only the last one is used."""
+
+FLEET_COMMAND = QoSProfile(depth=100)
+"""Commands to the fleet: reliable, because each one is used."""
+
+STATE = QoSProfile(depth=10)
+"""State of one robot or of the fleet."""
+
+TF = QoSProfile(depth=100)
+"""As tf2 has it."""
+
+STATIC_TF = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+"""As tf2 has it, of several publishers."""
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+"""Latched: late joiners get the last message at once."""
+
+ORDERS = QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+"""Orders: late joiners get what was told last, a thousand may be new at once, and none may be lost."""
+
+SENSOR = qos_profile_sensor_data
+"""Sensor readings: best effort, as usual, because a newer reading replaces an old one."""
+
+CLOCK = QoSProfile(depth=1)
+"""Only the latest time is needed; reliable, so that reliable and best-effort subscribers get it."""
+
+REQUESTS = QoSProfile(history=HistoryPolicy.KEEP_ALL)
+"""Goals and result requests: a thousand may arrive at once, and none may be lost."""
+
+
+# Values of the simulation as messages and back: `x_to_msg` and `x_from_msg` in pairs.
+
+
+NS_PER_S = 1_000_000_000
+LONGEST_DURATION = 2**31 - 1
+"""Seconds that a Duration can tell."""
+
+
+def time_to_msg(nanoseconds: int) -> Time:
+    """Return a time in ns as a message."""
+    sec, nanosec = divmod(nanoseconds, NS_PER_S)
+    return Time(sec=sec, nanosec=nanosec)
+
+
+def time_from_msg(msg: Time) -> int:
+    """Return the time of a message in ns."""
+    return int(msg.sec) * NS_PER_S + int(msg.nanosec)
+
+
+def duration_to_msg(seconds: float) -> Duration:
+    """Return a time span in s as a message; one that is longer than a message can tell is cut."""
+    sec, nanosec = divmod(round(min(seconds, LONGEST_DURATION) * NS_PER_S), NS_PER_S)
+    return Duration(sec=sec, nanosec=nanosec)
+
+
+def duration_from_msg(msg: Duration) -> float:
+    """Return the time span of a message in s."""
+    return float(msg.sec) + float(msg.nanosec) / NS_PER_S
+
+
+def ack_to_msg(ack: CommandAck, nanoseconds: int, error: str = "") -> CommandResult:
+    """Return what became of a command as a message of a time in ns; `error` is why all of it was refused."""
+    return CommandResult(
+        command_id=ack.command_id,
+        source=ack.source,
+        stamp=time_to_msg(nanoseconds),
+        accepted=list(ack.accepted_names),
+        # No entity has such a name: an answer need not be as long as what was sent.
+        rejected=[name if len(name) <= LONGEST_SHOWN else f"{name[:LONGEST_SHOWN]}..." for name in ack.rejected],
+        reasons=list(ack.rejected.values()),
+        error=error,
+    )
+
+
+def pose_to_msg(pose: Pose) -> PoseMsg:
+    """Return a pose as a message."""
+    return row_to_pose_msg(pose.position, pose.orientation)
+
+
+def pose_from_msg(msg: PoseMsg) -> Pose:
+    """Return the pose of a message; raises InvalidValueError if it is not finite or has a zero quaternion."""
+    p, q = msg.position, msg.orientation
+    return Pose((p.x, p.y, p.z), (q.x, q.y, q.z, q.w))
+
+
+def row_to_pose_msg(position: Sequence[float] | Floats, orientation: Sequence[float] | Floats) -> PoseMsg:
+    """Return a pose given as (3,) and (4,) as a message."""
+    x, y, z = map(float, position)
+    qx, qy, qz, qw = map(float, orientation)
+    return PoseMsg(position=Point(x=x, y=y, z=z), orientation=Quaternion(x=qx, y=qy, z=qz, w=qw))
+
+
+def poses_from_msgs(msgs: Sequence[PoseMsg]) -> tuple[Floats, Floats]:
+    """Return the poses of messages unchecked, (N, 3) and (N, 4): they may be not finite or have zero quaternions."""
+    points = [(m.position.x, m.position.y, m.position.z) for m in msgs]
+    orientations = [(m.orientation.x, m.orientation.y, m.orientation.z, m.orientation.w) for m in msgs]
+    return np.array(points, np.float64).reshape(-1, 3), np.array(orientations, np.float64).reshape(-1, 4)
+
+
+def poses_to_msgs(positions: Floats, orientations: Floats) -> list[PoseMsg]:
+    """Return poses (N, 3), (N, 4) as messages."""
+    return [row_to_pose_msg(p, q) for p, q in zip(positions.tolist(), orientations.tolist(), strict=True)]
+
+
+def twists_from_msgs(msgs: Sequence[Twist]) -> tuple[Floats, Floats]:
+    """Return the linear (N, 3) and angular (N, 3) parts of messages, unchecked."""
+    linear = [(m.linear.x, m.linear.y, m.linear.z) for m in msgs]
+    angular = [(m.angular.x, m.angular.y, m.angular.z) for m in msgs]
+    return np.array(linear, np.float64).reshape(-1, 3), np.array(angular, np.float64).reshape(-1, 3)
+
+
+def twists_to_msgs(linear: Floats, angular: Floats) -> list[Twist]:
+    """Return twists (N, 3), (N, 3) as messages."""
+    return [
+        Twist(linear=Vector3(x=v[0], y=v[1], z=v[2]), angular=Vector3(x=w[0], y=w[1], z=w[2]))
+        for v, w in zip(linear.tolist(), angular.tolist(), strict=True)
+    ]

@@ -1,0 +1,1 @@
+"""What touches, what is seen and what is measured: collisions, queries, sensors."""

@@ -1,0 +1,247 @@
+"""Stops robots in front of obstacles: the motion of a step is shortened where a body would hit something."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
+from fleet_sim.base.spatial import quaternions
+from fleet_sim.base.spatial import quaternions as poses
+from fleet_sim.base.spatial.shapes import ShapeArrays, ShapeKind
+from fleet_sim.sensing.collision.blocking import Measure, PairMask, PosedDistanceSolver, allowed_fractions
+from fleet_sim.sensing.collision.bounds import active_mask, shape_arrays, world_aabbs
+from fleet_sim.sensing.collision.broad import cross_pairs
+from fleet_sim.world.schema import KIND_AGENT, NO_ROW
+from fleet_sim.world.world import World
+
+# Columns of path progress. A row that is held back gets its old values again, so that its law retries the same step.
+# Comparing a column with a plain number is several times faster than with an enum member.
+_PLANE, _SPHERE = int(ShapeKind.PLANE), int(ShapeKind.SPHERE)
+_PROGRESS = ("waypoint", "phase", "turning", "reverse")
+
+
+class _Start(NamedTuple):
+    """The state of rows before they moved."""
+
+    rows: Rows
+    shapes: ShapeArrays
+    positions: Floats
+    orientations: Floats
+    progress: list[AnyArray]
+
+
+class Blocked(NamedTuple):
+    """What the motion of a step has come to, as rows."""
+
+    arrived: Rows
+    """Those that still have arrived."""
+    newly: Rows
+    """Those that stand before another obstacle than before."""
+    overdue: Rows
+    """Those that have stood before static bodies for as long as they wait for them."""
+
+
+class BlockingSystem:
+    """Stops rows with `block_on_collision` before they, or what they carry, touch something, at any speed.
+
+    A blocked robot stands still and keeps its goal; it continues when the way is free.
+    """
+
+    def __init__(self, world: World, solve: PosedDistanceSolver) -> None:
+        """`solve` measures pairs without a closed form."""
+        self._world = world
+        self._solve = solve
+        self._start: _Start | None = None
+
+    def is_wanted(self) -> bool:
+        """Whether some robot may be blocked."""
+        return bool(np.count_nonzero(self._world.block_on_collision))
+
+    @property
+    def is_active(self) -> bool:
+        """Whether `after` has something to look at in this step."""
+        return self._start is not None
+
+    def before(self) -> None:
+        """Store the poses and path progress of the robots that may be blocked."""
+        world, motion = self._world, self._world.motion
+        self._start = None
+        if not self.is_wanted():
+            return
+        rows = np.flatnonzero(world.block_on_collision & world.alive & (motion.control != 0) & (world.parent == NO_ROW))
+        if len(rows):
+            # Of all rows: what does not move is an obstacle at the pose it has now.
+            shapes = shape_arrays(world, slice(None))
+            self._start = _Start(
+                rows,
+                # Copies: the columns themselves are about to change.
+                shapes.at(shapes.positions.copy(), shapes.orientations.copy()),
+                world.position[rows],
+                world.orientation[rows],
+                [getattr(motion, name)[rows] for name in _PROGRESS],
+            )
+
+    def after(self, arrived: Rows) -> Blocked:
+        """Undo motion that would penetrate an obstacle; `arrived` are the rows at their goals but for that."""
+        start, world, motion = self._start, self._world, self._world.motion
+        free = Blocked(arrived, NO_ROWS, NO_ROWS)
+        if start is None:
+            return free
+        moved_mask = world.moved[start.rows]
+        movers = start.rows[moved_mask]
+        if len(movers) < len(moved_mask):
+            # Who does not want to move is not blocked.
+            motion.blocked_by[start.rows[~moved_mask]] = NO_ROW
+            motion.blocked_since[start.rows[~moved_mask]] = np.inf
+        if not len(movers):
+            return free
+        fractions, blockers = self._fractions(start, np.flatnonzero(moved_mask))
+        before = motion.blocked_by[movers]
+        motion.blocked_by[movers] = blockers
+        held_mask = fractions < 1.0
+        if not held_mask.any():
+            motion.blocked_since[movers] = np.inf
+            return free
+        since = np.minimum(motion.blocked_since[movers], world.clock.time)
+        motion.blocked_since[movers] = np.where(is_static(world, blockers), since, np.inf)
+        held = movers[held_mask]
+        self._hold(start, np.flatnonzero(moved_mask)[held_mask], fractions[held_mask])
+        # Who stays blocked by the same obstacle is no news.
+        newly = held[before[held_mask] != blockers[held_mask]]
+        # The tolerance is for rounding.
+        overdue = held[world.clock.time - motion.blocked_since[held] >= motion.blocked_timeout[held] - 1e-9]
+        return Blocked(np.setdiff1d(arrived, held, assume_unique=True), newly, overdue)
+
+    def bodies_at(
+        self, rows: Rows, positions: Floats, orientations: Floats, aligned_mask: Bools, slack: Floats
+    ) -> Rows:
+        """Return the static body (N,) that each of `rows`, with its base at a pose, is inside of; NO_ROW for none.
+
+        Depths up to `slack` (N,) in m do not count. Outside of `aligned_mask` any heading counts: what is free at
+        some heading is free. Planes and surfaces, as of terrain, have no inside.
+        """
+        world = self._world
+        inside = np.full(len(rows), NO_ROW)
+        bodies = np.flatnonzero(active_mask(world) & (world.shape_kind != _PLANE))
+        surface_mask = np.isin(world.shape_id[bodies], list(world.shapes.concave))
+        bodies = bodies[is_static(world, bodies) & ~surface_mask]
+        if not len(bodies):
+            return inside
+        shapes = _shapes_at(world, rows, positions, orientations, aligned_mask)
+        obstacles = shape_arrays(world, bodies)
+        boxes = (world_aabbs(*bodies, compiled=world.compiled) for bodies in (shapes, obstacles))
+        pairs = cross_pairs(*next(boxes), *next(boxes), compiled=world.compiled)
+        of_rows = np.stack((rows[pairs[:, 0]], bodies[pairs[:, 1]]), axis=1)
+        allowed = np.flatnonzero(world.collision_rules.may_collide(of_rows))
+        pairs, of_rows = pairs[allowed], of_rows[allowed]
+        measure = Measure(self._solve, world.compiled)
+        gaps = measure(shapes.take(pairs[:, 0]), obstacles.take(pairs[:, 1]), of_rows, 0.0)
+        deep = pairs[gaps < -slack[pairs[:, 0]]]
+        # From behind, so that the first one stays.
+        inside[deep[::-1, 0]] = bodies[deep[::-1, 1]]
+        return inside
+
+    def _fractions(self, start: _Start, places: Rows) -> tuple[Floats, Rows]:
+        """Return, for the rows at `places` of `start`, the fraction of its motion each may make, and what stops it."""
+        world = self._world
+        movers = start.rows[places]
+        ends = shape_arrays(world, movers)
+        positions, orientations = ends.positions, ends.orientations
+        may_collide: PairMask = world.collision_rules.may_collide
+        # Between the ends of a step a robot on a curve would be beside it.
+        whole_mask, groups = world.motion.whole_steps[movers], None
+        loads, carriers = _loads_of(world, movers)
+        if len(loads):
+            moved = self._moved_along(start, places[carriers], loads)
+            positions, orientations = np.concatenate((positions, moved[0])), np.concatenate((orientations, moved[1]))
+            groups = np.concatenate((np.arange(len(movers)), carriers))
+            group_of = np.full(world.capacity, NO_ROW)
+            group_of[np.concatenate((movers, loads))] = groups
+
+            def not_of_one_group(pairs: Ints) -> Bools:
+                first, second = group_of[pairs[:, 0]], group_of[pairs[:, 1]]
+                return world.collision_rules.may_collide(pairs) & ((first != second) | (first == NO_ROW))
+
+            may_collide = not_of_one_group
+            whole_mask = whole_mask[groups]
+        fractions, blockers = allowed_fractions(
+            start.shapes,
+            np.concatenate((movers, loads)) if len(loads) else movers,
+            positions,
+            orientations,
+            obstacle_mask=active_mask(world),
+            may_collide=may_collide,
+            whole_mask=whole_mask,
+            groups=groups,
+            solve=self._solve,
+            compiled=world.compiled,
+        )
+        return fractions[: len(movers)], blockers[: len(movers)]
+
+    def _moved_along(self, start: _Start, carriers: Rows, loads: Rows) -> tuple[Floats, Floats]:
+        """Return where the shapes of `loads` are when their `carriers`, places in `start`, are where they go."""
+        world, rows = self._world, start.rows[carriers]
+        frames = start.positions[carriers], start.orientations[carriers]
+        here = start.shapes.positions[loads], start.shapes.orientations[loads]
+        positions, orientations = poses.compose(
+            world.position[rows], world.orientation[rows], *poses.relative(*frames, *here)
+        )
+        # Exactly: what seems to turn by a rounding error is not measured as what goes straight.
+        straight = np.flatnonzero((world.orientation[rows] == frames[1]).all(axis=1))
+        positions[straight] = here[0][straight] + (world.position[rows] - frames[0])[straight]
+        orientations[straight] = here[1][straight]
+        return positions, orientations
+
+    def _hold(self, start: _Start, places: Rows, fractions: Floats) -> None:
+        """Move the rows at `places` of `start` by `fractions` of their motion only, and stop them."""
+        world, motion = self._world, self._world.motion
+        rows = start.rows[places]
+        way = world.position[rows] - start.positions[places]
+        world.position[rows] = start.positions[places] + fractions[:, None] * way
+        world.orientation[rows] = quaternions.slerp(start.orientations[places], world.orientation[rows], fractions)
+        for name, values in zip(_PROGRESS, start.progress, strict=True):
+            getattr(motion, name)[rows] = values[places]
+        # The robot is not where its law left it: pass speeds and directions are computed again.
+        motion.path_fresh[rows] = True
+        world.rest(rows)
+
+
+def _shapes_at(world: World, rows: Rows, positions: Floats, orientations: Floats, aligned_mask: Bools) -> ShapeArrays:
+    """Return the shapes of `rows` with their bases at poses; outside of `aligned_mask` a ball in them."""
+    shapes, offsets = shape_arrays(world, rows), world.shape_position[rows]
+    centres = positions + quaternions.rotate(orientations, offsets)
+    turned = quaternions.multiply(orientations, world.shape_orientation[rows])
+    free = np.flatnonzero(~aligned_mask)
+    if not len(free):
+        return shapes.at(centres, turned)
+    kinds, radii = shapes.kinds.copy(), shapes.radii.copy()
+    aside = np.sqrt(offsets[free, 0] ** 2 + offsets[free, 1] ** 2)
+    centres[free, :2] = positions[free, :2]
+    kinds[free], radii[free] = _SPHERE, np.maximum(shapes.half_extents[free].min(axis=1) - aside, 0.0)
+    half = shapes.half_extents.copy()
+    half[free] = radii[free, None]
+    return ShapeArrays(kinds, centres, turned, half, radii)
+
+
+def is_static(world: World, rows: Rows) -> Bools:
+    """Return which of `rows` (N,), where NO_ROW is none, are static bodies: not robots, and carried by nobody."""
+    static_mask = world.collision_rules.static_mask()[rows] & (world.kind[rows] != KIND_AGENT)
+    mask: Bools = (rows != NO_ROW) & static_mask & (world.parent[rows] == NO_ROW)
+    return mask
+
+
+def _loads_of(world: World, carriers: Rows) -> tuple[Rows, Ints]:
+    """Return what `carriers` carry, directly or not, that collides, and the places of their carriers."""
+    if not world.may_carry:
+        return NO_ROWS, NO_ROWS
+    loads = np.flatnonzero((world.parent != NO_ROW) & active_mask(world))
+    roots = world.parent[loads]
+    while len(higher := np.flatnonzero(world.parent[roots] != NO_ROW)):
+        roots[higher] = world.parent[roots[higher]]
+    place_of = np.full(world.capacity, NO_ROW)
+    place_of[carriers] = np.arange(len(carriers))
+    places = place_of[roots]
+    kept = np.flatnonzero(places != NO_ROW)
+    return loads[kept], places[kept]

@@ -1,0 +1,358 @@
+"""The collision systems of the step: bounds, check, events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.base.params import CollisionDetectionMethod, CollisionMode
+from fleet_sim.base.spatial.shapes import ShapeKind
+from fleet_sim.sensing.collision.bounds import active_mask, refresh_bounds, shape_arrays
+from fleet_sim.sensing.collision.broad import BroadPhase
+from fleet_sim.sensing.collision.distances import DistanceSolver, contact_pairs, upright_contacts
+from fleet_sim.world.clock import Schedule
+from fleet_sim.world.collision_rules import NO_PAIRS
+from fleet_sim.world.world import World
+
+# The set of pairs in contact, and the changes from one update to the next.
+
+
+# A pair is stored as one integer, the smaller row in the high bits: integers sort and compare much faster than rows
+# of an array, and keep the order of the pairs.
+_SHIFT = 32
+_LOW_BITS = 0xFFFFFFFF
+
+
+class PairSet:
+    """The current pairs of rows (i < j), and the differences from one update to the next.
+
+    A pair starts once and ends once, however often it is reported in between. Call `remove_rows` when an entity is
+    removed: a new entity in the same row then starts without pairs.
+    """
+
+    def __init__(self) -> None:
+        self._keys: Ints = np.empty(0, np.int64)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    @property
+    def pairs(self) -> Ints:
+        """The current pairs (M, 2), i < j, sorted."""
+        return _pairs(self._keys)
+
+    def update(self, pairs: Ints) -> tuple[Ints, Ints]:
+        """Make `pairs` (M, 2) the current ones and return (started, ended), sorted, i < j.
+
+        The order of rows in a pair, the order of pairs and repetitions do not matter.
+        """
+        keys = _keys(pairs)
+        old = self._keys
+        self._keys = keys
+        if len(keys) == len(old) and (keys == old).all():
+            return _pairs(keys[:0]), _pairs(keys[:0])
+        return _pairs(keys[~_contained_mask(keys, old)]), _pairs(old[~_contained_mask(old, keys)])
+
+    def remove_rows(self, rows: Rows) -> Ints:
+        """End every pair with one of `rows` and return those pairs (M, 2), sorted."""
+        pairs = _pairs(self._keys)
+        gone_mask = np.isin(pairs[:, 0], rows) | np.isin(pairs[:, 1], rows)
+        self._keys = self._keys[~gone_mask]
+        return pairs[gone_mask]
+
+    def partners(self, row: int) -> Rows:
+        """Return the rows (K,) now paired with `row`, sorted."""
+        pairs = _pairs(self._keys)
+        return np.sort(np.concatenate((pairs[pairs[:, 0] == row, 1], pairs[pairs[:, 1] == row, 0])))
+
+    def clear(self) -> Ints:
+        """End every pair and return them (M, 2), sorted."""
+        ended, self._keys = _pairs(self._keys), self._keys[:0]
+        return ended
+
+
+def _keys(pairs: Ints) -> Ints:
+    """Return pairs as sorted unique integers."""
+    low = np.minimum(pairs[:, 0], pairs[:, 1])
+    keys = (low << _SHIFT) | np.maximum(pairs[:, 0], pairs[:, 1])
+    # The broad phase delivers pairs sorted and once: then there is nothing to sort.
+    if len(keys) > 1 and not (keys[1:] > keys[:-1]).all():
+        keys = np.unique(keys)
+    return np.asarray(keys, np.int64)
+
+
+def _pairs(keys: Ints) -> Ints:
+    out = np.empty((len(keys), 2), np.int64)
+    # Most often there are none, at each check and in each sample.
+    if not len(keys):
+        return out
+    np.right_shift(keys, _SHIFT, out=out[:, 0])
+    np.bitwise_and(keys, _LOW_BITS, out=out[:, 1])
+    return out
+
+
+def _contained_mask(keys: Ints, others: Ints) -> Bools:
+    """Return which sorted `keys` are among the sorted `others`."""
+    if not len(others):
+        return np.zeros(len(keys), bool)
+    places = np.minimum(np.searchsorted(others, keys), len(others) - 1)
+    return np.asarray(others[places] == keys)
+
+
+_LAST_SIMPLE = int(ShapeKind.PLANE)
+
+
+class CollisionSystem:
+    """Finds the pairs of bodies within `margin` of each other and emits events when they start and end.
+
+    Two bodies collide if the distance between their shapes is at most the margin or, depending on the method, the
+    engine reports a contact, and if `World.collision_rules` allow the pair. Pairs with one static body count only if
+    `ignore_static` is off.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        *,
+        method: CollisionDetectionMethod,
+        margin: float,
+        ignore_static: bool,
+        broad: BroadPhase,
+        solve: DistanceSolver,
+        contacts: Callable[[], Ints],
+    ) -> None:
+        """`solve` measures pairs without a closed form; `contacts` returns the pairs the physics engine reports."""
+        self.method = method
+        self.margin = margin
+        self.ignore_static = ignore_static
+        self.broad = broad
+        self.count = 0
+        """Collisions that started so far."""
+        self.static_count = 0
+        """Those of them with a static body."""
+        self.breakdown: dict[str, float] = {}
+        self._world = world
+        self._solve = solve
+        self._contacts = contacts
+        self._kernels = False
+        self._pairs = PairSet()
+        self._schedule: Schedule | None = world.clock.schedule(None)
+        self.due = False
+        """Whether a check was due in this step."""
+        self._changed = True
+        self._checked_versions = (world.collision_rules.version, world.bounds_version)
+        self._started, self._ended = NO_PAIRS, NO_PAIRS
+        world.on_remove.append(self._removed)
+        world.on_spawn.append(self._spawned)
+
+    def use_kernels(self) -> None:
+        """Use compiled code from now on where it is faster; results are the same. Needs the extra `fast`."""
+        self.broad.use_kernels()
+        self._kernels = True
+
+    def set_frequency(self, frequency: float | None) -> None:
+        """Check `frequency` times per simulated second; None: in each step; 0: never, which ends current collisions."""
+        self._schedule = None if frequency == 0 else self._world.clock.schedule(frequency)
+        # While there were no checks, nobody looked at what moved.
+        self._changed = True
+        if self._schedule is None:
+            self.breakdown, self.due = {}, False
+            self._started, self._ended = NO_PAIRS, self._pairs.clear()
+            self.emit(0.0)
+
+    # ---- the step ----------------------------------------------------------------------------------------------------
+
+    def has_checks(self) -> bool:
+        """Return whether there are checks; without them nothing here reads boxes, which queries update on demand."""
+        return self._schedule is not None
+
+    def has_news(self) -> bool:
+        """Return whether pairs started or ended that nobody was told of yet."""
+        return len(self._started) > 0 or len(self._ended) > 0
+
+    def bounds(self, dt: float) -> None:
+        """Update the AABBs."""
+        refresh_bounds(self._world)
+
+    def run(self, dt: float) -> None:
+        """Run a check if one is due and anything moved since the last one."""
+        self.breakdown = {}
+        self.due = self._schedule is not None and self._schedule.poll() is not None
+        if not self.due:
+            return
+        # Boxes may also have been computed anew between steps, for a query.
+        versions = self._world.collision_rules.version, self._world.bounds_version
+        # The engine's contacts may change even if no column does.
+        engine = self.method is not CollisionDetectionMethod.CLOSEST_POINTS
+        if self._changed or engine or versions != self._checked_versions:
+            self._changed, self._checked_versions = False, versions
+            started, ended = self._pairs.update(self.find())
+            self._count(started)
+            self._started = started
+            self._ended = ended if not len(self._ended) else np.concatenate((self._ended, ended))
+
+    def _count(self, started: Ints) -> None:
+        if len(started):
+            self.count += len(started)
+            # Of these pairs only: there may be thousands of other rows.
+            static_mask = self._world.collision_mode[started] == CollisionMode.STATIC.code
+            self.static_count += int(np.count_nonzero(static_mask.any(axis=1)))
+
+    def restart_count(self) -> None:
+        """Count from 0 again."""
+        self.count = self.static_count = 0
+
+    def emit(self, dt: float) -> None:
+        """Emit an event for each pair that started or ended, once per pair."""
+        started, ended = self._started, self._ended
+        # Cleared before a handler runs: if one ends the step, the same events must not be emitted in the next.
+        self._started = self._ended = NO_PAIRS
+        for event, pairs in (("collision_started", started), ("collision_ended", ended)):
+            if len(pairs):
+                self._emit_pairs(event, pairs)
+
+    def _emit_pairs(self, event: str, pairs: Ints) -> None:
+        """Emit `event` for each of `pairs` (K, 2) of rows: once for the simulation, once for each of the two entities.
+
+        Nobody is told of an entity that an earlier handler removed.
+        """
+        world = self._world
+        if not world.events.has_handlers(event) and not len(world.entity_events):
+            return
+        handles = world.handles
+        for a, b in pairs.tolist():
+            obj_a, obj_b = handles[a], handles[b]
+            # Removed by the handler of an earlier pair.
+            if obj_a is None or obj_b is None:
+                continue
+            world.events.emit(event, obj_a=obj_a, obj_b=obj_b)
+            world.entity_events.emit(a, event, other=obj_b)
+            world.entity_events.emit(b, event, other=obj_a)
+
+    # ---- queries -----------------------------------------------------------------------------------------------------
+
+    @property
+    def pairs(self) -> Ints:
+        """The pairs (M, 2) of rows that collided at the last check."""
+        return self._pairs.pairs
+
+    def candidates(self, ignore_static: bool | None = None) -> Ints:
+        """Return the pairs (M, 2) of rows whose AABBs are within the margin."""
+        world = self._world
+        static_mask = world.collision_rules.static_mask()
+        pairs = self.broad.pairs(
+            world.aabb_lower,
+            world.aabb_upper,
+            margin=self.margin,
+            active_mask=active_mask(world),
+            static_mask=static_mask if np.count_nonzero(static_mask) else None,
+            ignore_static=self.ignore_static if ignore_static is None else ignore_static,
+        )
+        return world.collision_rules.permitted(pairs)
+
+    def find(self) -> Ints:
+        """Return the pairs (M, 2) of rows that collide now, by the chosen method."""
+        if self.method is CollisionDetectionMethod.CONTACT_POINTS:
+            return self._contact_pairs()
+        begin = perf_counter()
+        pairs = self.candidates()
+        middle = perf_counter()
+        world = self._world
+        physical = NO_PAIRS
+        if self.method is CollisionDetectionMethod.HYBRID:
+            physical = self._contact_pairs()
+            # The engine decides pairs with a dynamic body; the narrow phase decides the others.
+            dynamic_mask = world.dynamic
+            pairs = pairs[~(dynamic_mask[pairs[:, 0]] | dynamic_mask[pairs[:, 1]])]
+        hits = self._hits(pairs)
+        if len(physical):
+            hits = np.unique(np.concatenate((hits, physical)), axis=0)
+        end = perf_counter()
+        self.breakdown = {
+            "spatial_hashing": 1000.0 * (middle - begin),
+            "contact_points": 1000.0 * (end - middle),
+            "total": 1000.0 * (end - begin),
+        }
+        return hits
+
+    def _hits(self, pairs: Ints) -> Ints:
+        """Return those of `pairs` that collide, in their order."""
+        kinds = self._world.shape_kind
+        # No formula covers robots made of links and meshes: they need no look at their boxes.
+        open_mask = (kinds.take(pairs[:, 0]) > _LAST_SIMPLE) | (kinds.take(pairs[:, 1]) > _LAST_SIMPLE)
+        if not np.count_nonzero(open_mask):
+            return self._narrow(pairs)
+        hit_mask = np.zeros(len(pairs), np.bool_)
+        open_rows = np.flatnonzero(open_mask)
+        hit_mask[open_rows] = self._solve(pairs[open_rows], self.margin) <= self.margin
+        hits = pairs[hit_mask]
+        if len(open_rows) == len(pairs):
+            return hits
+        rest = self._narrow(pairs[~open_mask])
+        if not len(rest):
+            return hits
+        hits = np.concatenate((hits, rest))
+        return hits[np.lexsort((hits[:, 1], hits[:, 0]))]
+
+    def _narrow(self, pairs: Ints) -> Ints:
+        """Return those of `pairs` (K, 2) that touch, in order of rows."""
+        world = self._world
+        hits, left = np.empty_like(pairs), np.empty_like(pairs)
+        shapes = world.shape_kind, world.shape_centred, world.position, world.orientation
+        kernel = upright_contacts if self._kernels else upright_contacts.in_python
+        found, count = kernel(pairs, *shapes, world.half_extents, world.radius, self.margin, hits, left)
+        hits, left = hits[:found], left[:count]
+        if not len(left):
+            return hits
+        # What is not upright, or not at the origin of its body, is placed first.
+        rows, inverse = np.unique(left, return_inverse=True)
+
+        def solve(local_pairs: Ints, margin: float) -> Floats:
+            return self._solve(rows[local_pairs], margin)
+
+        # NumPy before 2.0 returns the inverse flat.
+        local = inverse.reshape(left.shape)
+        more = rows[contact_pairs(local, shape_arrays(world, rows), self.margin, solve, compiled=self._kernels)]
+        if not len(hits):
+            return more
+        hits = np.concatenate((hits, more))
+        return hits[np.lexsort((hits[:, 1], hits[:, 0]))]
+
+    def _contact_pairs(self) -> Ints:
+        pairs = self._contacts()
+        if not len(pairs):
+            return NO_PAIRS
+        return pairs[self._world.collision_rules.may_collide(pairs, ignore_static=self.ignore_static)]
+
+    # ---- spawn and remove --------------------------------------------------------------------------------------------
+
+    def _spawned(self, rows: Rows) -> None:
+        self._changed = True
+
+    def _removed(self, rows: Rows) -> None:
+        """End the collisions of bodies that are about to be removed, while their handles are still valid."""
+        self._changed = True
+        ended = self._pairs.remove_rows(rows)
+        if len(ended):
+            self._emit_pairs("collision_ended", ended)
+
+    # ---- checkpoints -------------------------------------------------------------------------------------------------
+
+    def save(self) -> Any:
+        """Return the current pairs, the counts, and when the next check is due."""
+        progress = None if self._schedule is None else self._schedule.progress
+        return self._pairs.pairs.copy(), self.count, self.static_count, progress
+
+    def restore(self, saved: Any) -> None:
+        """Restore what `save` returned, without events."""
+        pairs, self.count, self.static_count, progress = saved
+        if self._schedule is not None and progress is not None:
+            self._schedule.progress = progress
+        self._pairs.clear()
+        self._pairs.update(pairs)
+        self._started = self._ended = NO_PAIRS
+        self._changed = True

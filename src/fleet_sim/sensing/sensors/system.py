@@ -1,0 +1,780 @@
+"""The system that reads sensors that are due and have a consumer, all of a group in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, ItemsView, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby, islice
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.base.arrays import AnyArray, Floats, Ints, Rows
+from fleet_sim.base.errors import DuplicateNameError, InvalidValueError, StateError, StateFileError, brief, unknown_name
+from fleet_sim.base.geometry import Pose
+from fleet_sim.robots.sim_object import SimObject
+from fleet_sim.sensing.sensors.registry import SensorPlan, plan_sensor, plan_sensors, sensor_kind, sensor_params_class
+from fleet_sim.sensing.sensors.sensor import (
+    Batch,
+    Readings,
+    Sensor,
+    SensorContext,
+    SensorKeeper,
+    SensorKind,
+    SensorParams,
+    frame_poses,
+    link_index,
+)
+from fleet_sim.world.clock import Keys, Schedule
+from fleet_sim.world.schema import NO_ROW
+from fleet_sim.world.state_files import Form, attributes_of
+from fleet_sim.world.user_code import GuardedPart
+from fleet_sim.world.world import World
+
+# Sensors that are computed together: one kind, common parameters, one schedule.
+
+
+Members = Ints
+"""Indices into the sensors of a group."""
+
+
+class SensorGroup:
+    """Holds its sensors in arrays and computes any of them in one call of their kind.
+
+    `slot` is the step of the period in which they are due, for kinds that are spread over it.
+    """
+
+    def __init__(self, kind: SensorKind, params: SensorParams, slot: int = 0) -> None:
+        """Hold no sensors yet; `params` are the common ones."""
+        self.kind = kind
+        self.params = params
+        self.slot = slot
+        self.sensors: list[Sensor] = []
+        self.wanted = 0
+        """The number of sensors with consumers."""
+        self.state = kind.state(params)
+        self._world = kind.world
+        self.part = kind.world.guard.part(f"{type(kind).__name__} sensors")
+        """Computes them in steps, and is switched off where that fails again and again."""
+        self._rows: Rows = np.empty(0, np.int64)
+        self._links: Ints = np.empty(0, np.int64)
+        self._positions: Floats = np.empty((0, 3))
+        self._orientations: Floats = np.empty((0, 4))
+        self._keys: Keys = np.empty(0, np.uint64)
+        self._schedule = self._new_schedule()
+
+    # ---- who belongs to it -------------------------------------------------------------------------------------------
+
+    def add(self, sensors: Sequence[Sensor], keys: Sequence[int]) -> None:
+        """Add `sensors` that belong to no group, with the keys of their noise."""
+        first = len(self.sensors)
+        self.sensors += sensors
+        for index, sensor in enumerate(sensors, first):
+            sensor.index = index
+        poses = [sensor.params.pose for sensor in sensors]
+        owners = [NO_ROW if sensor.owner is None else sensor.owner.row for sensor in sensors]
+        self._rows = np.append(self._rows, np.array(owners, np.int64))
+        self._links = np.append(self._links, np.array([sensor.link for sensor in sensors], np.int64))
+        self._positions = np.concatenate((self._positions, np.array([pose.position for pose in poses])))
+        self._orientations = np.concatenate((self._orientations, np.array([pose.orientation for pose in poses])))
+        self._keys = np.append(self._keys, np.array(keys, np.uint64))
+        for name, values in self.state.items():
+            fresh = np.zeros((len(sensors), *values.shape[1:]), values.dtype)
+            self.state[name] = np.concatenate((values, fresh))
+        self.wanted += sum(sensor.has_consumer for sensor in sensors)
+        self.begin(np.arange(first, len(self.sensors)))
+
+    def remove(self, sensors: Sequence[Sensor]) -> None:
+        """Remove some of its sensors."""
+        kept_mask = np.ones(len(self.sensors), np.bool_)
+        kept_mask[[sensor.index for sensor in sensors]] = False
+        for sensor in sensors:
+            self.wanted -= sensor.has_consumer
+            sensor.index = -1
+            sensor.took(None, -1)
+        self.sensors = [sensor for sensor, kept in zip(self.sensors, kept_mask.tolist(), strict=True) if kept]
+        for index, sensor in enumerate(self.sensors):
+            sensor.index = index
+        self._rows, self._links, self._keys = self._rows[kept_mask], self._links[kept_mask], self._keys[kept_mask]
+        self._positions, self._orientations = self._positions[kept_mask], self._orientations[kept_mask]
+        self.state = {name: values[kept_mask] for name, values in self.state.items()}
+
+    # ---- reading -----------------------------------------------------------------------------------------------------
+
+    def due(self) -> bool:
+        """Return whether its sensors are due in this step. Call it once per step."""
+        return self._schedule.poll() is not None
+
+    def compute_wanted(self, time: float, tick: int) -> Readings:
+        """Read the sensors that have consumers."""
+        if self.wanted == len(self.sensors):
+            return self.compute(np.arange(len(self.sensors)), time, tick)
+        wanted = [index for index, sensor in enumerate(self.sensors) if sensor.has_consumer]
+        return self.compute(np.array(wanted, np.int64), time, tick)
+
+    def compute(self, members: Members, time: float, tick: int) -> Readings:
+        """Read the sensors at the indices `members`."""
+        batch = self._batch(members, time, tick)
+        values = dict(self.kind.sense(batch))
+        self._keep(members, batch)
+        for value in values.values():
+            if isinstance(value, np.ndarray):
+                # Every reading of the group is a view of these arrays.
+                value.flags.writeable = False
+        readings = Readings(batch.sensors, time, tick, values, self.kind.reading_class)
+        for index, sensor in enumerate(batch.sensors):
+            sensor.took(readings, index)
+        return readings
+
+    def read_with(self, sensor: Sensor, params: SensorParams) -> Any:
+        """Read one sensor now as if it had `params`, of the same kind; what it read last stays.
+
+        For kinds without state. The noise is that of a reading in this step.
+        """
+        clock = self._world.clock
+        batch = replace(self._batch(np.array([sensor.index]), clock.time, clock.tick), params=params)
+        return Readings(batch.sensors, batch.time, batch.tick, self.kind.sense(batch), self.kind.reading_class)[0]
+
+    def poses(self, members: Sequence[int] | Members) -> tuple[Floats, Floats]:
+        """Return the world poses (N, 3), (N, 4) of the frames of the sensors at `members`."""
+        chosen = np.asarray(members, np.int64)
+        return frame_poses(
+            self._world,
+            self._rows[chosen],
+            self._links[chosen],
+            self._positions[chosen],
+            self._orientations[chosen],
+        )
+
+    def begin(self, members: Members) -> None:
+        """Reset the state of the sensors at `members` to the initial one, as of now."""
+        for values in self.state.values():
+            values[members] = 0
+        self._prepare(members, self.kind.begin)
+
+    def _prepare(self, members: Members, prepare: Callable[[Batch], None]) -> None:
+        if self.state and len(members):
+            clock = self._world.clock
+            batch = self._batch(members, clock.time, clock.tick)
+            prepare(batch)
+            self._keep(members, batch)
+
+    def _batch(self, members: Members, time: float, tick: int) -> Batch:
+        """Return what a kind of sensor reads `members` from; its state is a copy."""
+        positions, orientations = self.poses(members)
+        return Batch(
+            params=self.params,
+            sensors=[self.sensors[index] for index in members.tolist()],
+            rows=self._rows[members],
+            links=self._links[members],
+            positions=positions,
+            orientations=orientations,
+            keys=self._keys[members],
+            time=time,
+            tick=tick,
+            # Indexing copies: a kind writes into its copy, and `_keep` takes it over only if it did not raise.
+            state={name: values[members] for name, values in self.state.items()},
+        )
+
+    def _keep(self, members: Members, batch: Batch) -> None:
+        for name, values in batch.state.items():
+            self.state[name][members] = values
+
+    # ---- consumers ---------------------------------------------------------------------------------------------------
+
+    def consumer_came(self, sensor: Sensor) -> None:
+        """Called when `sensor` gets a consumer."""
+        self.wanted += 1
+        self._prepare(np.array([sensor.index]), self.kind.resume)
+
+    def consumer_went(self, sensor: Sensor) -> None:
+        """Called when `sensor` loses its last consumer."""
+        self.wanted -= 1
+
+    # ---- checkpoints -------------------------------------------------------------------------------------------------
+
+    def _new_schedule(self) -> Schedule:
+        clock = self._world.clock
+        schedule = clock.schedule(self.params.rate)
+        # Counting from an earlier tick brings the firing forward, so that each slot is due in a step of its own.
+        schedule.progress = (clock.tick - self.slot, clock.tick)
+        return schedule
+
+    def restart(self) -> None:
+        """Reset, as if all sensors had just been added."""
+        self._schedule = self._new_schedule()
+        for sensor in self.sensors:
+            sensor.took(None, -1)
+        self.begin(np.arange(len(self.sensors)))
+
+    def save(self) -> dict[str, Any]:
+        """Return the state of its sensors, for a checkpoint."""
+        return {
+            "sensors": list(self.sensors),
+            "keys": self._keys.tolist(),
+            "state": {name: values.copy() for name, values in self.state.items()},
+            "progress": self._schedule.progress,
+            "latest": [sensor.last for sensor in self.sensors],
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Restore what `save` returned, for the sensors that exist."""
+        self._schedule.progress = saved["progress"]
+        # Sensors may have been removed or moved to other indices since, so each is looked up by its handle.
+        places = [place for place, sensor in enumerate(saved["sensors"]) if sensor.is_alive]
+        members = [saved["sensors"][place].index for place in places]
+        for name, values in saved["state"].items():
+            kept: AnyArray = self.state[name]
+            kept[members] = values[places]
+        for place in places:
+            sensor, last = saved["sensors"][place], saved["latest"][place]
+            sensor.took(*(last or (None, -1)))
+
+
+# SensorGroups: which sensors are read in one call, and in which steps of their period.
+
+
+GroupKey = tuple[str, SensorParams, int]
+"""The type of the sensors, what their settings have in common, and their step of the period."""
+
+
+class SensorGroups:
+    """The groups of a simulation, in the order in which they were made. A kind is made when its first group is."""
+
+    def __init__(self, context: SensorContext) -> None:
+        self._context = context
+        self._kinds: dict[str, SensorKind] = {}
+        self._groups: dict[GroupKey, SensorGroup] = {}
+
+    def __iter__(self) -> Iterator[SensorGroup]:
+        return iter(self._groups.values())
+
+    def items(self) -> ItemsView[GroupKey, SensorGroup]:
+        """Return the groups with their keys."""
+        return self._groups.items()
+
+    def get(self, type_name: str, common: SensorParams, slot: int) -> SensorGroup:
+        """Return the group of sensors with this key, made at the first use."""
+        key = (type_name, common, slot)
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = SensorGroup(self.kind(type_name), common, slot)
+        return group
+
+    def put_back(self, key: GroupKey, group: SensorGroup) -> SensorGroup:
+        """Return the group with `key`; where it was dropped meanwhile, that is `group` again."""
+        return self._groups.setdefault(key, group)
+
+    def restart_all_but(self, kept: Sequence[SensorGroup]) -> None:
+        """Begin anew with the sensors of groups that are not `kept`."""
+        # Compared by identity: a group that was dropped and made again under the same key is another one.
+        known = {id(group) for group in kept}
+        for group in self._groups.values():
+            if id(group) not in known:
+                group.restart()
+
+    def drop_empty(self) -> None:
+        """Forget groups that have lost all sensors."""
+        self._groups = {key: group for key, group in self._groups.items() if group.sensors}
+
+    def slots(self, type_name: str, params: SensorParams, count: int) -> list[int]:
+        """Return the steps of the period for `count` more sensors: those in which the fewest are due."""
+        kind = self.kind(type_name)
+        if not kind.spread or params.rate is None:
+            return [0] * count
+        period = max(1, self._context.world.clock.ticks(1.0 / params.rate))
+        load = np.zeros(period, np.int64)
+        for (_, other, slot), group in self._groups.items():
+            if group.kind is kind and other.rate == params.rate:
+                load[slot] += len(group.sensors)
+        slots = []
+        for _ in range(count):
+            # Of equally loaded steps the first: the choice is reproducible.
+            slots.append(int(np.argmin(load)))
+            load[slots[-1]] += 1
+        return slots
+
+    def kind(self, name: str) -> SensorKind:
+        """Return the kind called `name`, made at the first use; raises UnknownNameError."""
+        kind = self._kinds.get(name)
+        if kind is None:
+            kind = self._kinds[name] = sensor_kind(name)(self._context)
+        return kind
+
+    def name_of(self, kind: SensorKind) -> str:
+        """Return the name of a kind that is in use."""
+        return next(name for name, known in self._kinds.items() if known is kind)
+
+
+# Which group each sensor is computed with.
+
+
+class SensorHomes:
+    """The group of each sensor of a simulation."""
+
+    def __init__(self) -> None:
+        self._homes: dict[Sensor, SensorGroup] = {}
+
+    def join(self, group: SensorGroup, sensors: Sequence[Sensor], keys: Sequence[int]) -> None:
+        """Put new sensors into `group`, with the keys of their noise."""
+        group.add(sensors, keys)
+        self._homes.update(dict.fromkeys(sensors, group))
+
+    def leave(self, sensors: Sequence[Sensor]) -> None:
+        """Take sensors out of their groups; raises StateError for a removed one."""
+        for group, members in self.by_group(sensors):
+            group.remove(members)
+            for sensor in members:
+                del self._homes[sensor]
+
+    def of(self, sensor: Sensor) -> SensorGroup:
+        """Return the sensors that `sensor` is computed with; raises StateError for a removed one."""
+        sensor.check_alive()
+        group = self._homes.get(sensor)
+        if group is None:
+            raise StateError(f"sensor {sensor.label!r} belongs to another simulation; ask that one")
+        return group
+
+    def by_group(self, sensors: Sequence[Sensor]) -> list[tuple[SensorGroup, list[Sensor]]]:
+        """Return (group, its sensors) for all groups of `sensors`; raises StateError for a removed sensor."""
+        groups: dict[int, tuple[SensorGroup, list[Sensor]]] = {}
+        for sensor in sensors:
+            group = self._homes.get(sensor)
+            if group is None or sensor.index < 0:
+                group = self.of(sensor)
+            known = groups.get(id(group))
+            if known is None:
+                known = groups[id(group)] = (group, [])
+            known[1].append(sensor)
+        return list(groups.values())
+
+
+# SensorRoster: which sensors there are, by their owners and names.
+
+
+class SensorRoster:
+    """The sensors of each row by name, in order of adding; those fixed in the world are in row -1."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._of_row: dict[int, dict[str, Sensor]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._of_row)
+
+    @property
+    def all(self) -> list[Sensor]:
+        """All sensors, those of one entity together."""
+        return [sensor for known in self._of_row.values() for sensor in known.values()]
+
+    def of(self, row: int) -> list[Sensor]:
+        """Return the sensors in `row`."""
+        return list(self._of_row.get(row, {}).values())
+
+    def has(self, row: int, name: str) -> bool:
+        """Return whether there is a sensor of that name in `row`."""
+        return name in self._of_row.get(row, {})
+
+    def named(self, row: int, name: str) -> Sensor:
+        """Return one sensor in `row`; raises UnknownNameError."""
+        if not self.has(row, name):
+            holder = "the world" if row == NO_ROW else repr(self._world.label(row))
+            raise unknown_name(f"sensor of {holder}", name, self._of_row.get(row, {}))
+        return self._of_row[row][name]
+
+    def labelled(self, label: str) -> Sensor:
+        """Return the sensor `<owner>/<name>`, or one fixed in the world by its name; raises UnknownNameError."""
+        owner, _, name = label.rpartition("/")
+        return self.named(self._world.index.row_named(owner) if owner else NO_ROW, name)
+
+    def check_new(self, row: int, name: str) -> None:
+        """Raise DuplicateNameError where `row` has a sensor of that name."""
+        if self.has(row, name):
+            holder = f"{self._world.label(row)!r} has" if row != NO_ROW else "the world has"
+            raise DuplicateNameError(f"{holder} a sensor named {name!r} already; give this one another name")
+
+    def add(self, row: int, sensor: Sensor) -> None:
+        """Enter a sensor whose name is new in `row`."""
+        self._of_row.setdefault(row, {})[sensor.name] = sensor
+
+    def take_back(self, sensor: Sensor) -> bool:
+        """Enter a removed sensor again and return True, unless its owner is gone or its name is taken."""
+        if sensor.is_alive or not (sensor.owner is None or sensor.owner.is_alive):
+            return False
+        row = NO_ROW if sensor.owner is None else sensor.owner.row
+        if self.has(row, sensor.name):
+            return False
+        self.add(row, sensor)
+        return True
+
+    def discard(self, sensors: Collection[Sensor]) -> None:
+        """Take `sensors` out."""
+        gone = set(sensors)
+        # The row of an owner that was removed belongs to nobody by now, so rows are searched for their sensors.
+        for row, known in list(self._of_row.items()):
+            if gone.intersection(known.values()):
+                self._of_row[row] = {name: sensor for name, sensor in known.items() if sensor not in gone}
+
+    def pop_rows(self, rows: Sequence[int]) -> list[Sensor]:
+        """Take out all sensors in `rows`; returns them."""
+        return [sensor for row in rows for sensor in self._of_row.pop(row, {}).values()]
+
+
+# How sensors, their groups and their readings are written in state files, and found again.
+
+
+class SensorForms:
+    """The forms of the sensors of one simulation."""
+
+    def __init__(self, keeper: SensorKeeper, groups: SensorGroups, roster: SensorRoster) -> None:
+        self._keeper, self._groups, self._roster = keeper, groups, roster
+
+    def forms(self) -> Iterator[Form[Any]]:
+        """Yield all forms."""
+        yield Form("sensor", Sensor, _of_sensor, self._sensor)
+        yield Form("sensor_group", SensorGroup, self._of_group, self._group)
+        yield Form("sensor_kind", SensorKind, self._groups.name_of, self._groups.kind)
+        yield Form("sensor_params", SensorParams, _of_params, _params)
+        yield Form("readings", Readings, _of_readings, _readings)
+
+    def _sensor(self, saved: tuple[str, SensorParams, SimObject | None, int]) -> Sensor:
+        """Return the sensor that `saved` stands for: the one that is mounted if it is the same, else a new one."""
+        kind, params, owner, link = saved
+        if type(params) is not sensor_params_class(kind) or type(link) is not int or link < -1:
+            raise StateFileError(f"{brief(saved)} is no sensor")
+        if owner is None or owner.is_alive:
+            row = NO_ROW if owner is None else owner.row
+            known = self._roster.named(row, params.name) if self._roster.has(row, params.name) else None
+            if known is not None and (known.type, known.params, known.link) == (kind, params, link):
+                return known
+        return Sensor(self._keeper, kind, params, owner, link)
+
+    def _of_group(self, group: SensorGroup) -> GroupKey:
+        return next(key for key, known in self._groups.items() if known is group)
+
+    def _group(self, key: GroupKey) -> SensorGroup:
+        kind, common, slot = key
+        if type(common) is not sensor_params_class(kind) or type(slot) is not int or slot < 0:
+            raise StateFileError(f"{brief(key)} is no group of sensors")
+        return self._groups.get(kind, common, slot)
+
+
+def _of_sensor(sensor: Sensor) -> object:
+    return sensor.type, sensor.params, sensor.owner, sensor.link
+
+
+def _of_params(params: SensorParams) -> object:
+    return plan_sensor(params).type, attributes_of(params)
+
+
+def _params(saved: tuple[str, dict[str, Any]]) -> SensorParams:
+    # By the constructor: it checks every value as one of a scenario.
+    kind, values = saved
+    return sensor_params_class(kind)(**values)
+
+
+def _of_readings(readings: Readings) -> object:
+    return readings.sensors[0].type, list(readings.sensors), readings.time, readings.tick, dict(readings.values)
+
+
+def _readings(saved: tuple[str, list[Sensor], float, int, dict[str, Any]]) -> Readings:
+    kind, sensors, time, tick, values = saved
+    if not all(isinstance(sensor, Sensor) for sensor in sensors) or any(
+        len(value) != len(sensors) for value in values.values()
+    ):
+        raise StateFileError(f"readings of {brief(kind)}: not one for each sensor")
+    return Readings(sensors, time, tick, values, sensor_kind(kind).reading_class)
+
+
+# Queues of due sensors, for kinds with a limit of readings per step.
+
+
+class Turns:
+    """The sensors of each kind that are due, in the order in which they became so."""
+
+    def __init__(self) -> None:
+        # Dictionaries keep insertion order: a sensor that is due again before its turn keeps its place in the queue.
+        self._waiting: dict[SensorKind, dict[Sensor, None]] = {}
+
+    def join(self, group: SensorGroup) -> None:
+        """Queue the sensors of a group that have consumers."""
+        waiting = self._waiting.setdefault(group.kind, {})
+        waiting.update(dict.fromkeys(sensor for sensor in group.sensors if sensor.has_consumer))
+
+    def take(self) -> list[Sensor]:
+        """Return the sensors whose turn it is: of each kind as many as its budget allows."""
+        taken: list[Sensor] = []
+        for kind, waiting in self._waiting.items():
+            for sensor in [sensor for sensor in waiting if not (sensor.is_alive and sensor.has_consumer)]:
+                del waiting[sensor]
+            turn = list(islice(waiting, kind.budget))
+            for sensor in turn:
+                del waiting[sensor]
+            taken += turn
+        return taken
+
+    def __bool__(self) -> bool:
+        return any(self._waiting.values())
+
+    def save(self) -> list[tuple[SensorKind, list[Sensor]]]:
+        """Return the queues, for a checkpoint."""
+        return [(kind, list(waiting)) for kind, waiting in self._waiting.items()]
+
+    def restore(self, saved: Sequence[tuple[SensorKind, list[Sensor]]]) -> None:
+        """Restore what `save` returned."""
+        self._waiting = {kind: dict.fromkeys(waiting) for kind, waiting in saved}
+
+
+class SensorSystem:
+    """All sensors of a simulation, on entities and fixed in the world.
+
+    A reading made by a step is valid at the end of the step: its time is the start of the next step. `fresh` lists the
+    readings of the last step, group by group.
+    """
+
+    def __init__(self, context: SensorContext) -> None:
+        self.fresh: list[Readings] = []
+        self.version = 0
+        """Increases whenever sensors are added or removed."""
+        self._context = context
+        self._world = context.world
+        self._groups = SensorGroups(context)
+        self._homes = SensorHomes()
+        self._roster = SensorRoster(context.world)
+        self._busy: list[SensorGroup] | None = []
+        self._turns = Turns()
+        context.world.on_remove.append(self._owners_removed)
+
+    # ---- the step ----------------------------------------------------------------------------------------------------
+
+    def has_work(self) -> bool:
+        """Return whether some sensor has a consumer, or readings of the last step are to be dropped."""
+        return self._busy is None or bool(self._busy) or bool(self.fresh)
+
+    def run(self, dt: float) -> None:
+        """Read the sensors that are due and have a consumer, then call their handlers."""
+        self.fresh = []
+        # Which groups have consumers changes rarely; looking through all of them in every step would cost more than
+        # reading a few.
+        if self._busy is None:
+            self._busy = [group for group in self._groups if group.wanted]
+        if not self._busy:
+            return
+        clock = self._world.clock
+        tick = clock.tick + 1
+        time = clock.seconds(tick)
+        fresh: list[Readings | None] = []
+        for group in self._busy:
+            if group.due():
+                # Kinds with a budget only queue here; `Turns` decides who is read in this step.
+                if group.kind.budget is None:
+                    fresh.append(group.part.call(group.compute_wanted, time, tick))
+                else:
+                    self._turns.join(group)
+        if self._turns:
+            for group, members in self._homes.by_group(self._turns.take()):
+                chosen = np.array([sensor.index for sensor in members], np.int64)
+                fresh.append(group.part.call(group.compute, chosen, time, tick))
+        self.fresh = [readings for readings in fresh if readings is not None]
+        for readings in self.fresh:
+            self._tell(readings)
+
+    def _tell(self, readings: Readings) -> None:
+        for index, sensor in enumerate(readings.sensors):
+            for handler, part in sensor.handlers:
+                # An earlier handler may have removed the sensor.
+                if sensor.is_alive:
+                    part.call(handler, sensor, readings[index])
+
+    def new_part(self) -> GuardedPart:
+        """Return what calls a new handler of a sensor."""
+        return self._world.guard.part("sensor handler")
+
+    def consumer_came(self, sensor: Sensor) -> None:
+        """Called when `sensor` gets its first consumer."""
+        self._homes.of(sensor).consumer_came(sensor)
+        self._busy = None
+
+    def consumer_went(self, sensor: Sensor) -> None:
+        """Called when `sensor` loses its last consumer."""
+        self._homes.of(sensor).consumer_went(sensor)
+        self._busy = None
+
+    # ---- adding and removing -----------------------------------------------------------------------------------------
+
+    plan = staticmethod(plan_sensors)
+
+    def add(self, spec: Any, owner: SimObject | None = None, **settings: Any) -> Sensor:
+        """Add one sensor and return it: see `sim.add_sensor`."""
+        plan = plan_sensor(spec, settings)
+        if owner is not None and not isinstance(getattr(owner, "row", None), int):
+            raise InvalidValueError(f"owner: expected an entity, its name, or None for the world, got {brief(owner)}")
+        row = NO_ROW if owner is None else owner.row
+        return self._mount([row], [owner], [plan])[0]
+
+    def labelled(self, label: str) -> Sensor:
+        """Return the sensor `<owner>/<name>`, or one fixed in the world by its name; raises UnknownNameError."""
+        return self._roster.labelled(label)
+
+    def place(self, specs: Any, *, source: str = "") -> list[Sensor]:
+        """Add sensors fixed in the world, from the `sensors` section of a scenario; raises ConfigError."""
+        return self._mount([NO_ROW], [None], plan_sensors(specs, source=source))
+
+    def mount(self, rows: Rows, plans: Sequence[SensorPlan]) -> None:
+        """Add the same sensors to every entity of `rows`."""
+        if plans:
+            self._mount(rows.tolist(), [self._world.handles[row] for row in rows.tolist()], plans)
+
+    def check(self, row: int, plans: Sequence[SensorPlan]) -> None:
+        """Raise unless the entity in `row` can carry the sensors: UnknownNameError, DuplicateNameError."""
+        for plan in plans:
+            self._roster.check_new(row, plan.params.name)
+            link = -1 if row == NO_ROW else link_index(self._world, row, plan.params.link)
+            kind = sensor_kind(plan.type)
+            kind.check_mount(self._world, row, link)
+            kind.check_params(plan.params)
+
+    def _mount(
+        self, rows: Sequence[int], owners: Sequence[SimObject | None], plans: Sequence[SensorPlan]
+    ) -> list[Sensor]:
+        """Mount the sensors of all `plans` on `rows`; nothing is mounted where one of them cannot be."""
+        for row in rows:
+            self.check(row, plans)
+        made: list[Sensor] = []
+        for plan in plans:
+            sensors = []
+            for row, owner in zip(rows, owners, strict=True):
+                link = -1 if row == NO_ROW else link_index(self._world, row, plan.params.link)
+                sensor = Sensor(self, plan.type, plan.params, owner, link)
+                self._roster.add(row, sensor)
+                sensors.append(sensor)
+            # Keyed by name, not by a counter: the noise of a sensor does not depend on what was added before it.
+            keys = [self._world.random.key(f"sensor {sensor.label}") for sensor in sensors]
+            self._take_in(sensors, keys)
+            made += sensors
+        return made
+
+    def _take_in(self, sensors: Sequence[Sensor], keys: Sequence[int]) -> None:
+        """Put new sensors of one plan into groups."""
+        self.version += 1
+        first = sensors[0]
+        common = first.params.common()
+        slots = self._groups.slots(first.type, common, len(sensors))
+        # `groupby` joins neighbours only. Sorting is stable, so sensors of a slot keep their order.
+        places = sorted(range(len(sensors)), key=slots.__getitem__)
+        for slot, chosen in groupby(places, key=slots.__getitem__):
+            group = self._groups.get(first.type, common, slot)
+            members = list(chosen)
+            self._homes.join(group, [sensors[place] for place in members], [keys[place] for place in members])
+
+    def remove(self, sensors: Sequence[Sensor]) -> None:
+        """Remove sensors; raises StateError for a removed one, InvalidValueError for what is none."""
+        for sensor in sensors:
+            if not isinstance(sensor, Sensor):
+                raise InvalidValueError(f"expected a sensor, got {brief(sensor)}; see sim.get_sensor(name)")
+        chosen = list(dict.fromkeys(sensors))
+        self._homes.leave(chosen)
+        self._roster.discard(chosen)
+        self._drop_empty()
+
+    def clear(self) -> None:
+        """Remove all sensors."""
+        self.remove(self.all)
+        self.fresh = []
+
+    def _owners_removed(self, rows: Rows) -> None:
+        if not self._roster:
+            return
+        gone = self._roster.pop_rows(rows.tolist())
+        if gone:
+            self._homes.leave(gone)
+            self._drop_empty()
+
+    def _drop_empty(self) -> None:
+        self.version += 1
+        self._groups.drop_empty()
+        self._busy = None
+
+    # ---- asking ------------------------------------------------------------------------------------------------------
+
+    @property
+    def all(self) -> list[Sensor]:
+        """All sensors, those of one entity together."""
+        return self._roster.all
+
+    def __len__(self) -> int:
+        return sum(len(group.sensors) for group in self._groups)
+
+    def of(self, row: int) -> list[Sensor]:
+        """Return the sensors of the entity in `row` (-1: those fixed in the world), in order of adding."""
+        return self._roster.of(row)
+
+    def named(self, row: int, name: str) -> Sensor:
+        """Return one sensor of the entity in `row` (-1: fixed in the world); raises UnknownNameError."""
+        return self._roster.named(row, name)
+
+    def read(self, sensors: Sequence[Sensor]) -> list[Any]:
+        """Read sensors now, in as few calls as possible, and return their readings in the same order.
+
+        Raises StateError for a removed one, and what the sensors' kind raises.
+        """
+        clock = self._world.clock
+        out: dict[Sensor, Any] = {}
+        for group, members in self._homes.by_group(sensors):
+            # A sensor that is asked for twice is read once: some kinds change their state when they are read.
+            unique = list(dict.fromkeys(members))
+            readings = group.compute(np.array([sensor.index for sensor in unique]), clock.time, clock.tick)
+            out.update(zip(unique, map(readings.__getitem__, range(len(unique))), strict=True))
+        return [out[sensor] for sensor in sensors]
+
+    def read_with(self, sensor: Sensor, params: SensorParams) -> Any:
+        """Read a sensor of a kind without state now, as if it had `params`: a camera with fewer channels."""
+        return self._homes.of(sensor).read_with(sensor, params)
+
+    def pose(self, sensor: Sensor) -> Pose:
+        """Return the pose of the sensor's own frame in the world; raises StateError for a removed one."""
+        positions, orientations = self._homes.of(sensor).poses([sensor.index])
+        return Pose(positions[0].tolist(), orientations[0].tolist())
+
+    # ---- checkpoints -------------------------------------------------------------------------------------------------
+
+    def save(self) -> Any:
+        """Return all sensors, their state, and those that wait for their turn."""
+        groups = [(key, group, group.save()) for key, group in self._groups.items()]
+        return {"groups": groups, "turns": self._turns.save()}
+
+    def forms(self) -> Iterator[Form[Any]]:
+        """Yield how sensors are written in state files."""
+        return SensorForms(self, self._groups, self._roster).forms()
+
+    def keep_only(self, saved: Any) -> None:
+        """Remove the sensors that are not in `saved`, of another process."""
+        known = {sensor for _, _, content in saved["groups"] for sensor in content["sensors"]}
+        gone = [sensor for sensor in self.all if sensor not in known]
+        if gone:
+            self.remove(gone)
+
+    def restore(self, saved: Any) -> None:
+        """Go back to what `save` returned: removed sensors are added again, those added since stay and are reset.
+
+        Called after the world is back.
+        """
+        self.fresh = []
+        self._busy = None
+        groups = saved["groups"]
+        self._groups.restart_all_but([group for _, group, _ in groups])
+        for key, group, content in groups:
+            group = self._groups.put_back(key, group)
+            self._revive(group, content)
+            # Resets sensors that were added since; those that were saved get their state back next.
+            group.begin(np.arange(len(group.sensors)))
+            group.restore(content)
+        self._turns.restore(saved["turns"])
+
+    def _revive(self, group: SensorGroup, content: dict[str, Any]) -> None:
+        """Add removed sensors again, unless their owner is gone or their name is taken."""
+        sensors, keys = content["sensors"], content["keys"]
+        back = [index for index, sensor in enumerate(sensors) if self._roster.take_back(sensor)]
+        if back:
+            self.version += 1
+            self._homes.join(group, [sensors[index] for index in back], [keys[index] for index in back])

@@ -1,0 +1,714 @@
+"""Metrics of a crowd, at each step: where agents are and how they move, cluster, spread, arrive and collide."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.settings import setting
+from fleet_sim.base.spatial import trigonometry as trig
+from fleet_sim.swarm.crowd import Crowd
+from fleet_sim.swarm.metrics.combination import DeclaredMetric, Selection, SelectiveMetric
+from fleet_sim.swarm.neighbours import pairs_within, targets_within
+from fleet_sim.swarm.parameters import choice_setting, documented
+from fleet_sim.swarm.swarm_state import Region, SwarmState
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class CrowdMetric(DeclaredMetric):
+    """Base of metrics of the population, or of one team of it. Override `measure`.
+
+    Without agents the value is NaN.
+    """
+
+    team: int | str | None = setting(None, doc="Measure this team only; null: all agents.")
+
+    def __post_init__(self) -> None:
+        """Check the parameters; raises InvalidValueError."""
+        super().__post_init__()
+        self._selection: Selection | None = None
+
+    def steps_counted(self) -> int | None:
+        """Return `history_size`: `measure` looks at the present. Override it where it looks back."""
+        return self.history_size
+
+    def look_at(self, selection: Selection) -> None:
+        """Measure only the agents of `selection` from now on."""
+        self._selection = selection
+
+    @property
+    def crowd(self) -> Crowd:
+        """The agents it looks at."""
+        world = self.watched
+        crowd = world.everyone
+        if self.team is not None:
+            crowd = Crowd(world.columns, world.swarm, crowd.rows[crowd.teams == world.team_code(self.team)])
+        return crowd if self._selection is None else self._selection.of(world, crowd)
+
+    @property
+    def world_radius(self) -> float:
+        """Half of the world's diagonal, in m: what the formulas of Brown et al. are scaled with."""
+        width, height = self.watched.size.tolist()
+        return 0.5 * float(trig.hypot(width, height))
+
+    @abstractmethod
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value for a crowd of one agent or more."""
+
+    def calculate(self) -> None:
+        """Take an observation."""
+        crowd = self.crowd
+        self.set_value(self.measure(crowd) if len(crowd) else float("nan"))
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class ScaledMetric(CrowdMetric):
+    """Base of metrics of a crowd with a factor on their values. Override `unscaled`."""
+
+    scale: float = setting(1.0, doc="Factor on the value.")
+
+    @abstractmethod
+    def unscaled(self, crowd: Crowd) -> float:
+        """Return the value, before `scale`, for a crowd of one agent or more."""
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        return self.scale * self.unscaled(crowd)
+
+
+class CountingMetric(CrowdMetric):
+    """Base of metrics that count from the beginning of a run. Override `begin` beside `measure`."""
+
+    def __post_init__(self) -> None:
+        """Check the parameters; raises InvalidValueError."""
+        super().__post_init__()
+        self.begin()
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Count from here on."""
+
+    def steps_counted(self) -> int | None:
+        """Return None: each step adds to the value, so none can be left out."""
+        return None
+
+    def reset(self) -> None:
+        """Forget the history, and count from here on."""
+        super().reset()
+        self.begin()
+
+
+class Ledger:
+    """Numbers per agent that outlive changes of the population: kept by object id, ascending."""
+
+    def __init__(self, width: int) -> None:
+        self.ids: Ints = np.empty(0, np.int64)
+        self.values: Floats = np.empty((0, width))
+
+    def exchange(self, ids: Ints, values: Floats) -> tuple[Bools, Floats]:
+        """Return which of `ids` (N,) were known, and their values (N, width) until now; store `values` instead.
+
+        The values of new ones are 0.
+        """
+        # An id beyond the last one finds a wrong entry; the comparison below tells.
+        index = np.minimum(np.searchsorted(self.ids, ids), max(len(self.ids) - 1, 0))
+        before = np.zeros_like(values)
+        known_mask = np.zeros(len(ids), bool)
+        if len(self.ids):
+            known_mask = self.ids[index] == ids
+            before[known_mask] = self.values[index[known_mask]]
+        # Agents come in the world's order, and the search needs ids ascending.
+        order = np.argsort(ids)
+        self.ids, self.values = ids[order], values[order]
+        return known_mask, before
+
+
+def centred(positions: Floats) -> tuple[Floats, Floats]:
+    """Return the offsets (N, 2) of points from their centroid, and their lengths (N,)."""
+    offsets = positions - positions.mean(axis=0)
+    return offsets, trig.hypot(offsets[:, 0], offsets[:, 1])
+
+
+# How many agents are in one cluster.
+
+
+def components(first: Rows, second: Rows, count: int) -> Ints:
+    """Return for each of `count` nodes (count,) the least node it is connected with by the edges (first, second)."""
+    label = np.arange(count)
+    while True:
+        # Labels are joined, not only nodes, and each node then takes the label of its label (Shiloach and Vishkin,
+        # 1982): long chains need few rounds.
+        least = np.minimum(label[first], label[second])
+        after = label.copy()
+        np.minimum.at(after, label[first], least)
+        np.minimum.at(after, label[second], least)
+        after = after[after]
+        if (after == label).all():
+            return label
+        label = after
+
+
+def aggregation(positions: Floats, distance: float) -> float:
+    """Return the share of agents at `positions` (N, 2) that are in the largest cluster: 1/N to 1.
+
+    Two agents are in one cluster where a chain of agents, each at most `distance` m from the next, joins them. Gauci,
+    Chen, Li, Dodd and Gross, "Self-organized aggregation without computation" (2014), where the distance is four radii:
+    nobody fits in between.
+    """
+    first, second = pairs_within(positions, distance)
+    return float(np.bincount(components(first, second, len(positions))).max() / len(positions))
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class Aggregation(CrowdMetric):
+    """The share of agents in the largest cluster; see `aggregation`."""
+
+    distance: float | None = setting(
+        None, low=0, unit="m", doc="Largest distance of neighbours in a cluster; null: four times the largest radius."
+    )
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        distance = 4.0 * float(crowd.radii.max()) if self.distance is None else self.distance
+        return aggregation(crowd.positions, distance)
+
+
+def aggregation_from_first(positions: Floats) -> float:
+    """Return -max|x_i - x_1|, the distance of the farthest of `positions` (N, 2) from the first one, in m."""
+    offsets = positions - positions[0]
+    return -float(trig.hypot(offsets[:, 0], offsets[:, 1]).max())
+
+
+class AggregationFromFirst(CrowdMetric):
+    """Minus the largest distance from the first agent, in m: what RobotSwarmSimulator calls Aggregation."""
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        return aggregation_from_first(crowd.positions)
+
+
+# The number of agents that have arrived.
+
+
+def at_goal(positions: Floats, goals: Iterable[Region]) -> Bools:
+    """Return which of `positions` (N, 2) are inside one of `goals`."""
+    inside = np.zeros(len(positions), bool)
+    for goal in goals:
+        inside |= goal.contains(positions)
+    return inside
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class AgentsAtGoal(CrowdMetric):
+    """The number of agents whose middle is inside a goal, or their share; 0 in a world without goals."""
+
+    as_percent: bool = setting(False, doc="Return the share, 0 to 1, instead of the number.")
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        inside = at_goal(crowd.positions, self.watched.goals)
+        return float(inside.mean()) if self.as_percent else float(inside.sum())
+
+
+class AtGoalShare(CrowdMetric):
+    """The share of agents whose middle is inside a goal: 1/N sum [x_i in a goal], 0 to 1."""
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        return float(at_goal(crowd.positions, self.watched.goals).mean())
+
+
+@documented
+@dataclass(eq=False, repr=False, kw_only=True)
+class PercentageAtGoal(CrowdMetric):
+    """The step in which a share of the agents was first at a goal; the number of steps made, until then."""
+
+    percentage: float = setting(low=0, high=1, doc="The share of agents that must be at a goal.")
+
+    def __post_init__(self) -> None:
+        """Check the parameters; raises InvalidValueError."""
+        super().__post_init__()
+        self._steps = 0
+        self._found = 0
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        # Counted up to the step of success and not beyond: that number is the value from then on.
+        self._steps += self._found == 0
+        if not self._found and at_goal(crowd.positions, self.watched.goals).mean() >= self.percentage:
+            self._found = self._steps
+        return float(self._found or self._steps)
+
+    def steps_counted(self) -> int | None:
+        """Return None: it counts from the beginning."""
+        return None
+
+    def reset(self) -> None:
+        """Forget the history, and start waiting again."""
+        super().reset()
+        self._steps = 0
+        self._found = 0
+
+
+# How well the agents keep together, as a graph and as a chain.
+
+
+def algebraic_connectivity(positions: Floats, reach: float) -> float:
+    """Return the second smallest eigenvalue of the Laplacian L = D - A of the disc graph of `positions` (N, 2).
+
+    Two agents are adjacent where they are at most `reach` m apart. It is 0 for a graph in several parts and N for a
+    complete one; one agent alone has 0. Fiedler, "Algebraic connectivity of graphs" (1973). Time goes with N^3 while
+    the graph is connected.
+    """
+    count = len(positions)
+    first, second = pairs_within(positions, reach)
+    if count < 2 or components(first, second, count).any():
+        return 0.0
+    laplacian = np.zeros((count, count))
+    laplacian[first, second] = laplacian[second, first] = -1.0
+    degrees = np.bincount(first, minlength=count) + np.bincount(second, minlength=count)
+    laplacian[np.arange(count), np.arange(count)] = degrees
+    return max(float(np.linalg.eigvalsh(laplacian)[1]), 0.0)
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class AlgebraicConnectivity(CrowdMetric):
+    """The algebraic connectivity of the agents' disc graph; see `algebraic_connectivity`."""
+
+    r_disk_size: float = setting(10.0, low=0, unit="m", doc="Distance at which two agents are adjacent.")
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        return algebraic_connectivity(crowd.positions, self.r_disk_size)
+
+
+def chain_gap(positions: Floats) -> float:
+    """Return max_i |x_i - x_{i - 1}| of `positions` (N, 2) in order, in m; 0 for one agent.
+
+    The largest gap in a chain in which each agent follows the one before it.
+    """
+    ways = np.diff(positions, axis=0)
+    return float(trig.hypot(ways[:, 0], ways[:, 1]).max()) if len(ways) else 0.0
+
+
+class ChainGap(CrowdMetric):
+    """The largest distance between an agent and the next one in order of spawning, in m; see `chain_gap`."""
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        return chain_gap(crowd.positions)
+
+
+# How far the agents went.
+
+
+def distances_moved(before: Floats, after: Floats) -> Floats:
+    """Return |x_i(t) - x_i(t - 1)| (N,) of positions (N, 2) one step apart, in m."""
+    ways = after - before
+    return trig.hypot(ways[:, 0], ways[:, 1])
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class DistanceTravelled(CountingMetric):
+    """The mean length of the agents' ways since the metric began: 1/N sum_i sum_t |x_i(t) - x_i(t - 1)|, in m.
+
+    N are the agents there are now; with `total` the sum over all agents there ever were, instead.
+    """
+
+    total: bool = setting(False, doc="Return the sum instead of the mean.")
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        positions, ids = crowd.positions, crowd.columns.object_id[crowd.rows]
+        known_mask, before = self._places.exchange(ids, positions)
+        moved = np.where(known_mask, distances_moved(before, positions), 0.0)
+        _, ways = self._ways.exchange(ids, np.zeros((len(ids), 1)))
+        ways = ways + moved[:, None]
+        self._ways.exchange(ids, ways)
+        self._sum += float(moved.sum())
+        return self._sum if self.total else float(ways.mean())
+
+    def begin(self) -> None:
+        """Count from here on."""
+        self._places = Ledger(2)
+        self._ways = Ledger(1)
+        self._sum = 0.0
+
+
+# How agents move: how fast, how much about their middle, and how alike.
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class SpeedMetric(CrowdMetric):
+    """Base of metrics of how agents move. Override `measure`, and take `velocities` for it.
+
+    That is the motion which took place, so an agent that drives against a wall stands still.
+    """
+
+    per: str = choice_setting(
+        "second", ("second", "step"), "The unit of speed: metres per second, or metres per step of the world."
+    )
+
+    def velocities(self, crowd: Crowd) -> Floats:
+        """Return the mean velocities (N, 2) of `crowd` during the last step, in m/s, or in m per step."""
+        return crowd.ways / self.watched.dt if self.per == "second" else crowd.ways
+
+
+def average_speed(velocities: Floats) -> float:
+    """Return 1/N sum |v_i| of `velocities` (N, 2), in m/s.
+
+    Brown et al., "Discovery and Exploration of Novel Swarm Behaviors Given Limited Robot Capabilities" (2018).
+    """
+    return float(trig.hypot(velocities[:, 0], velocities[:, 1]).mean())
+
+
+class AverageSpeed(SpeedMetric):
+    """The mean speed, in m/s; see `average_speed`."""
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        return average_speed(self.velocities(crowd))
+
+
+def angular_momentum(positions: Floats, velocities: Floats, radius: float) -> float:
+    """Return 1/(R N) sum v_i x (x_i - c), with the centroid c of `positions` (N, 2) and the world's `radius` R.
+
+    The product of plane vectors is v_x d_y - v_y d_x, so turning clockwise is positive. Unit m/s. Brown et al.,
+    "Discovery and Exploration of Novel Swarm Behaviors Given Limited Robot Capabilities" (2018).
+    """
+    offsets, _ = centred(positions)
+    products = velocities[:, 0] * offsets[:, 1] - velocities[:, 1] * offsets[:, 0]
+    return float(products.mean() / radius)
+
+
+class AngularMomentum(SpeedMetric):
+    """The angular momentum about the centroid per agent and world radius; see `angular_momentum`."""
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        return angular_momentum(crowd.positions, self.velocities(crowd), self.world_radius)
+
+
+def group_rotation(positions: Floats, velocities: Floats) -> float:
+    """Return 1/N sum v_i x (x_i - c) / |x_i - c|, with the centroid c of `positions` (N, 2).
+
+    The product of plane vectors is v_x d_y - v_y d_x, so turning clockwise is positive; an agent at the centroid counts
+    as 0. Unit m/s. Brown et al., "Discovery and Exploration of Novel Swarm Behaviors Given Limited Robot Capabilities"
+    (2018).
+    """
+    offsets, distances = centred(positions)
+    products = velocities[:, 0] * offsets[:, 1] - velocities[:, 1] * offsets[:, 0]
+    return float(np.where(distances > 0.0, products / np.where(distances > 0.0, distances, 1.0), 0.0).mean())
+
+
+class GroupRotation(SpeedMetric):
+    """The mean speed around the centroid, in m/s; see `group_rotation`."""
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        return group_rotation(crowd.positions, self.velocities(crowd))
+
+
+def polarization(headings: Floats) -> float:
+    """Return |1/N sum (cos h_i, sin h_i)| of `headings` (N,): 1 where all look the same way, near 0 in disorder.
+
+    The order parameter of Vicsek, Czirok, Ben-Jacob, Cohen and Shochet, "Novel type of phase transition in a system of
+    self-driven particles" (1995).
+    """
+    return float(trig.hypot(trig.cos(headings).mean(), trig.sin(headings).mean()))
+
+
+class Polarization(CrowdMetric):
+    """How much the agents look the same way, 0 to 1; see `polarization`."""
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        return polarization(crowd.headings)
+
+
+# How far the agents are from their middle, and how unequally.
+
+
+def scatter(positions: Floats, radius: float) -> float:
+    """Return 1/(R^2 N) sum |x_i - c|^2, with the centroid c of `positions` (N, 2) and the world's `radius` R; no unit.
+
+    Brown et al., "Discovery and Exploration of Novel Swarm Behaviors Given Limited Robot Capabilities" (2018).
+    """
+    _, distances = centred(positions)
+    return float((distances * distances).mean() / radius**2)
+
+
+def mean_distance(positions: Floats) -> float:
+    """Return 1/N sum |x_i - c|, with the centroid c of `positions` (N, 2), in m."""
+    return float(centred(positions)[1].mean())
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class Scatter(CrowdMetric):
+    """The mean square distance to the centroid over that of the world's radius; see `scatter`."""
+
+    regularize: bool = setting(
+        True, doc="Relative to the world's radius; false: the mean distance in m, see `mean_distance`."
+    )
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        return scatter(crowd.positions, self.world_radius) if self.regularize else mean_distance(crowd.positions)
+
+
+def radial_variance(positions: Floats, radius: float = 1.0) -> float:
+    """Return 1/(R^2 N) sum (|x_i - c| - m)^2, with the centroid c of `positions` (N, 2) and m the mean of |x_i - c|.
+
+    R is the world's `radius`; with 1 the unit is m^2. Brown et al., "Discovery and Exploration of Novel Swarm Behaviors
+    Given Limited Robot Capabilities" (2018).
+    """
+    _, distances = centred(positions)
+    return float(((distances - distances.mean()) ** 2).mean() / radius**2)
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class RadialVariance(CrowdMetric):
+    """The variance of the distances to the centroid; see `radial_variance`."""
+
+    regularize: bool = setting(True, doc="Divide by the square of the world's radius; false: in m^2.")
+    weight: float = setting(1.0, doc="Factor on the value; RobotSwarmSimulator has 20.")
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        return self.weight * radial_variance(crowd.positions, self.world_radius if self.regularize else 1.0)
+
+
+def radial_range(positions: Floats) -> float:
+    """Return max|x_i - c| - min|x_i - c|, with the centroid c of `positions` (N, 2), in m: 0 on a circle."""
+    _, distances = centred(positions)
+    return float(distances.max() - distances.min())
+
+
+class RoutRin(ScaledMetric):
+    """The width of the ring that the agents fill, in m; see `radial_range`."""
+
+    def unscaled(self, crowd: Crowd) -> float:
+        """Return the value before `scale`."""
+        return radial_range(crowd.positions)
+
+
+# How far the agents are from each other.
+
+
+_BLOCK = 1 << 20
+
+
+def dispersion(positions: Floats) -> float:
+    """Return 2/(N (N - 1)) sum_{i < j} |x_i - x_j| of `positions` (N, 2), in m; 0 for one agent. Time goes with N^2.
+
+    The mean distance between two agents, the InteragentDispersion of RobotSwarmSimulator.
+    """
+    count = len(positions)
+    if count < 2:
+        return 0.0
+    # In blocks: all pairs at once would need memory that grows with N^2.
+    total, rows = 0.0, max(1, _BLOCK // count)
+    for begin in range(0, count, rows):
+        offsets = positions[begin : begin + rows, None, :] - positions[None, :, :]
+        total += float(trig.hypot(offsets[:, :, 0], offsets[:, :, 1]).sum())
+    return total / (count * (count - 1))
+
+
+def nearest_neighbour_distance(positions: Floats) -> float:
+    """Return 1/N sum_i min_{j != i} |x_i - x_j| of `positions` (N, 2), in m; NaN for one agent.
+
+    Clark and Evans, "Distance to nearest neighbor as a measure of spatial relationships in populations" (1954).
+    """
+    return float(nearest_neighbour_distances(positions).mean()) if len(positions) > 1 else float("nan")
+
+
+def nearest_neighbour_distances(positions: Floats) -> Floats:
+    """Return min_{j != i} |x_i - x_j| of two `positions` (N, 2) or more: (N,), in m."""
+    count = len(positions)
+    spread = positions.max(axis=0) - positions.min(axis=0)
+    # Such that a handful is within reach where agents are spread evenly, or along a line; the bound is for all in one
+    # place.
+    reach = max(float(np.sqrt(4.0 * spread[0] * spread[1] / count)), float(spread.max()) / count, 1e-9)
+    nearest = np.full(count, np.inf)
+    left = np.arange(count)
+    while len(left):
+        local, other = targets_within(positions[left], positions, reach)
+        # Nobody is a neighbour of its own.
+        kept = np.flatnonzero(left[local] != other)
+        one, other = left[local[kept]], other[kept]
+        offsets = positions[one] - positions[other]
+        np.minimum.at(nearest, one, trig.hypot(offsets[:, 0], offsets[:, 1]))
+        # All within reach were compared, so who found one found the nearest; the others look twice as far.
+        left = left[np.isinf(nearest[left])]
+        reach *= 2.0
+    return nearest
+
+
+class InteragentDispersion(CrowdMetric):
+    """The mean distance between two agents, in m; see `dispersion`."""
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        return dispersion(crowd.positions)
+
+
+class ExplodingDispersion(CrowdMetric):
+    """The mean distance to the centroid, in m; see `mean_distance`."""
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        return mean_distance(crowd.positions)
+
+
+class NearestNeighbourDistance(CrowdMetric):
+    """The mean distance to the nearest other agent, in m; see `nearest_neighbour_distance`."""
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        return nearest_neighbour_distance(crowd.positions)
+
+
+def spacing_evenness(positions: Floats) -> float:
+    """Return minus the standard deviation of the distances of `positions` (N, 2) to the nearest other one, in m.
+
+    0 is as even as can be. NaN for a single agent.
+    """
+    return -float(nearest_neighbour_distances(positions).std()) if len(positions) > 1 else float("nan")
+
+
+class DistanceSizeRatio(ScaledMetric):
+    """How evenly the agents are spread, 0 or less; see `spacing_evenness`."""
+
+    def unscaled(self, crowd: Crowd) -> float:
+        """Return the value before `scale`."""
+        return spacing_evenness(crowd.positions)
+
+
+# How many agents arrive per second.
+
+
+def arrivals(inside: Bools, inside_before: Bools) -> int:
+    """Return how many agents are inside a goal, (N,) bool, and were not before (N,)."""
+    return int((inside & ~inside_before).sum())
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class Throughput(CountingMetric):
+    """Arrivals at goals per second: those of the last `window` s over `window`, or over the time so far where shorter.
+
+    An arrival is an agent that comes from outside all goals to inside one.
+    """
+
+    window: float = setting(60.0, low=1e-6, unit="s", doc="Time window in which arrivals are counted.")
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        world = self.watched
+        inside = at_goal(crowd.positions, world.goals)
+        ids = crowd.columns.object_id[crowd.rows]
+        known_mask, before = self._inside.exchange(ids, inside[:, None].astype(float))
+        self._steps += 1
+        # Who is spawned inside a goal did not come from outside.
+        count = arrivals(inside[known_mask], before[known_mask, 0] > 0.0)
+        # Steps without an arrival are left out: the list stays short where the window is long.
+        if count:
+            self._arrived.append((self._steps, count))
+        span = max(1, round(self.window / world.dt))
+        while self._arrived and self._arrived[0][0] <= self._steps - span:
+            self._arrived.popleft()
+        return sum(count for _, count in self._arrived) / (min(span, self._steps) * world.dt)
+
+    def begin(self) -> None:
+        """Count from here on."""
+        self._inside = Ledger(1)
+        self._arrived: deque[tuple[int, int]] = deque()
+        self._steps = 0
+
+
+# The number of collisions of agents so far.
+
+
+def collisions_begun(touching: Bools, touching_before: Bools) -> int:
+    """Return how many agents touch something, (N,) bool, and did not before (N,)."""
+    return int((touching & ~touching_before).sum())
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class TotalCollisions(CountingMetric):
+    """The number of times an agent began to touch another, a wall or an object, since the start.
+
+    Two agents that meet are two times. With `each_step` every step of a touch counts, as in RobotSwarmSimulator.
+    """
+
+    each_step: bool = setting(False, doc="Count every step of a contact, not only its first.")
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        touching = crowd.touching
+        ids = crowd.columns.object_id[crowd.rows]
+        _, before = self._before.exchange(ids, touching[:, None].astype(float))
+        begun = int(touching.sum()) if self.each_step else collisions_begun(touching, before[:, 0] > 0.0)
+        self._total += begun
+        return float(self._total)
+
+    def begin(self) -> None:
+        """Count from here on."""
+        self._total = 0
+        self._before = Ledger(1)
+
+
+# A metric of some of the agents.
+
+
+@documented
+@dataclass(eq=False, repr=False, kw_only=True)
+class SubGroup(SelectiveMetric):
+    """The value of another metric of the population, measured of the selected agents only; NaN where there are none."""
+
+    metric: Any = setting(doc="The metric: a name, or a mapping with type and parameters.")
+
+    def attach_world(self, world: SwarmState) -> None:
+        """Observe `world` from now on. Raises InvalidValueError for a metric that is not of the population."""
+        super().attach_world(world)
+        inner = world.contents.make_metric(self.metric)
+        if not isinstance(inner, CrowdMetric):
+            kind = type(inner).__name__
+            raise InvalidValueError(f"metric: must be one of the population such as average_speed, got {kind}")
+        inner.look_at(self.selection)
+        self._inner = inner
+
+    @property
+    def inner(self) -> tuple[CrowdMetric]:
+        """The other metric, once it observes a world."""
+        return (self._inner,)
+
+    def calculate(self) -> None:
+        """Take an observation."""
+        # Raises before the world is attached, with the same words as other metrics do.
+        _ = self.watched
+        self._inner.calculate()
+        self.set_value(self._inner.value)
+
+    def reset(self) -> None:
+        """Forget the history, and that of the inner metric."""
+        super().reset()
+        if self.world is not None:
+            self._inner.reset()

@@ -1,0 +1,514 @@
+"""Binary sensors: whether another agent is in a field of view or on the line of sight."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from fleet_sim.base.arrays import AnyArray, Bools, Floats, Ints, Rows, as_floats
+from fleet_sim.base.settings import setting
+from fleet_sim.base.spatial import trigonometry as trig
+from fleet_sim.swarm.agents import AgentDraws, Group, Sensor
+from fleet_sim.swarm.crowd import Crowd
+from fleet_sim.swarm.neighbours import (
+    NO_DISCS,
+    NOTHING,
+    Discs,
+    Hiding,
+    Sector,
+    Views,
+    in_frame,
+    is_limited,
+    least,
+    ray_meets_discs,
+    ray_segment_distances,
+    see_discs,
+    targets_about,
+)
+from fleet_sim.swarm.parameters import Component, Configured, documented, seed_setting, team_setting, unbounded_setting
+from fleet_sim.swarm.unicycle import look
+from fleet_sim.world.columns import numbers_of
+
+HISTORY = 1000
+"""How many readings `store_history` keeps."""
+
+
+@documented
+@dataclass(eq=False, repr=False, kw_only=True)
+class BinarySensor(Configured, Sensor):
+    """Reads 1 where `detect` says so and 0 elsewhere, with mistakes.
+
+    Of what is there, a share of `false_negative` is missed; where nothing is, a share of `false_positive` is reported.
+    `invert` swaps 0 and 1. It looks at every `time_step_between_sensing`-th step of an agent's life and keeps what it
+    read in between. Mistakes are drawn per agent from `seed` (None: the world's).
+    """
+
+    follows: ClassVar[tuple[str, ...]] = ("show", "_draws")
+
+    store_history = False
+    show = True
+    """Whether readings are kept, and whether the sensor is drawn; parameters where a subclass makes them so."""
+
+    false_positive: float = setting(0.0, low=0, high=1, doc="Probability of reading 1 when there is nothing.")
+    false_negative: float = setting(0.0, low=0, high=1, doc="Probability of reading 0 when there is something.")
+    time_step_between_sensing: int = setting(1, low=1, unit="steps", doc="Time between two updates.")
+    invert: bool = setting(False, doc="Swap 0 and 1.")
+    seed: int | None = seed_setting("the wrong readings")
+    target_team: int | str | None = team_setting("Detect agents of this team only")
+
+    def __post_init__(self) -> None:
+        """Check the parameters; raises InvalidValueError."""
+        super().__post_init__()
+        # Another name of `show`, of sensors that have it as a parameter.
+        draw: bool | None = getattr(self, "draw", None)
+        self.show = self.show if draw is None else draw
+        self.history: deque[AnyArray] = deque(maxlen=HISTORY)
+        """With `store_history`: the last readings, one array per step, the newest last."""
+        self._draws = AgentDraws(self.seed)
+
+    def values_beside(self, name: str) -> dict[str, Any]:
+        """Return the parameters as they are now; `draw` says nothing any more where `show` is set."""
+        values = super().values_beside(name)
+        if name == "show" and "draw" in values:
+            values["draw"] = None
+        return values
+
+    def for_squares(self, parts: Sequence[Component], count: int) -> Component:
+        """Return one object in place of `parts`, with a history of its own."""
+        whole = super().for_squares(parts, count)
+        assert isinstance(whole, BinarySensor)
+        whole.history = deque(maxlen=self.history.maxlen)
+        return whole
+
+    def from_squares(self, wholes: Sequence[Component], index: int, count: int) -> None:
+        """Take the readings of this world out of the histories of `wholes`."""
+        histories = [whole.history for whole in wholes if isinstance(whole, BinarySensor)]
+        # Agents that take turns look one after the other, so the history has a reading of each in turn.
+        # All have as many entries: sensors of one board are stepped in the same steps.
+        for readings in zip(*histories, strict=True):
+            self.history.extend(values[index * count : (index + 1) * count].copy() for values in readings)
+
+    @abstractmethod
+    def detect(self, group: Group) -> Bools:
+        """Return which agents (N,) of `group` have something to detect."""
+
+    def added_state(self, group: Group) -> Bools | None:
+        """Return which agents (N,) read 2 whatever else there is, or None for no such state."""
+        return None
+
+    def sense(self, group: Group) -> Ints:
+        """Return the readings (N,): 0, 1, or 2 for an added state."""
+        due_mask = self._due(group)
+        last = self.column(group, "last", dtype=np.int64)
+        # Nobody is due: looking is the expensive part.
+        if due_mask is None or due_mask.any():
+            fresh = self._observe(group)
+            last[:] = fresh if due_mask is None else np.where(due_mask, fresh, last)
+        if self.store_history:
+            self.history.append(last.copy())
+        # `last` is written in place in the next step; readings must not change.
+        return last.copy()
+
+    def _due(self, group: Group) -> Bools | None:
+        """Return which agents (N,) look in this step; None for all of them."""
+        if self.time_step_between_sensing == 1:
+            return None
+        age = self.column(group, "age", dtype=np.int64)
+        age += 1
+        return np.asarray(age % self.time_step_between_sensing == 0)
+
+    def _observe(self, group: Group) -> Ints:
+        """Return 0 or 1 for each agent, with mistakes and inverted as it is set; 2 for the third state, if any."""
+        detected = self.detect(group)
+        if self.false_positive or self.false_negative:
+            # Counted per agent, so that its mistakes do not depend on how others are stepped.
+            looks = self.column(group, "looks", dtype=np.int64)
+            luck = self._draws.uniforms(group, self.slot, looks)
+            looks += 1
+            detected = np.where(detected, luck >= self.false_negative, luck < self.false_positive)
+        if self.invert:
+            # Mistakes come first, so that inverting a sensor swaps the two kinds of them, too.
+            detected = ~detected
+        added_mask = self.added_state(group)
+        state = detected.astype(np.int64)
+        return state if added_mask is None else np.where(added_mask, 2, state)
+
+
+# A binary field of view: whether another agent is in a sector of a circle.
+
+
+_ARC = 12
+
+_FIELDS: WeakKeyDictionary[BinaryFOVSensor, tuple[Sector, list[Floats]]] = WeakKeyDictionary()
+"""Sectors as kernels take them, with what they were made from; not in the sensors, which are saved."""
+
+
+def read_walls(value: object) -> Floats | bool | None:
+    """Return what was given, two opposite corners as the sides (4, 4) of their rectangle; raises ValueError."""
+    # An array of this shape are sides already: settings are read again when an agent is copied.
+    if value is None or isinstance(value, bool) or (isinstance(value, np.ndarray) and value.shape == (4, 4)):
+        return value
+    return _sides(value)
+
+
+def _sides(corners: object) -> Floats:
+    (x1, y1), (x2, y2) = as_floats(corners, (2, 2), "corners").tolist()
+    return np.array([(x1, y1, x2, y1), (x2, y1, x2, y2), (x2, y2, x1, y2), (x1, y2, x1, y1)])
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class BinaryFOVSensor(BinarySensor):
+    """Reads 1 while the disc of another agent, or a wall, reaches into a sector ahead; 0 otherwise.
+
+    The sector opens `theta` rad to both sides of the heading turned by `bias`, and is `distance` m deep.
+    """
+
+    per_square = ("theta", "distance", "bias", "wall_sensing_range", "goal_sensing_range")
+
+    theta: float = setting(
+        10.0, low=0, unit="rad", doc="Half of the opening angle; pi and more, as by default, covers all directions."
+    )
+    distance: float = unbounded_setting(100.0, "How deep the sector is.", unit="m")
+    bias: float = setting(0.0, unit="rad", doc="Angle of the sector's axis to the left of the heading.")
+    walls: Floats | bool | None = setting(
+        None,
+        reader=read_walls,
+        schema={"type": ["boolean", "array", "null"]},
+        doc="Null: those the world makes detectable; true: all; false: none; two corners: sides of a rectangle.",
+    )
+    goal_sensing_range: float = unbounded_setting(10.0, "How far goals are seen.", unit="m")
+    wall_sensing_range: float = unbounded_setting(10.0, "How far walls are seen, and not beyond `distance`.", unit="m")
+    detect_goal_with_added_state: bool = setting(False, doc="Read 2 while a goal in range is in the sector.")
+    store_history: bool = setting(False, doc="Keep the last readings in `history`.")
+    show: bool = setting(True, doc="Draw the sensor.")
+    occlusion: bool = setting(False, doc="Walls, and with a `target_team` other agents, hide what is behind them.")
+    draw: bool | None = setting(None, doc="Another name of `show`; null: as that says.")
+
+    def __post_init__(self) -> None:
+        """Check the parameters; raises InvalidValueError."""
+        super().__post_init__()
+        self._sector: Sector | None = None
+
+    @property
+    def serves_squares(self) -> bool:
+        """Whether one object like this can serve several worlds: where nothing hides what is behind it."""
+        return super().serves_squares and not self.occlusion
+
+    def detect(self, group: Group) -> Bools:
+        """Return which agents (N,) have somebody, or a wall, in their sector."""
+        walls, world = self._detectable_walls(group), group.world
+        team, everyone = world.team_code(self.target_team), discs_of(world.everyone)
+        frames = self._frames(group)
+        others = everyone
+        if team >= 0:
+            chosen = np.flatnonzero(world.everyone.teams == team)
+            rows, x, y, radii = everyone
+            others = Discs(rows.take(chosen), x.take(chosen), y.take(chosen), radii.take(chosen))
+        hiding = Hiding(world.walls, everyone if team >= 0 else NO_DISCS) if self.occlusion else NOTHING
+        views = self._views(group, self._sector_now(), frames)
+        seen_mask = see_discs(views, others, world.squares, hiding, compiled=group.columns.compiled)
+        return seen_mask | self._see_walls(frames, walls) if len(walls) else seen_mask
+
+    def _see_walls(self, frames: tuple[Floats, Floats, Floats], walls: Floats) -> Bools:
+        """Return which agents (N,) have one of `walls` (W, 4) in their sector."""
+        sector = Sector(self.theta, least(self.wall_sensing_range, self.distance))
+        return _walls_seen(sector, *frames, walls)
+
+    def added_state(self, group: Group) -> Bools | None:
+        """Return which agents (N,) have a goal in their sector; None unless goals are an added state."""
+        if not self.detect_goal_with_added_state:
+            return None
+        goals = group.world.goals
+        x, y, radii = np.array([(*goal.centre, goal.radius) for goal in goals]).reshape(-1, 3).T.copy()
+        # Goals are in every square at the same place, and are no agents.
+        places = Discs(np.full(len(goals), -1), x, y, radii)
+        views = self._views(group, Sector(self.theta, self.goal_sensing_range), self._frames(group))
+        return see_discs(views, places, 1, NOTHING, compiled=group.columns.compiled)
+
+    def outlines(self, group: Group) -> Floats | None:
+        """Return the sectors (N, K, 2) in the world frame; None where they are not to be drawn.
+
+        A sector deeper than the world is drawn as deep as that.
+        """
+        if not self.show:
+            return None
+        half = min(self.theta, math.pi)
+        angles = group.headings[:, None] + self.bias + np.linspace(-half, half, _ARC)
+        # Deeper than the world's diagonal there is nothing, and infinity cannot be drawn.
+        depth = min(self.distance, float(trig.hypot(*group.world.size)))
+        arcs = group.positions[:, None, :] + depth * np.stack(trig.sin_cos(angles)[::-1], axis=2)
+        # A full circle has no corner at the agent.
+        if half >= math.pi:
+            return np.asarray(arcs)
+        return np.concatenate((group.positions[:, None, :], arcs), axis=1)
+
+    def _sector_now(self) -> Sector:
+        """Return the sector: of many worlds, its edges are computed once for all steps."""
+        known = self._sector
+        # By identity: settings are replaced, not changed in place.
+        if known is None or known.half_angle is not self.theta or known.reach is not self.distance:
+            known = self._sector = Sector(self.theta, self.distance)
+        return known
+
+    def _views(self, group: Group, sector: Sector, frames: tuple[Floats, Floats, Floats]) -> Views:
+        """Return the sectors of the agents as kernels take them."""
+        known, count = _FIELDS.get(self), len(group.rows)
+        if known is None or known[0] is not sector or len(known[1][0]) != count:
+            known = sector, _repeated(count, sector.half_angle, sector.reach, *sector.edge)
+            if sector is self._sector:
+                _FIELDS[self] = known
+        positions, cosines, sines = frames
+        x, y = positions[:, 0].copy(), positions[:, 1].copy()
+        half_angles, reaches, edge_sines, edge_cosines = known[1]
+        return Views(half_angles, reaches, edge_sines, edge_cosines, sines, cosines, x, y, group.rows)
+
+    def _frames(self, group: Group) -> tuple[Floats, Floats, Floats]:
+        """Return positions (N, 2), and cosines and sines (N,) of where the agents look."""
+        angles, sines = np.full(len(group.rows), self.bias, np.float64), np.empty(len(group.rows))
+        if group.columns.compiled:
+            look(group.rows, group.columns.orientation, angles, sines)
+        else:
+            rows: Any = group.rows.tolist()
+            look.in_python(rows, *map(numbers_of, (group.columns.orientation, angles, sines)))
+        # The angles have become their cosines.
+        return group.positions, angles, sines
+
+    def _detectable_walls(self, group: Group) -> Floats:
+        if self.walls is None:
+            return group.world.detectable_walls
+        if isinstance(self.walls, bool):
+            return group.world.walls if self.walls else np.empty((0, 4))
+        return self.walls
+
+
+def _repeated(count: int, *values: float | Floats) -> list[Floats]:
+    return [np.array(np.broadcast_to(value, count), np.float64) for value in values]
+
+
+def discs_of(crowd: Crowd) -> Discs:
+    """Return the discs of agents."""
+    positions = crowd.positions
+    return Discs(crowd.rows, positions[:, 0].copy(), positions[:, 1].copy(), crowd.radii.copy())
+
+
+def _walls_seen(sector: Sector, origins: Floats, cosines: Floats, sines: Floats, walls: Floats) -> Bools:
+    seen_mask = np.zeros(len(origins), bool)
+    for x1, y1, x2, y2 in walls.tolist():
+        begin = np.stack(in_frame(x1 - origins[:, 0], y1 - origins[:, 1], cosines, sines))
+        end = np.stack(in_frame(x2 - origins[:, 0], y2 - origins[:, 1], cosines, sines))
+        # A distance to a wall outside of the sector is infinite.
+        seen_mask |= np.isfinite(sector.segment_distances(begin, end))
+    return seen_mask
+
+
+# Tests whether agents detect anything, from near to far: an agent with a hit is not tested further.
+
+
+Test = Callable[[Rows, Rows], Bools]
+"""From agents and candidates to which pairs of them are hits: (M,) and (M,) to (M,), or (K, 1) and (1, M) to (K, M)."""
+
+_FEW_PAIRS = 1024
+"""Number of pairs up to which testing all is faster than searching for near ones."""
+
+_BLOCK = 1 << 15
+"""Pairs tested at once where everybody is looked at: they stay in the processor's cache."""
+_GROWTH = 3.0
+_NEIGHBOURS = 8.0
+"""Approximate number of candidates within the first radius, if they are spread evenly."""
+
+
+class Candidates:
+    """The agents that a group may see: all others, or those of one team."""
+
+    def __init__(self, group: Group, team: int = -1) -> None:
+        everyone = group.world.everyone
+        rows = everyone.rows
+        chosen = None if team < 0 else np.flatnonzero(everyone.teams == team)
+        self.rows: Rows = rows if chosen is None else rows[chosen]
+        self.positions: Floats = everyone.positions if chosen is None else everyone.positions[chosen]
+        self.radii: Floats = everyone.radii if chosen is None else everyone.radii[chosen]
+        self.squares = group.world.squares
+        self.own_rows: Rows = group.rows
+        """The rows of the observers."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def nobody(self) -> bool:
+        """Whether there is nobody but the observers, each alone in a world of its own."""
+        # Then nothing can be hit, and the search would only find that out.
+        return len(self.rows) == self.squares and np.array_equal(self.rows, self.own_rows)
+
+    def others(self, agent: Rows, candidate: Rows) -> tuple[Rows, Rows]:
+        """Leave out the pairs of an agent with itself."""
+        kept = np.flatnonzero(self.own_rows.take(agent) != self.rows.take(candidate))
+        return agent.take(kept), candidate.take(kept)
+
+
+def any_hit(origins: Floats, candidates: Candidates, reach: float, test: Test) -> Bools:
+    """Return which agents at `origins` (N, 2) have a hit among `candidates`; no hit may be farther away than `reach`.
+
+    Near candidates are tested first, and an agent with a hit is not tested further: the result is the same.
+    """
+    hit_mask = np.zeros(len(origins), bool)
+    if not len(candidates) or not len(origins) or candidates.nobody:
+        return hit_mask
+    if candidates.squares > 1:
+        _look_in_squares(len(origins), candidates, test, hit_mask)
+        return hit_mask
+    left = np.arange(len(origins))
+    if len(origins) * len(candidates) <= _FEW_PAIRS:
+        _look_everywhere(left, candidates, test, hit_mask)
+        return hit_mask
+    # From near to far; with few candidates all of this costs more than it saves.
+    radius = _first_radius(candidates.positions)
+    # Most agents see somebody near, so a small circle answers for most of them. It grows for those who are left.
+    while len(left) and radius < reach and is_limited(radius, candidates.positions):
+        left = _look_near(left, origins, radius, candidates, test, hit_mask)
+        radius *= _GROWTH
+    if is_limited(reach, candidates.positions):
+        _look_near(left, origins, reach, candidates, test, hit_mask)
+    else:
+        _look_everywhere(left, candidates, test, hit_mask)
+    return hit_mask
+
+
+def _look_near(left: Rows, origins: Floats, radius: float, candidates: Candidates, test: Test, hit_mask: Bools) -> Rows:
+    # "A little more": candidates come in grid cells, and the test itself knows the exact reach.
+    """Mark the agents of `left` with a hit within `radius`, or a little more; return those without one."""
+    local, candidate = targets_about(origins.take(left, axis=0), candidates.positions, radius)
+    agent, candidate = candidates.others(left.take(local), candidate)
+    hit_mask[agent[test(agent, candidate)]] = True
+    return left[~hit_mask[left]]
+
+
+def _look_everywhere(left: Rows, candidates: Candidates, test: Test, hit_mask: Bools) -> None:
+    """Mark the agents of `left` with a hit at any distance."""
+    everybody = np.arange(len(candidates))[None, :]
+    rows = max(1, _BLOCK // len(candidates))
+    for begin in range(0, len(left), rows):
+        agent = left[begin : begin + rows, None]
+        hits = test(agent, everybody)
+        # Nobody detects itself.
+        hits &= candidates.own_rows.take(agent) != candidates.rows
+        hit_mask[agent[:, 0]] = hits.any(axis=1)
+
+
+def _look_in_squares(count: int, candidates: Candidates, test: Test, hit_mask: Bools) -> None:
+    """Mark the agents with a hit in their own square: each of these has as many of them, and as many candidates."""
+    agents, each = _own_candidates(count, len(candidates), candidates.squares)
+    rows = max(1, _BLOCK // each.shape[1])
+    for begin in range(0, count, rows):
+        agent, candidate = agents[begin : begin + rows], each[begin : begin + rows]
+        hits = test(agent, candidate)
+        hits &= candidates.own_rows.take(agent) != candidates.rows.take(candidate)
+        hit_mask[begin : begin + rows] = hits.any(axis=1)
+
+
+@lru_cache(maxsize=64)
+def _own_candidates(count: int, total: int, squares: int) -> tuple[Rows, Rows]:
+    """Return the agents (N, 1), and the candidates (N, K) in the square of each."""
+    agents, each = np.arange(count)[:, None], total // squares
+    candidates = agents // (count // squares) * each + np.arange(each)
+    agents.flags.writeable = candidates.flags.writeable = False
+    return agents, candidates
+
+
+def _first_radius(positions: Floats) -> float:
+    spread = (positions.max(axis=0) - positions.min(axis=0)).tolist()
+    # Agents on one line, or in one place, have no area; the bound keeps the first radius above 0.
+    area = max(spread[0] * spread[1], 1e-12)
+    return float(np.sqrt(_NEIGHBOURS * area / (np.pi * len(positions))))
+
+
+# A binary line of sight: whether another agent is straight ahead.
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class BinaryLOSSensor(BinarySensor):
+    """Reads 1 while the line ahead meets the disc of another agent; 0 otherwise.
+
+    Agents whose centre is behind are not detected. The last `history_length` readings are in `history`.
+    """
+
+    per_square = ("angle", "distance")
+    follows = (*BinarySensor.follows, "history")
+
+    angle: float | None = setting(
+        None, unit="rad", doc="Angle of the line to the left of the heading; null: straight ahead."
+    )
+    draw: bool = setting(True, doc="Draw the sensor.")
+    history_length: int = setting(50, low=1, high=10**9, doc="Number of readings to keep.")
+    width: int = setting(1, low=1, unit="pixels", doc="Width of the drawn line.")
+    distance: float = unbounded_setting(float("inf"), "Range, measured to the centre of the detected agent.", unit="m")
+    occlusion: bool = setting(False, doc="Walls end the line.")
+
+    def __post_init__(self) -> None:
+        """Check the parameters; raises InvalidValueError."""
+        super().__post_init__()
+        self.store_history = True
+        self.history = deque(maxlen=self.history_length)
+
+    @property
+    def serves_squares(self) -> bool:
+        """Whether one object like this can serve several worlds: where walls do not end the line."""
+        return super().serves_squares and not self.occlusion
+
+    def detect(self, group: Group) -> Bools:
+        """Return which agents (N,) have somebody on their line."""
+        # None for RobotSwarmSimulator's files, where it means straight ahead.
+        looks = group.headings + (0.0 if self.angle is None else self.angle)
+        sines, cosines = trig.sin_cos(looks)
+        reach = np.asarray(self.distance)
+        origins = group.positions
+        candidates = Candidates(group, group.world.team_code(self.target_team))
+        limits = self._wall_distances(group, origins, cosines, sines)
+
+        def met(agent: Rows, candidate: Rows) -> Bools:
+            ahead, aside = in_frame(
+                candidates.positions[:, 0].take(candidate) - origins[:, 0].take(agent),
+                candidates.positions[:, 1].take(candidate) - origins[:, 1].take(agent),
+                cosines.take(agent),
+                sines.take(agent),
+            )
+            # As far as the middle, as the range is measured, although the disc begins nearer.
+            mask = ray_meets_discs(ahead, aside, candidates.radii.take(candidate)) & (
+                ahead <= (reach.take(agent) if reach.ndim else reach)
+            )
+            # A disc whose middle is behind a wall is hidden, even where its rim stands out.
+            if limits is not None:
+                mask &= ahead <= limits.take(agent)
+            return mask
+
+        return any_hit(origins, candidates, float(reach.max()), met)
+
+    def outlines(self, group: Group) -> Floats | None:
+        """Return the lines (N, 2, 2) in the world frame; None where they are not to be drawn."""
+        if not self.show:
+            return None
+        looks = group.headings + (self.angle or 0.0)
+        length = min(self.distance, float(trig.hypot(*group.world.size)))
+        ends = group.positions + length * np.stack(trig.sin_cos(looks)[::-1], axis=1)
+        return np.stack((group.positions, ends), axis=1)
+
+    def _wall_distances(self, group: Group, origins: Floats, cosines: Floats, sines: Floats) -> Floats | None:
+        """Return how far (N,) each line goes before it meets a wall; None where walls do not count."""
+        if not self.occlusion:
+            return None
+        limits = np.full(len(origins), np.inf)
+        for x1, y1, x2, y2 in group.world.walls.tolist():
+            begin = np.stack(in_frame(x1 - origins[:, 0], y1 - origins[:, 1], cosines, sines))
+            end = np.stack(in_frame(x2 - origins[:, 0], y2 - origins[:, 1], cosines, sines))
+            limits = np.minimum(limits, ray_segment_distances(1.0, 0.0, begin, end))
+        return limits

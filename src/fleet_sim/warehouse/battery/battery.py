@@ -1,0 +1,329 @@
+"""All batteries of a simulation: draining, charging, and stopping robots whose battery is empty."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fleet_sim.base.arrays import AnyArray, Bools, Floats, Rows, as_float
+from fleet_sim.base.params import ActionCause
+from fleet_sim.base.sections import SettingsSection
+from fleet_sim.base.settings import Checked, setting
+from fleet_sim.facade.update import StepEvents
+from fleet_sim.robots import drive
+from fleet_sim.robots.drive import Recipients
+from fleet_sim.robots.sim_object import FeatureHandle
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.world.columns import FeatureColumns, column
+from fleet_sim.world.commands import Command, CommandAck, command
+from fleet_sim.world.features import FAULTS, Feature, FeatureHost
+from fleet_sim.world.pipeline import Phase, System, each_step
+from fleet_sim.world.schema import NO_ROW
+from fleet_sim.world.steering import IDLE
+from fleet_sim.world.world import DriveRule, FeatureRows, World
+
+# The columns of batteries.
+
+
+class BatteryColumns(FeatureColumns):
+    """State and properties of each battery."""
+
+    energy: Floats = column(float, unit="J", writer="spawning, Batteries", doc="stored, 0 to full_energy")
+    charging: Bools = column(bool, writer="SetCharging, Battery", doc="is connected to a charger")
+    power: Floats = column(float, unit="W", writer="Batteries", doc="into it in the last step, negative: discharges")
+    begin_speed: Floats = column(
+        float, unit="m/s", writer="Batteries", doc="speed at which the step began", hashed=False
+    )
+
+    full_energy: Floats = column(float, unit="J", writer="spawning")
+    low_energy: Floats = column(float, unit="J", writer="spawning", doc="falling to it emits battery_low")
+    idle_power: Floats = column(float, unit="W", writer="spawning", doc="drawn all the time")
+    drive_energy: Floats = column(float, unit="J/m", writer="spawning", doc="drawn by driving")
+    load_energy: Floats = column(float, unit="J/m/kg", writer="spawning", doc="drawn besides by driving with a load")
+    charge_power: Floats = column(float, unit="W", writer="spawning", doc="what a charger gives")
+    stops_when_empty: Bools = column(bool, writer="spawning")
+    voltage: Floats = column(float, unit="V", writer="spawning", doc="nominal")
+
+
+# Battery: the battery of one robot or object.
+
+
+class Battery(FeatureHandle[BatteryColumns]):
+    """A handle of the battery of one entity. Raises StaleHandleError once the entity was removed."""
+
+    feature = "battery"
+
+    @property
+    def battery_soc(self) -> float:
+        """State of charge, 0 to 1. Can be set."""
+        return self.energy / self.capacity
+
+    @battery_soc.setter
+    def battery_soc(self, level: float) -> None:
+        # Named in the error as users know it.
+        share = as_float(level, "battery_soc", low=0.0, high=1.0)
+        self._part.energy[self._owner.row] = share * self.capacity
+
+    @property
+    def energy(self) -> float:
+        """Stored energy in J."""
+        return float(self._part.energy[self._owner.row])
+
+    @property
+    def capacity(self) -> float:
+        """Stored energy in J when it is full."""
+        return float(self._part.full_energy[self._owner.row])
+
+    @property
+    def power(self) -> float:
+        """Power in W into the battery in the last step; negative while it discharges."""
+        return float(self._part.power[self._owner.row])
+
+    @property
+    def is_charging(self) -> bool:
+        """Whether it is connected to a charger."""
+        return bool(self._part.charging[self._owner.row])
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no energy is left."""
+        return self.energy <= 0.0
+
+    def set_charging(self, charging: bool = True) -> None:
+        """Connect it to a charger, or disconnect it."""
+        self._part.charging[self._owner.row] = bool(charging)
+
+    def __repr__(self) -> str:
+        charging = ", charging" if self.is_charging else ""
+        return f"<Battery of {self._owner.name!r}: {100.0 * self.battery_soc:.1f} %{charging}>"
+
+
+# Commands to batteries.
+
+
+@command("set_charging")
+class SetCharging(Command):
+    """Connect batteries to a charger, or disconnect them (`charging=False`)."""
+
+    feature: ClassVar[str] = "battery"
+
+    names: tuple[str, ...]
+    charging: bool = True
+
+
+# The settings under `battery:`, in the entry of a robot and as a section of a scenario.
+
+
+JOULES_PER_WATT_HOUR = 3600.0
+
+LARGEST = 1e9
+"""Upper limit of every number here. Entries come over ROS too, and products of larger ones could be infinite."""
+
+
+@dataclass
+class BatterySettings(Checked):
+    """The battery of a robot: power is drawn all the time, and by driving, at the mean speed of each step."""
+
+    capacity_wh: float = setting(100.0, low=1e-6, high=LARGEST, unit="Wh", doc="What it holds when full.")
+    level: float = setting(1.0, low=0, high=1, doc="How full it is at first.")
+    idle_power: float = setting(10.0, low=0, high=LARGEST, unit="W", doc="Drawn all the time.")
+    drive_energy: float = setting(50.0, low=0, high=LARGEST, unit="J/m", doc="Drawn for each metre driven: W at 1 m/s.")
+    load_energy: float = setting(
+        0.0, low=0, high=LARGEST, unit="J/m/kg", doc="Drawn besides for each metre and kg of mass that it carries."
+    )
+    charge_power: float = setting(200.0, low=0, high=LARGEST, unit="W", doc="What a charger gives.")
+    charging: bool = setting(False, doc="Whether it is being charged at first.")
+    low_level: float = setting(0.2, low=0, high=1, doc="Falling to it is the event battery_low.")
+    stops_when_empty: bool = setting(True, doc="Whether the robot stands still and cannot be driven while empty.")
+    voltage: float = setting(24.0, low=1e-3, high=LARGEST, unit="V", doc="Nominal; messages in ROS count in Ah.")
+
+
+@dataclass
+class BatterySectionSettings(Checked):
+    """Settings that hold for all batteries of a simulation."""
+
+    publish_rate: float | None = setting(
+        1.0, low=0, unit="Hz", doc="Of <robot>/battery_state, per simulated second; null: at each step, 0: never."
+    )
+
+
+class EmptyBattery(DriveRule):
+    """A robot whose battery is empty does not drive."""
+
+    reason = "its battery is empty"
+
+    def __init__(self, table: BatteryColumns) -> None:
+        self._table = table
+
+    def refuses(self, rows: Rows) -> Bools:
+        """Return which of `rows` have an empty battery and stop for it."""
+        table = self._table
+        refused: Bools = table.present[rows] & table.stops_when_empty[rows] & (table.energy[rows] <= 0.0)
+        return refused
+
+
+class Batteries(FeatureRows[BatteryColumns]):
+    """Drains and charges all batteries in each step. `section` holds the scenario's settings for all of them."""
+
+    def __init__(self, world: World, table: BatteryColumns) -> None:
+        super().__init__(world, table)
+        self.section = BatterySectionSettings()
+        self._rule = EmptyBattery(table)
+        self._events = StepEvents(world)
+        world.drive_rules.add(self._rule)
+
+    def hold(self) -> None:
+        """Stop robots that would drive with an empty battery, and cancel their actions; note how fast the others are.
+
+        Before they move: actions and controllers steer a robot without asking whether it may drive.
+        """
+        world = self._world
+        # Few robots have batteries; the others are not looked at.
+        having = self.rows
+        rows = having[self._rule.refuses(having)]
+        # Who stands already has nothing to stop, and would lose actions of its arm.
+        rows = rows[world.motion.control[rows] != IDLE]
+        if len(rows):
+            for row in world.actions.busy(rows).tolist():
+                world.actions.cancel_base(row, EmptyBattery.reason, ActionCause.BATTERY_EMPTY)
+            drive.stop(world, rows)
+        self._table.begin_speed[having] = self._speeds(having)
+
+    def flow(self, dt: float) -> None:
+        """Drain and charge by one step, then emit the events of batteries that became low, empty or full."""
+        table = self._table
+        rows = table.among(self._world.rows)
+        if not len(rows):
+            return
+        # The mean of a step times its duration is the way, also while a robot speeds up.
+        speeds = 0.5 * (table.begin_speed[rows] + self._speeds(rows))
+        power = -table.idle_power[rows] - table.drive_energy[rows] * speeds
+        # The masses of loads are added up only where somebody pays for carrying them.
+        if table.load_energy[rows].any():
+            power -= table.load_energy[rows] * self._loads(rows) * speeds
+        power += np.where(table.charging[rows], table.charge_power[rows], 0.0)
+        before, capacity, low = table.energy[rows], table.full_energy[rows], table.low_energy[rows]
+        after = np.clip(before + power * dt, 0.0, capacity)
+        # A full battery takes nothing more and an empty one gives nothing more, whatever the load or the charger.
+        table.power[rows] = np.where(after == before + power * dt, power, (after - before) / dt)
+        table.energy[rows] = after
+        # Crossing the mark, not being beyond it: each is told once.
+        for event, mask in (
+            ("battery_low", (before > low) & (after <= low)),
+            ("battery_empty", (before > 0.0) & (after <= 0.0)),
+            ("battery_full", (before < capacity) & (after >= capacity)),
+        ):
+            self._events.to_agents(event, rows[mask])
+
+    def _loads(self, rows: Rows) -> Floats:
+        """Return the mass (N,) in kg that `rows` carry, directly or on what they carry."""
+        world = self._world
+        carried = np.flatnonzero((world.parent != NO_ROW) & world.alive)
+        bearers, masses = world.parent[carried], np.zeros(len(world.parent))
+        # One carrier up per round; it ends because nothing carries itself.
+        while len(carried):
+            np.add.at(masses, bearers, world.mass[carried])
+            above = world.parent[bearers]
+            carried, bearers = carried[above != NO_ROW], above[above != NO_ROW]
+        loads: Floats = masses[rows]
+        return loads
+
+    def _speeds(self, rows: Rows) -> Floats:
+        """Return how fast `rows` drive, (N,) in m/s; 0 for robots that are carried."""
+        velocity = self._world.velocity[rows]
+        # By components: a sum over an axis depends on the size of the array, and so would the run.
+        x, y, z = velocity[:, 0], velocity[:, 1], velocity[:, 2]
+        speeds: Floats = np.sqrt(x * x + y * y + z * z)
+        return np.where(self._world.parent[rows] == NO_ROW, speeds, 0.0)
+
+    def set_charging(self, command: SetCharging) -> CommandAck:
+        """Carry out a SetCharging: connect batteries to a charger, or disconnect them."""
+        to = Recipients(self._world, command.names)
+        to.keep(self._table.present[to.rows], "it has no battery")
+        self._table.charging[to.rows] = command.charging
+        time = self._world.clock.time
+        return CommandAck(command.command_id, command.source, time, to.names, to.rejected)
+
+
+# The entry point of the feature, which `setup.cfg` declares: it connects batteries to a simulation.
+
+
+class BatteryFeature(Feature[BatterySettings, BatteryColumns]):
+    """Batteries: `battery:` in a spawn entry, `agent.feature("battery")`, `sim.features.use("battery")`."""
+
+    doc = "The battery it runs on."
+    settings = BatterySettings
+    table = BatteryColumns
+
+    def values(self, settings: BatterySettings) -> Mapping[str, Any]:
+        """Return the columns of a battery with `settings`."""
+        capacity = settings.capacity_wh * JOULES_PER_WATT_HOUR
+        return {
+            "energy": settings.level * capacity,
+            "charging": settings.charging,
+            # Both in J: the columns compare them in every step.
+            "full_energy": capacity,
+            "low_energy": settings.low_level * capacity,
+            "idle_power": settings.idle_power,
+            "drive_energy": settings.drive_energy,
+            "load_energy": settings.load_energy,
+            "charge_power": settings.charge_power,
+            "stops_when_empty": settings.stops_when_empty,
+            "voltage": settings.voltage,
+        }
+
+    def start(self, host: FeatureHost, table: BatteryColumns) -> Batteries:
+        """Hold empty robots before they move; drain after all motion of a step, that of the engine included."""
+        batteries = Batteries(host.world, table)
+        host.pipeline.add(System("battery_hold", Phase.UPDATE, each_step(batteries.hold)), before="motion")
+        host.pipeline.add(System("battery", Phase.OBSERVE, batteries.flow), before="sensors")
+        host.dispatcher.handle(SetCharging, batteries.set_charging)
+        return batteries
+
+    def handle(self, entity: Any, table: BatteryColumns) -> Battery:
+        """Return the Battery of `entity`."""
+        return Battery(entity, table)
+
+    def details(self, table: BatteryColumns, row: int) -> Sequence[tuple[str, str]]:
+        """Say how full it is, and whether it is charged."""
+        charging = ", charging" if table.charging[row] else ""
+        return [("battery", f"{100.0 * table.energy[row] / table.full_energy[row]:.0f} %{charging}")]
+
+    def report(self, columns: Mapping[str, AnyArray]) -> Mapping[str, AnyArray]:
+        """Return how full they are, which are charged, and which are empty."""
+        present = columns["present"]
+        return {
+            "battery": np.where(present, self.levels(columns), np.nan),
+            "charging": present & columns["charging"],
+            "faults": FAULTS["battery_empty"] * (present & (columns["energy"] <= 0.0)),
+        }
+
+    def levels(self, columns: Mapping[str, AnyArray]) -> Floats:
+        """Return how full they are."""
+        full: Floats = np.maximum(columns["full_energy"], 1e-12)
+        return np.clip(columns["energy"] / full, 0.0, 1.0)
+
+
+FEATURE = BatteryFeature()
+
+
+# The section `battery` of a scenario: settings common to all batteries.
+
+
+class BatterySection(SettingsSection[MultiRobotSimulationCore]):
+    """Reads the section. The battery of a robot is in the robot's entry."""
+
+    doc = "Settings common to all batteries; those of one robot are in its entry."
+    name = "battery"
+    settings_class = BatterySectionSettings
+
+    def open(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
+        """Give the settings to the batteries of `sim`; raises ConfigError."""
+        batteries: Batteries = sim.features.use("battery")
+        batteries.section = self.read(entry, source)
+
+
+SECTION = BatterySection()

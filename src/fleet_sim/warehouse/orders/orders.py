@@ -1,0 +1,466 @@
+"""Orders: all orders of a simulation and the fleet that serves them, for users."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.base.arrays import Bools, Floats, Rows
+from fleet_sim.base.errors import FleetSimError, InvalidValueError
+from fleet_sim.base.files import replacing
+from fleet_sim.base.settings import read
+from fleet_sim.warehouse.orders.allocation import Rounds, make_allocator
+from fleet_sim.warehouse.orders.charging import Charging, make_policy
+from fleet_sim.warehouse.orders.fleet import OrderFleet
+from fleet_sim.warehouse.orders.order import FINAL, Order, OrderColumns, OrderState, OrderStatus, RobotState
+from fleet_sim.warehouse.orders.places import OrderBook, OrderParts, OrderPlaces
+from fleet_sim.warehouse.orders.pods.pods import Pods
+from fleet_sim.warehouse.orders.settings import ARRIVED, ArrivalStreams, OrdersSettings
+from fleet_sim.warehouse.orders.transport import TAKEN_AWAY, Odometer, Transport
+from fleet_sim.warehouse.orders.turns import Stands, Timers
+from fleet_sim.warehouse.sites.site import StationKind
+from fleet_sim.world.world import World
+
+# Figures: how well a fleet serves its orders, at any moment and over time.
+
+
+HOUR = 3600.0
+# The usual ones: half of all, most, and nearly all.
+_PERCENTILES = (50, 90, 99)
+_DONE = OrderState.DONE.code
+_SAMPLED = ("unreleased", *(state.value for state in OrderState))
+_FINAL = [state.code for state in FINAL]
+
+
+class Figures:
+    """Computes figures from the columns, and samples those that change over time."""
+
+    def __init__(self, world: World, table: OrderColumns, book: OrderBook, odometer: Odometer) -> None:
+        self._world, self._table, self._book, self._odometer = world, table, book, odometer
+        self._samples: list[tuple[float, ...]] = []
+
+    def figures(self, counts: Mapping[str, int]) -> dict[str, Any]:
+        """Return nested mappings of numbers; times in s, distances in m, energy in J. None where there is no number.
+
+        `counts` are how many orders there are, by what became of them.
+        """
+        book, table, now = self._book, self._book.table, self._world.clock.time
+        count = len(book)
+        done = table.state[:count] == _DONE
+        release, assigned, picked, ended, due = (
+            column[:count] for column in (table.release, table.assigned, table.picked, table.ended, table.due)
+        )
+        # Without a due time nothing can be late.
+        timed = done & np.isfinite(due)
+        late = np.maximum(ended - due, 0.0)[timed]
+        done_late = int((late > 0.0).sum())
+        # An open order is late as soon as its time is over, whenever it will be done.
+        overdue = int((~np.isin(table.state[:count], _FINAL) & (due < now)).sum())
+        return {
+            "simulated_s": now,
+            "orders": dict(counts),
+            "throughput_per_hour": {
+                "mean": int(done.sum()) / now * HOUR if now > 0.0 else None,
+                "last_hour": self._last_hour(ended, done, now),
+            },
+            "flow_time_s": _spread((ended - release)[done]),
+            "waiting_time_s": _spread((assigned - release)[done]),
+            "fetching_time_s": _spread((picked - assigned)[done]),
+            "carrying_time_s": _spread((ended - picked)[done]),
+            "lateness_s": {
+                "with_due": int(timed.sum()),
+                "late": done_late + overdue,
+                "done_late": done_late,
+                "overdue": overdue,
+                **_spread(late),
+            },
+            "robots": self._robots(),
+        }
+
+    def _last_hour(self, ended: Floats, done: Bools, now: float) -> float | None:
+        # At the beginning there is no whole hour yet.
+        span = min(now, HOUR)
+        return int((done & (ended > now - span)).sum()) / span * HOUR if span > 0.0 else None
+
+    def _robots(self) -> dict[str, Any]:
+        """Return what robots did, those that were removed included."""
+        rows = self._table.among(self._world.rows)
+        # Those that were removed have left their sums.
+        driven, loaded, stood, energy, *times = (self._odometer.total + self._odometer.sums(rows)).tolist()
+        whole = sum(times)
+        return {
+            "count": len(rows),
+            "time_s": {state.value: time for state, time in zip(RobotState, times, strict=True)},
+            "share": {s.value: time / whole if whole else None for s, time in zip(RobotState, times, strict=True)},
+            "driven_m": driven,
+            "driven_loaded_m": loaded,
+            "stood_driving_s": stood,
+            "energy_j": energy,
+        }
+
+    # ---- over time ---------------------------------------------------------------------------------------------------
+
+    def sample(self, counts: Mapping[str, int]) -> None:
+        """Add a sample to the history; `counts` are how many orders there are, by what became of them."""
+        world, table = self._world, self._table
+        states = np.bincount(table.state[table.among(world.rows)], minlength=len(RobotState))
+        self._samples.append((world.clock.time, *(counts[name] for name in _SAMPLED), *states.tolist()))
+
+    def history(self) -> dict[str, Floats]:
+        """Return the samples as columns of equal length: `time` in s, then counts of orders and of robots by state."""
+        names = ["time", *(f"orders_{name}" for name in _SAMPLED), *(f"robots_{s.value}" for s in RobotState)]
+        samples = np.array(self._samples, np.float64).reshape(-1, len(names))
+        return {name: samples[:, index].copy() for index, name in enumerate(names)}
+
+    # ---- files -------------------------------------------------------------------------------------------------------
+
+    def write_orders(self, path: str | Path, places: list[str]) -> None:
+        """Write a CSV file with a line per order: what became of it, and when."""
+        lines = []
+        for number in range(len(self._book)):
+            status = self._book.status(number, places)
+            times = (status.released, status.due, status.assigned, status.picked, status.ended)
+            order = self._book.orders[number]
+            texts = (status.id, status.state.value, status.robot, "|".join(status.stops), status.reason)
+            lines.append([*texts, order.load, order.priority, *("" if time is None else time for time in times)])
+        header = ["id", "state", "robot", "stops", "reason", "load", "priority"]
+        header += ["released", "due", "assigned", "picked", "ended"]
+        _write(path, header, lines)
+
+    def write_history(self, path: str | Path) -> None:
+        """Write a CSV file with a line per sample."""
+        columns = self.history()
+        _write(path, list(columns), np.column_stack(list(columns.values())).tolist())
+
+    def save(self) -> Any:
+        """Return the state as copies, for a checkpoint."""
+        return list(self._samples), self._odometer.total.copy()
+
+    def restore(self, saved: Any) -> None:
+        """Restore what `save` returned."""
+        self._samples, self._odometer.total = list(saved[0]), saved[1].copy()
+
+
+def _spread(values: Floats) -> Mapping[str, float | None]:
+    """Return mean, percentiles and maximum; None for all where there are no values."""
+    names = ["mean", *(f"p{percent}" for percent in _PERCENTILES), "max"]
+    # A mean of nothing is no number, not 0.
+    if not len(values):
+        return dict.fromkeys(names)
+    numbers = [values.mean(), *np.percentile(values, _PERCENTILES), values.max()]
+    return dict(zip(names, map(float, numbers), strict=True))
+
+
+def _write(path: str | Path, header: list[str], lines: list[list[Any]]) -> None:
+    # Whole or not at all, as half a table looks like a whole one.
+    with replacing(path) as part, part.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows(lines)
+
+
+RELEASED, SAMPLED, LOOKED = "released", "sampled", "looked"
+
+
+class Orders:
+    """Orders of one simulation: submit and cancel them, and see what became of them.
+
+    The same orders at the same times have the same outcome. All of it is part of saved states and of a reset.
+    """
+
+    def __init__(
+        self, world: World, table: OrderColumns, places: OrderPlaces, transport: Transport, settings: OrdersSettings
+    ) -> None:
+        """Raises UnknownNameError, InvalidValueError or MissingDependencyError for the allocator of `settings`."""
+        self.settings = settings
+        self.places = places
+        self.refused = 0
+        """How many orders were refused."""
+        self._world, self._table, self._transport = world, table, transport
+        self.book = OrderBook(self._announce)
+        self._timers = Timers()
+        parts = OrderParts(world, table, self.book, places)
+        self.fleet = OrderFleet(parts, transport, self._timers, settings)
+        chosen = settings.allocation
+        allocator = make_allocator(chosen.type, chosen.options)
+        self.odometer = Odometer(world, table)
+        self._figures = Figures(world, table, self.book, self.odometer)
+        policy = make_policy(settings.charging.policy, settings.charging.options)
+        chargers = Stands(places, StationKind.CHARGE)
+        self._charging = Charging(world, self.book, self.fleet, chargers, policy)
+        self._rounds = Rounds(parts, self.fleet, allocator, chosen)
+        self._arrivals = ArrivalStreams(world, self._timers, self.submit)
+        self.pods: Pods | None = None
+        """The pods with stock, in simulations that have some."""
+        self._timers.add(world.clock.tick, SAMPLED, 0)
+        self._timers.add(world.clock.tick, LOOKED, 0)
+        self._known = -1
+        self._round_due = 0
+
+    # ---- orders ------------------------------------------------------------------------------------------------------
+
+    def submit(self, order: Order | Mapping[str, Any] | None = None, **settings: Any) -> str:
+        """Add an order, given as such or by its settings; return its id.
+
+        Raises UnknownNameError for an unknown station, DuplicateNameError for an id that is taken, and
+        InvalidValueError or ConfigError for values that are not allowed, for stops that no way joins, and for a load
+        that no robot takes. Refused orders are counted in `refused`.
+        """
+        try:
+            return self._submit(read(Order, {**settings} if order is None else order))
+        except FleetSimError:
+            self.refused += 1
+            raise
+
+    def _submit(self, order: Order) -> str:
+        name = order.id or self.book.free_name()
+        self.book.check_new(name)
+        self._join()
+        stops = [self.places.number(place) for place in order.places]
+        if order.lines:
+            self._require_pods(name).check(order)
+        self._check_stops(name, stops)
+        self._check_load(name, order.load)
+        now = self._world.clock.time
+        number = self.book.add(name, replace(order, id=name), stops, now)
+        if order.lines:
+            self._require_pods(name).counter.add(number)
+        if order.release > now:
+            self._timers.add(self._world.clock.ticks(order.release), RELEASED, number)
+        else:
+            self._release(number)
+        return name
+
+    def _require_pods(self, name: str) -> Pods:
+        if self.pods is None:
+            raise InvalidValueError(f"order {name!r} has lines, and there are no pods; add `pods` to the orders")
+        return self.pods
+
+    def _check_stops(self, name: str, stops: Sequence[int]) -> None:
+        for stop, following in pairwise(stops):
+            if stop == following:
+                raise InvalidValueError(f"order {name!r} stops at {self.places.names[stop]} twice in a row")
+        self.places.check_way(stops)
+
+    def _check_load(self, name: str, load: float) -> None:
+        rows = self._table.among(self._world.rows)
+        if len(rows) and load > self._table.max_load[rows].max():
+            most = float(self._table.max_load[rows].max())
+            raise InvalidValueError(f"order {name!r}: its load of {load:g} kg is too heavy, robots take {most:g} kg")
+
+    def cancel(self, name: str, reason: str = "cancelled") -> None:
+        """Cancel an order that has not ended; raises UnknownNameError, and StateError for one that has.
+
+        A robot that has its load already brings it back to the first stop.
+        """
+        number = self.book.number(name)
+        if self.book.orders[number].lines:
+            self._require_pods(name).cancel(number, reason)
+        else:
+            self.fleet.cancel(number, reason)
+
+    def status(self, name: str) -> OrderStatus:
+        """Return what became of an order; raises UnknownNameError."""
+        return self.book.status(self.book.number(name), self.places.names)
+
+    def __len__(self) -> int:
+        return len(self.book)
+
+    @property
+    def names(self) -> list[str]:
+        """The ids of all orders, in the order of submission."""
+        return [order.id for order in self.book.orders]
+
+    @property
+    def counts(self) -> dict[OrderState, int]:
+        """How many orders are in each state; waiting are also those that are not released yet."""
+        return dict(self.book.counts)
+
+    @property
+    def delivered(self) -> int:
+        """How many orders are done."""
+        return self.book.counts[OrderState.DONE]
+
+    @property
+    def released_waiting(self) -> int:
+        """How many orders wait that were released."""
+        return len(self.book.waiting) + (0 if self.pods is None else len(self.pods.counter.waiting))
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """How many orders were submitted and refused, and how many of those submitted are in each state, by its name.
+
+        Those that wait for their release are `unreleased`, and not among the `waiting` ones.
+        """
+        counts, waiting = self.book.counts, self.released_waiting
+        return {
+            "submitted": len(self.book),
+            "refused": self.refused,
+            "unreleased": counts[OrderState.WAITING] - waiting,
+            **{state.value: count for state, count in counts.items()},
+            "waiting": waiting,
+        }
+
+    # ---- figures -----------------------------------------------------------------------------------------------------
+
+    def figures(self) -> dict[str, Any]:
+        """Return how well orders are served, as nested mappings of numbers; see docs/orders.md for the keys."""
+        pods = {} if self.pods is None else {"pods": self.pods.figures()}
+        return {**self._figures.figures(self.totals), **pods}
+
+    def history(self) -> dict[str, Floats]:
+        """Return samples over time, one every `sample_period`, as columns: `time` in s, orders and robots by state."""
+        return self._figures.history()
+
+    def write_csv(self, path: str | Path) -> None:
+        """Write a CSV file with a line per order: what became of it, and when."""
+        self._figures.write_orders(path, self.places.names)
+
+    def write_history(self, path: str | Path) -> None:
+        """Write a CSV file with a line per sample of `history`."""
+        self._figures.write_history(path)
+
+    def _sample(self) -> None:
+        self._figures.sample(self.totals)
+        self._after(self.settings.sample_period, SAMPLED)
+
+    def _after(self, seconds: float, what: str) -> None:
+        clock = self._world.clock
+        self._timers.add(clock.tick + max(clock.ticks(seconds), 1), what, 0)
+
+    # ---- stations ----------------------------------------------------------------------------------------------------
+
+    def close_station(self, name: str) -> None:
+        """Let nobody be sent to a station any more; raises UnknownNameError.
+
+        Orders that lead there wait. Robots on their way to it give the order back, or, with a load, wait where they are
+        until it opens. Who is there already is served.
+        """
+        place = self.places.number(name)
+        self.places.closed.add(place)
+        self.fleet.close(place)
+
+    def open_station(self, name: str) -> None:
+        """Let robots be sent to a station again; raises UnknownNameError."""
+        place = self.places.number(name)
+        self.places.closed.discard(place)
+        self.fleet.open(place)
+
+    # ---- the step ----------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Do what is due: hear of drives, services and releases, and give orders to robots."""
+        world = self._world
+        if world.version != self._known:
+            self._join()
+        self._charging.hear()
+        for outcome in self._transport.take_outcomes():
+            self.fleet.drive_ended(outcome)
+        for timer in self._timers.due(world.clock.tick):
+            if timer.what == RELEASED:
+                self._release(timer.subject)
+            elif timer.what == LOOKED:
+                self._charging.look()
+                self._after(self.settings.charging.period, LOOKED)
+            elif timer.what == SAMPLED:
+                self._sample()
+            elif timer.what == ARRIVED:
+                self._arrivals.arrive(timer.subject)
+            elif timer.what == TAKEN_AWAY:
+                self.fleet.loads.take_away(timer.subject)
+            else:
+                self.fleet.timer(timer.what, timer.subject, timer.token)
+        if self.pods is not None:
+            self.pods.run()
+        if self.fleet.changed and world.clock.tick >= self._round_due:
+            self.fleet.changed = False
+            self._round_due = world.clock.tick + world.clock.ticks(self.settings.allocation.period)
+            if self._rounds.run() and self.settings.allocation.queue > 1:
+                # An allocator that gives each robot one order at a time goes on in the next round.
+                self.fleet.changed = True
+
+    def begin_arrivals(self) -> None:
+        """Let orders come at random, as set; raises ConfigError naming the stream."""
+        self._arrivals.begin(self.settings.arrivals, self.places, () if self.pods is None else self.pods.stock.skus)
+
+    def _release(self, number: int) -> None:
+        # It may have been cancelled before.
+        if self.book.state(number) is OrderState.WAITING:
+            if self.book.orders[number].lines:
+                self._require_pods("").release(number)
+                return
+            self.book.release(number)
+            self.fleet.changed = True
+
+    def _join(self) -> None:
+        """Take in new robots."""
+        world = self._world
+        if world.version == self._known:
+            return
+        self._known = world.version
+        self.fleet.join()
+        self.places.look()
+        if self.fleet.couriers:
+            self.places.radius = float(self._table.radius[list(self.fleet.couriers)].min())
+
+    def removed(self, rows: Rows) -> None:
+        """Hear that entities are about to be removed."""
+        if self.pods is not None:
+            self.pods.removed(rows)
+        for row in rows[self._table.present[rows]].tolist():
+            self.odometer.retire(row)
+            self.fleet.on_robot_removed(row)
+
+    def _announce(self, number: int, begin: OrderState, end: OrderState) -> None:
+        """Emit `order_changed`."""
+        if self._world.events.has_handlers("order_changed"):
+            book = self.book
+            self._world.events.emit(
+                "order_changed", order=book.orders[number].id, before=begin, state=end, robot=book.robots[number]
+            )
+
+    def close(self) -> None:
+        """Stop listening to the simulation."""
+        self._transport.close()
+        self._charging.close()
+
+    # ---- checkpoints -------------------------------------------------------------------------------------------------
+
+    def save(self) -> Any:
+        """Return the state as copies."""
+        return {
+            "book": self.book.save(),
+            "fleet": self.fleet.save(),
+            "timers": self._timers.save(),
+            "transport": self._transport.save(),
+            "closed": set(self.places.closed),
+            "points": self.places.save(),
+            "refused": self.refused,
+            "charging": self._charging.save(),
+            "figures": self._figures.save(),
+            "arrivals": self._arrivals.save(),
+            "pods": None if self.pods is None else self.pods.save(),
+            "round_due": self._round_due,
+        }
+
+    def restore(self, saved: Any) -> None:
+        """Restore what `save` returned."""
+        self.book.restore(saved["book"])
+        self.fleet.restore(saved["fleet"])
+        self._timers.restore(saved["timers"])
+        self._transport.restore(saved["transport"])
+        self._charging.restore(saved["charging"])
+        self._figures.restore(saved["figures"])
+        self.places.closed = set(saved["closed"])
+        self.places.restore(saved["points"])
+        self.refused, self._round_due = saved["refused"], saved["round_due"]
+        self._arrivals.restore(saved["arrivals"])
+        if self.pods is not None:
+            self.pods.restore(saved["pods"])
+        self._known = -1

@@ -1,0 +1,264 @@
+"""OrderRun: gathers the figures of a fleet that serves orders, for run files and reports.
+
+It looks at the fleet in each step, in the phase OBSERVE, and is part of checkpoints. Figures have the names of those of
+tasks, so that runs of both can be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.base.arrays import Bytes, Floats, Ints, Rows
+from fleet_sim.base.spatial import trigonometry as trig
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.warehouse.orders.order import FINAL, OrderColumns, OrderState, RobotState
+from fleet_sim.warehouse.orders.orders import Orders
+from fleet_sim.warehouse.orders.transport import STANDS
+from fleet_sim.warehouse.traffic.columns import BROKEN, STOPPED, UNFIT, TrafficColumns
+from fleet_sim.warehouse.traffic.figures import STATES as OF_TRAFFIC
+from fleet_sim.warehouse.traffic.figures import (
+    FigureCollector,
+    RobotOutlines,
+    Role,
+    StateKind,
+    outlines_of,
+    percentiles,
+    planning_of,
+    summary_of,
+)
+from fleet_sim.warehouse.traffic.run_file import Run, RunSource, run_of
+from fleet_sim.warehouse.traffic.traffic import Traffic
+from fleet_sim.world.pipeline import Phase, System
+from fleet_sim.world.world import energy_columns
+
+NAME = "order_figures"
+HELD = STOPPED | BROKEN | UNFIT
+"""Reasons to stand that no order of passing ends."""
+JOULES_PER_WATT_HOUR = 3600.0
+
+LOADED, EMPTY, WAITING, BLOCKED, SERVING, CHARGING, IDLE, OUT = range(8)
+_, *_STANDING, _RESTING = OF_TRAFFIC
+STATES = (
+    StateKind("driving_loaded", Role.MOVES),
+    StateKind("driving_empty", Role.MOVES),
+    *_STANDING,
+    StateKind("charging", Role.WORKS),
+    _RESTING,
+    StateKind("out_of_energy", Role.WAITS),
+)
+"""As those of all traffic, but that driving is told apart, and that robots charge and run empty."""
+
+OF_PODS = {
+    "lines_done": "lines_done",
+    "items_picked": "items_picked",
+    "pod_visits": "visits",
+    "items_per_visit": "items_per_visit",
+    "pod_fills": "fills",
+    "items_filled": "items_filled",
+    "station_idle_share": "station_idle_share",
+    "orders_short": "orders_short",
+    "refused_for_stock": "refused_for_stock",
+    "storage_waits": "storage_waits",
+    "pods_stranded": "stranded",
+}
+"""Figures of pods by the names that they have in run files."""
+LEVELS = ("orders_waiting", "orders_open")
+"""Orders that wait for a robot, or for a workstation; and all that have not ended."""
+_COUNTED = ("submitted", "refused", "cancelled", "failed", "unreleased", "waiting")
+_BEGUN = tuple(state for state in OrderState if state not in (*FINAL, OrderState.WAITING))
+
+_BY_ROBOT_STATE = {
+    RobotState.IDLE: IDLE,
+    RobotState.EMPTY: EMPTY,
+    RobotState.LOADED: LOADED,
+    RobotState.SERVING: SERVING,
+    RobotState.WAITING: WAITING,
+    RobotState.CHARGING: CHARGING,
+    RobotState.OUT: OUT,
+}
+_CODES = np.array([_BY_ROBOT_STATE[state] for state in RobotState])
+
+
+class OrderRun:
+    """Gathers what the robots of `orders` do in `sim` from now on; an order is what tasks are in other runs."""
+
+    def __init__(self, sim: MultiRobotSimulationCore, orders: Orders) -> None:
+        """Raises DuplicateNameError where the orders of `sim` are watched already."""
+        table = sim.world.tables["orders"]
+        assert isinstance(table, OrderColumns)
+        self.collector = FigureCollector(orders.places.chart, states=STATES, levels=LEVELS)
+        self._sim, self._orders, self._table = sim, orders, table
+        self._numbers: dict[int, int] = {}
+        self._version = -1
+        self._rows: Rows = np.zeros(0, np.int64)
+        self._robots: Ints = np.zeros(0, np.int64)
+        self._speed_max = 0.0
+        self._last: Floats = np.zeros((0, 7))
+        self._renew()
+        points = orders.places.on_chart(sim.world.position[self._rows])
+        self.collector.begin(self._robots, points, self._outlines())
+        sim.pipeline.add(System(NAME, Phase.OBSERVE, self._look))
+        sim.checkpoints.register_late(NAME, self)
+        sim.events.on("order_changed", self._changed)
+        sim.events.on("cleared", self.leave)
+
+    def leave(self) -> None:
+        """Gather no more."""
+        self._sim.pipeline.remove(NAME)
+        self._sim.events.off("order_changed", self._changed)
+        self._sim.events.off("cleared", self.leave)
+
+    # ---- while it runs -----------------------------------------------------------------------------------------------
+
+    def _renew(self) -> None:
+        """Number new robots, and forget those that were removed."""
+        world = self._sim.world
+        if world.version == self._version:
+            return
+        self._version = world.version
+        rows = self._table.among(world.rows)
+        robots = np.array([self._number(entity) for entity in world.object_id[rows].tolist()], np.int64)
+        # By number: the robots keep their order in all figures.
+        order = np.argsort(robots, kind="stable")
+        self._rows, self._robots = rows[order], robots[order]
+        known = len(self._last)
+        self._last = np.pad(self._last, ((0, len(self._numbers) - known), (0, 0)))
+        new_mask = self._robots >= known
+        self._last[self._robots[new_mask]] = self._poses(self._rows[new_mask])
+
+    def _poses(self, rows: Rows) -> Floats:
+        """Return positions and orientations (K, 7) of robots."""
+        return np.column_stack((self._sim.world.position[rows], self._sim.world.orientation[rows]))
+
+    def _number(self, entity: int) -> int:
+        return self._numbers.setdefault(entity, len(self._numbers))
+
+    def _look(self, dt: float) -> None:
+        """Note for this step what each robot does, how fast it is, and how many orders are open."""
+        self._renew()
+        world, rows = self._sim.world, self._rows
+        velocity = world.velocity[rows]
+        speeds = trig.hypot(velocity[:, 0], velocity[:, 1])
+        self._speed_max = max(self._speed_max, float(speeds.max(initial=0.0)))
+        poses, last = self._poses(rows), self._last[self._robots]
+        # From its last pose to this one: at the end of a step in which it came somewhere a robot may stand. Half of a
+        # small turn is how far the quaternion goes.
+        ways = trig.hypot(poses[:, 0] - last[:, 0], poses[:, 1] - last[:, 1])
+        turns = 2.0 * np.abs(poses[:, 3:] - last[:, 3:]).max(axis=1, initial=0.0)
+        moves_mask = np.maximum(ways, turns) >= STANDS * dt
+        codes = _CODES[self._table.state[rows]]
+        # What moves drives, also where it has nothing to do and gives way, or goes aside while it waits.
+        codes[moves_mask] = np.where(self._table.slowed[rows[moves_mask]], LOADED, EMPTY)
+        # Robots that should drive and stand are told apart: blocked by something, or waiting for their turn.
+        stands_mask = ~moves_mask & ((codes == LOADED) | (codes == EMPTY))
+        codes[stands_mask] = np.where(self._held(rows[stands_mask]) != 0, BLOCKED, WAITING)
+        counts, waiting = self._orders.book.counts, self._orders.released_waiting
+        levels = (waiting, waiting + sum(counts[state] for state in _BEGUN))
+        places = self._orders.places
+        points = places.on_chart(world.position[rows])
+        # Nobody drives from storey to storey on the chart, where they are side by side.
+        carried_mask = places.storeys(poses[:, :3]) != places.storeys(last[:, :3])
+        self.collector.carried(self._robots[carried_mask], points[carried_mask])
+        self._last[self._robots] = poses
+        self.collector.observe(dt, self._robots, points, codes, levels, self._outlines())
+
+    def _outlines(self) -> RobotOutlines:
+        # In the world, as the chart has storeys side by side.
+        return outlines_of(self._sim.world, self._rows, self._table.radius[self._rows])
+
+    def _held(self, rows: Rows) -> Bytes | Ints:
+        """Return why robots (K,) may not drive; 0 for those outside the traffic."""
+        table = self._sim.world.tables.get("traffic")
+        if not isinstance(table, TrafficColumns):
+            return np.zeros(len(rows), np.int64)
+        return np.where(table.present[rows], table.held[rows] & HELD, 0)
+
+    def _changed(self, order: str, before: OrderState, state: OrderState, robot: str) -> None:
+        if state is OrderState.DONE:
+            book = self._orders.book
+            number = book.number(order)
+            # From the release to the end, so with the time it waited.
+            self.collector.tasks_ended(np.array([book.table.ended[number] - book.table.release[number]]))
+
+    # ---- afterwards --------------------------------------------------------------------------------------------------
+
+    def figures(self) -> dict[str, float | None]:
+        """Return the figures so far; see docs/reports.md."""
+        told = self._orders.figures()
+        orders, late, robots = told["orders"], told["lateness_s"], told["robots"]
+        watched = energy_columns(self._sim.world) is not None
+        return {
+            **summary_of(self.collector, len(self._rows)),
+            "collisions": self._sim.collisions.count,
+            "speed_max": self._speed_max,
+            **{f"orders_{name}": orders[name] for name in _COUNTED},
+            **{f"{part}_time_s_mean": told[f"{part}_time_s"]["mean"] for part in ("waiting", "fetching", "carrying")},
+            "orders_with_due": late["with_due"],
+            **{f"orders_{name}": late[name] for name in ("late", "done_late", "overdue")},
+            **percentiles("lateness_s", self._lateness(), mean=True),
+            "driven_loaded_m": robots["driven_loaded_m"],
+            "energy_wh": robots["energy_j"] / JOULES_PER_WATT_HOUR if watched else None,
+            **{name: told["pods"][key] for name, key in OF_PODS.items() if "pods" in told},
+            **self._planning(),
+        }
+
+    def run(self, title: str, about: Mapping[str, str], more: Mapping[str, float | None] | None = None) -> Run:
+        """Return the run so far for a file; `more` are further figures, such as how long it took."""
+        found = self.collector
+        distributions = {
+            "flow_time_s": found.flow_times,
+            "lateness_s": self._lateness(),
+            "past_due_s": self._past_due(),
+            "waiting_s": found.waiting_times(),
+            "driven_m": found.driven,
+        }
+        traffic = self._traffic()
+        if traffic is not None:
+            distributions["planning_ms"] = traffic.planning_times * 1e3
+        return run_of(title, {**self.figures(), **(more or {})}, found, about=about, distributions=distributions)
+
+    def _past_due(self) -> Floats:
+        """Return how long after their due time orders (K,) were done in s, negative before; those with a due time."""
+        table, count = self._orders.book.table, len(self._orders)
+        timed_mask = (table.state[:count] == OrderState.DONE.code) & np.isfinite(table.due[:count])
+        return np.asarray(table.ended[:count][timed_mask] - table.due[:count][timed_mask])
+
+    def _lateness(self) -> Floats:
+        """Return by how much orders (K,) that are done were late in s, 0 for those in time; those with a due time."""
+        return np.maximum(self._past_due(), 0.0)
+
+    def _planning(self) -> dict[str, float | None]:
+        traffic = self._traffic()
+        return {} if traffic is None else planning_of(traffic)
+
+    def _traffic(self) -> Traffic | None:
+        traffic: Traffic | None = self._sim.extensions.find_manager("traffic")
+        return traffic
+
+    # ---- checkpoints -------------------------------------------------------------------------------------------------
+
+    def save(self) -> Any:
+        """Return the state, for a checkpoint."""
+        return deepcopy(vars(self.collector)), dict(self._numbers), self._speed_max
+
+    def restore(self, saved: Any) -> None:
+        """Restore what `save` returned."""
+        figures, self._numbers, self._speed_max = saved
+        self._numbers = dict(self._numbers)
+        vars(self.collector).update(deepcopy(figures))
+        self._last = np.zeros((0, 7))
+        self._version = -1
+        self._renew()
+
+
+def figure_source(sim: MultiRobotSimulationCore) -> RunSource | None:
+    """Return what gathers the figures of `sim` from now on: of its tasks or its orders; None where it has neither."""
+    tasks: RunSource | None = sim.extensions.find_manager("tasks")
+    if tasks is not None:
+        return tasks
+    orders = sim.extensions.find_manager("orders")
+    return None if orders is None else OrderRun(sim, orders)

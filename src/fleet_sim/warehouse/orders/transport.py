@@ -1,0 +1,335 @@
+"""Transport: how robots get to places, by routes of their own or in the traffic, behind one small protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from fleet_sim.base.arrays import Floats, Rows
+from fleet_sim.base.errors import UnknownNameError
+from fleet_sim.base.geometry import Pose
+from fleet_sim.base.params import ActionStatus, CollisionMode
+from fleet_sim.base.registry import saved
+from fleet_sim.base.spatial import trigonometry as trig
+from fleet_sim.robots.actions.drive import MoveTo
+from fleet_sim.robots.agent import Agent
+from fleet_sim.robots.sim_object import SimObject
+from fleet_sim.robots.spawn_params import ShapeParams, SimObjectSpawnParams
+from fleet_sim.robots.spawning import remove, spawn_many
+from fleet_sim.warehouse.orders.order import OrderColumns, RobotState
+from fleet_sim.warehouse.orders.places import Spot
+from fleet_sim.warehouse.orders.settings import LoadSettings
+from fleet_sim.warehouse.orders.turns import Timers
+from fleet_sim.warehouse.traffic.traffic import Traffic
+from fleet_sim.world.schema import NO_ROW
+from fleet_sim.world.world import World, energy_columns
+
+
+@saved
+class DriveEnd(NamedTuple):
+    """A drive has ended: at its place (`reason` is empty), or elsewhere for a reason."""
+
+    row: int
+    reason: str = ""
+
+
+class Transport(Protocol):
+    """Sends robots to places. Each drive has one outcome, unless the robot is stopped, sent elsewhere or removed."""
+
+    def send(self, row: int, point: Spot) -> None:
+        """Let a robot drive to `point` in m; what it drove to before is forgotten."""
+
+    def stop(self, row: int) -> None:
+        """Let a robot that was sent somewhere stop where it is; it may give way to others there."""
+
+    def hold(self, row: int) -> None:
+        """Let a robot that has arrived stay there until it is sent elsewhere or stopped."""
+
+    def forget(self, row: int) -> None:
+        """Forget a robot that is about to be removed."""
+
+    def take_outcomes(self) -> list[DriveEnd]:
+        """Return the drives that have ended since the last call, in the order they ended."""
+
+    def save(self) -> Any:
+        """Return the state as copies, for a checkpoint."""
+
+    def restore(self, saved: Any) -> None:
+        """Restore what `save` returned."""
+
+    def close(self) -> None:
+        """Stop listening to the simulation."""
+
+
+class RouteTransport:
+    """Every robot by itself, along its route around the walls. Robots do not look out for each other."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._drives: dict[int, MoveTo] = {}
+        self._outcomes: list[DriveEnd] = []
+        world.events.on("action_completed", self._ended)
+
+    def send(self, row: int, point: Spot) -> None:
+        """Let a robot drive to `point` in m; what it drove to before is forgotten."""
+        self.stop(row)
+        # A place is for being there: turning to some heading would only take time.
+        storeys = len(point) == 3
+        height = point[2] if storeys else float(self._world.position[row, 2])
+        action = MoveTo(Pose((*point[:2], height)), 0.0, False, route=True, keep_height=storeys)
+        self._drives[row] = action
+        self._world.actions.add(row, action)
+
+    def stop(self, row: int) -> None:
+        """Let a robot that was sent somewhere stop where it is."""
+        action = self._drives.pop(row, None)
+        if action is not None:
+            action.cancel("its order changed")
+
+    def hold(self, row: int) -> None:
+        """Let a robot that has arrived stay there: nobody asks it to give way."""
+
+    def forget(self, row: int) -> None:
+        """Forget a robot that is about to be removed."""
+        self._drives.pop(row, None)
+        self._outcomes = [outcome for outcome in self._outcomes if outcome.row != row]
+
+    def take_outcomes(self) -> list[DriveEnd]:
+        """Return the drives that have ended since the last call, in the order they ended."""
+        taken, self._outcomes = self._outcomes, []
+        return taken
+
+    def _ended(self, agent: Agent, action: object, status: ActionStatus) -> None:
+        drive = self._drives.get(agent.row)
+        if drive is None or drive is not action:
+            return
+        del self._drives[agent.row]
+        arrived = status is ActionStatus.COMPLETED
+        reason = "" if arrived else drive.error_message or "the drive ended"
+        self._outcomes.append(DriveEnd(agent.row, reason))
+
+    def save(self) -> Any:
+        """Return the state as copies, for a checkpoint."""
+        # The scheduler restores the same action objects, so that they are still those of the robots.
+        return dict(self._drives), list(self._outcomes)
+
+    def restore(self, saved: Any) -> None:
+        """Restore what `save` returned."""
+        drives, outcomes = saved
+        self._drives, self._outcomes = dict(drives), list(outcomes)
+
+    def close(self) -> None:
+        """Stop listening to the simulation."""
+        self._world.events.off("action_completed", self._ended)
+
+
+class FleetTransport:
+    """Robots that take part in the traffic drive by its plans, all others by routes of their own.
+
+    `traffic` returns the traffic, None as long as there is none: a scenario may name its sections in any order.
+    """
+
+    def __init__(self, world: World, traffic: Callable[[], Traffic | None]) -> None:
+        self._world = world
+        self._traffic = traffic
+        self._routes = RouteTransport(world)
+        self._sent: dict[int, int] = {}
+        self._outcomes: list[DriveEnd] = []
+        world.events.on("traffic_arrived", self._arrived)
+        world.events.on("traffic_left", self._left)
+
+    def send(self, row: int, point: Spot) -> None:
+        """Let a robot drive to `point` in m; raises InvalidValueError where the traffic does not lead there."""
+        traffic, agent = self._taking_part(row)
+        if traffic is None:
+            self._sent.pop(row, None)
+            self._routes.send(row, point)
+            return
+        # It may have driven by a route of its own before it took part.
+        self._routes.stop(row)
+        # Forgotten before it is sent: where that raises, it drives nowhere.
+        self._sent.pop(row, None)
+        x, y = point[:2]
+        traffic.send(agent, (x, y))
+        self._sent[row] = traffic.node_of((x, y))
+
+    def stop(self, row: int) -> None:
+        """Let a robot that was sent somewhere stop where it is; in the traffic it gives way to others."""
+        self._routes.stop(row)
+        self._sent.pop(row, None)
+        traffic, agent = self._taking_part(row)
+        if traffic is not None:
+            # `hold` has made it stand there: from now on it gives way again.
+            traffic.resume(agent)
+            traffic.withdraw_goal(agent)
+
+    def hold(self, row: int) -> None:
+        """Let a robot that has arrived stay there until it is sent elsewhere or stopped."""
+        traffic, agent = self._taking_part(row)
+        if traffic is not None:
+            traffic.stop(agent)
+
+    def forget(self, row: int) -> None:
+        """Forget a robot that is about to be removed."""
+        self._routes.forget(row)
+        self._sent.pop(row, None)
+        self._outcomes = [outcome for outcome in self._outcomes if outcome.row != row]
+
+    def take_outcomes(self) -> list[DriveEnd]:
+        """Return the drives that have ended since the last call, in the order they ended."""
+        taken, self._outcomes = self._outcomes, []
+        return taken + self._routes.take_outcomes()
+
+    def _taking_part(self, row: int) -> tuple[Traffic | None, Agent]:
+        traffic, agent = self._traffic(), self._world.handles[row]
+        return (traffic if traffic is not None and traffic.takes_part(agent) else None), agent
+
+    def _arrived(self, agent: Agent, node: int) -> None:
+        # It may have arrived where it was to go before this goal.
+        if self._sent.get(agent.row) == node:
+            del self._sent[agent.row]
+            self._outcomes.append(DriveEnd(agent.row))
+
+    def _left(self, agent: Agent, reason: str) -> None:
+        if self._sent.pop(agent.row, None) is not None:
+            self._outcomes.append(DriveEnd(agent.row, f"it left the traffic: {reason}"))
+
+    def save(self) -> Any:
+        """Return the state as copies, for a checkpoint."""
+        return dict(self._sent), list(self._outcomes), self._routes.save()
+
+    def restore(self, saved: Any) -> None:
+        """Restore what `save` returned."""
+        sent, outcomes, routes = saved
+        self._sent, self._outcomes = dict(sent), list(outcomes)
+        self._routes.restore(routes)
+
+    def close(self) -> None:
+        """Stop listening to the simulation."""
+        self._routes.close()
+        self._world.events.off("traffic_arrived", self._arrived)
+        self._world.events.off("traffic_left", self._left)
+
+
+# Loads: boxes that robots carry, and that stay at stations for a while.
+
+
+NO_LOAD = -1
+TAKEN_AWAY = "taken_away"
+
+
+class Loads:
+    """Makes, hands over and removes boxes. A box is named by its `object_id`, as rows are used again."""
+
+    def __init__(self, world: World, settings: LoadSettings, timers: Timers) -> None:
+        self._world = world
+        self._settings = settings
+        self._timers = timers
+
+    def lift(self, robot: int, top: float, name: str, mass: float) -> int:
+        """Put a new box of `mass` kg on the robot in row `robot`, `top` m above its base; returns its id."""
+        world, height = self._world, self._settings.size[2]
+        carrier = world.handles[robot]
+        place = carrier.get_pose() * Pose((0.0, 0.0, top + 0.5 * height))
+        position, orientation = (np.array([part]) for part in place.as_position_orientation())
+        # A name of the user's own may be the same; the box then goes without one.
+        label = f"load_{name}"
+        names = [None if world.index.has_name(label) else label]
+        (box,) = spawn_many(world, SimObject, self._params(mass), position, orientation, names)
+        carrier.attach_object(box, keep_world_pose=True)
+        load: int = box.object_id
+        return load
+
+    def put_down(self, load: int, point: Spot) -> None:
+        """Put a box on the floor at `point` in m, from where it is taken away later; a box that is gone is none."""
+        row = self.row(load)
+        if row == NO_ROW:
+            return
+        world, box = self._world, self._world.handles[row]
+        holder = int(world.parent[row])
+        floor = point[2] if len(point) == 3 else 0.0
+        # Somebody may have taken it off the robot: then it stays where it is.
+        if holder != NO_ROW:
+            world.handles[holder].detach_object(box, drop_pose=Pose((*point[:2], floor + 0.5 * self._settings.size[2])))
+        self._timers.add(world.clock.tick + world.clock.ticks(self._settings.remain), TAKEN_AWAY, load)
+
+    def take_away(self, load: int) -> None:
+        """Remove a box, unless somebody has picked it up or removed it."""
+        row = self.row(load)
+        if row != NO_ROW and self._world.parent[row] == NO_ROW:
+            remove(self._world, np.array([row]))
+
+    def carried_by(self, load: int) -> int:
+        """Return the row of the robot that carries a box; NO_ROW if none does."""
+        row = self.row(load)
+        return NO_ROW if row == NO_ROW else int(self._world.parent[row])
+
+    def row(self, load: int) -> int:
+        """Return the row of a box; NO_ROW if it is gone."""
+        try:
+            return NO_ROW if load == NO_LOAD else self._world.index.row_of(load)
+        except UnknownNameError:
+            return NO_ROW
+
+    def _params(self, mass: float) -> SimObjectSpawnParams:
+        length, width, height = self._settings.size
+        shape = ShapeParams(
+            "box", half_extents=(0.5 * length, 0.5 * width, 0.5 * height), rgba_color=self._settings.color
+        )
+        collides = self._settings.collides
+        given: dict[str, Any] = {} if collides else {"collision_mode": CollisionMode.DISABLED}
+        return SimObjectSpawnParams(visual_shape=shape, collision_shape=shape if collides else None, mass=mass, **given)
+
+
+# Odometer: how far robots drive for orders, how long they stand on the way, and what energy it takes.
+
+
+STANDS = 1e-3
+"""Below this speed (m/s) a robot stands."""
+
+
+class Odometer:
+    """Adds up, in each step and for all robots at once."""
+
+    def __init__(self, world: World, table: OrderColumns) -> None:
+        self._world = world
+        self._table = table
+        self.total: Floats = np.zeros(4 + len(RobotState))
+        """Of robots that were removed: driven, driven with a load, stood, energy, and the time in each RobotState."""
+
+    def run(self, dt: float) -> None:
+        """Add what happened in a step."""
+        world, table = self._world, self._table
+        rows = table.among(world.rows)
+        if not len(rows):
+            return
+        # From place to place: speeds at the ends of steps would add up to another way, as robots speed up and brake.
+        points = world.position[rows, :2]
+        steps = points - table.measured_at[rows]
+        table.measured_at[rows] = points
+        # What is new has driven nothing before.
+        lengths = np.nan_to_num(trig.hypot(steps[:, 0], steps[:, 1]))
+        table.odometer[rows] += lengths
+        table.odometer_loaded[rows] += np.where(table.slowed[rows], lengths, 0.0)
+        state = table.state[rows]
+        driving_mask = (state == RobotState.LOADED.code) | (state == RobotState.EMPTY.code)
+        table.standing[rows] += np.where(driving_mask & (lengths < STANDS * dt), dt, 0.0)
+        batteries = energy_columns(world)
+        if batteries is not None:
+            # Only what it draws: what a charger gives meanwhile is no less use.
+            table.energy_used[rows] += np.maximum(-batteries.power[rows], 0.0) * dt
+
+    def sums(self, rows: Rows) -> Floats:
+        """Return the sums over `rows`: driven, driven with a load, stood, energy, then the time in each RobotState."""
+        table, now = self._table, self._world.clock.time
+        times = table.times[rows]
+        # The time in the present state is entered when that ends.
+        times[np.arange(len(rows)), table.state[rows]] += now - table.since[rows]
+        parts = (table.odometer, table.odometer_loaded, table.standing, table.energy_used)
+        return np.array([*(float(part[rows].sum()) for part in parts), *times.sum(axis=0).tolist()])
+
+    def retire(self, row: int) -> None:
+        """Keep what a robot did that is being removed."""
+        self.total = self.total + self.sums(np.array([row]))

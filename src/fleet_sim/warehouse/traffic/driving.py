@@ -1,0 +1,536 @@
+"""The law by which robots drive their ways: grants first, then a step of motion, as loops over all robots.
+
+Speeds follow the trapezoid of the motion laws: the next speed is the largest from which the robot can still stop at
+the end of what it was granted. It stands exactly on the node then.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fleet_sim.base.arrays import Bools, Bytes, Floats, Ints, Rows
+from fleet_sim.base.kernels import compiled_step, inlined
+from fleet_sim.warehouse.traffic.graph import (
+    STRAIGHT,
+    Marks,
+    Rotations,
+    Tracks,
+    Uses,
+    Ways,
+    can_stop,
+    next_speed,
+    wrapped,
+)
+
+# Robots as the law sees them: columns by row, and what a step finds out.
+
+
+MOVED, TURNED, ARRIVED = 1, 2, 4
+
+
+class Drivers(NamedTuple):
+    """Columns of robots in the traffic, by row; those of TrafficColumns by the same names."""
+
+    goal: Ints
+    heading: Floats
+    arrived: Bools
+    held: Bytes
+    pace: Floats
+    progress: Floats
+    speed: Floats
+    yaw: Floats
+    spin: Floats
+    reversing: Bools
+    turns: Bools
+    lead: Bytes
+    waiting: Bools
+    waited: Ints
+    driven: Floats
+    place: Floats
+    round: Ints
+    halted: Bools
+    leader: Ints
+    gap: Floats
+    wide: Bools
+
+
+class Limits(NamedTuple):
+    """The limits of robots, by row: (rows,) of the norms, (rows, 3) by axis; named as in MotionColumns."""
+
+    linear_limit: Floats
+    linear_limits: Floats
+    linear_accel: Floats
+    linear_accels: Floats
+    angular_limit: Floats
+    angular_limits: Floats
+    angular_accel: Floats
+    angular_accels: Floats
+
+
+class Stride(NamedTuple):
+    """What a step of all robots finds out, by place in its rows (n,).
+
+    `tops` in m/s and `accels` in m/s2 of each robot; the place `passed` of its way before the step; what it did in bits
+    MOVED, TURNED, ARRIVED (for the first time at its goal); `velocities` (n, 2) in m/s; who `asks` to follow the one
+    before it into its next node.
+    """
+
+    tops: Floats
+    accels: Floats
+    passed: Ints
+    motions: Bytes
+    velocities: Floats
+    asks: Bools
+
+
+def stride_of(count: int) -> Stride:
+    """Return room for what a step of `count` robots finds out."""
+    tops, accels, passed = np.empty(count), np.empty(count), np.empty(count, np.int64)
+    return Stride(tops, accels, passed, np.empty(count, np.uint8), np.empty((count, 2)), np.empty(count, np.bool_))
+
+
+# Following: a robot is granted a node that the one before it is still leaving, and keeps behind that one. A follower
+# may stop so far before its node that discs do not touch even if its leader stops at once. Leaders only move away, so
+# what the follower was allowed stays allowed, whatever their speeds and delays. A leader has been granted a node
+# further on, and moves off; the one who follows it came later in the plan, too. So none follows itself in the end.
+
+
+NOBODY = -1
+APART = 1e-3
+"""What robots keep beyond their room in m, so that rounding never makes a touch of it."""
+SIDEWAYS = -1e-9
+"""The least cosine between the lanes of a follower and its leader."""
+AHEAD = 0.5
+"""The same where footprints are squares, and lanes along rows and columns."""
+
+
+@inlined
+def follow(
+    rows: Rows,
+    open_mask: Bools,
+    tracks: Tracks,
+    marks: Marks,
+    ways: Ways,
+    uses: Uses,
+    drivers: Drivers,
+    step: Stride,
+) -> None:
+    """Grant nodes to those of `rows` who may follow the one before them, and set how far before followers have to stop.
+
+    Called before anybody moves, so that leaders are nowhere nearer in this step. A leader has set out from the node,
+    straight on or to the side, and all who pass before it have ended their uses.
+    """
+    room = tracks.room + APART
+    for index in range(len(rows)):
+        row, asks = rows[index], step.asks[index]
+        leader, place = drivers.leader[row], marks.granted[row]
+        if asks:
+            leader, place = ways.leaders[row, place + 1], place + 1
+        node = ways.nodes[row, place]
+        if leader == NOBODY:
+            # Its leader is gone, and may stand in the way until the node is open.
+            if drivers.gap[row] > 0.0 and not asks and open_mask[node]:
+                drivers.gap[row], drivers.halted[row] = 0.0, False
+            continue
+        at = marks.at[leader]
+        leaves = ways.nodes[leader, at] == node and marks.behind[leader] <= at < marks.granted[leader]
+        if not leaves:
+            drivers.leader[row] = NOBODY
+            drivers.gap[row] = 0.0
+            continue
+        begin, end = ways.nodes[row, place - 1], ways.nodes[leader, at + 1]
+        ax = tracks.positions[node, 0] - tracks.positions[begin, 0]
+        ay = tracks.positions[node, 1] - tracks.positions[begin, 1]
+        bx = tracks.positions[end, 0] - tracks.positions[node, 0]
+        by = tracks.positions[end, 1] - tracks.positions[node, 1]
+        lengths = np.sqrt((ax * ax + ay * ay) * (bx * bx + by * by))
+        cosine, sine, gone = (ax * bx + ay * by) / lengths, (ax * by - ay * bx) / lengths, drivers.progress[leader]
+        if asks:
+            last = uses.left[node] == ways.needs[row, place, 0] - 1
+            long = tracks.lengths[ways.lanes[row, place]] >= tracks.room
+            # Squares are clear of one that turned off only when it is gone.
+            least = AHEAD if tracks.square else SIDEWAYS
+            if not (last and long and gone > 0.0 and cosine >= least):
+                continue
+            marks.granted[row], drivers.leader[row] = place, leader
+        drivers.gap[row] = gap_behind(gone * max(cosine, 0.0), gone * sine, room)
+
+
+@inlined
+def gap_behind(along: float, beside: float, room: float) -> float:
+    """Return how far before a node a robot is `room` m from one that is so far beyond it, along its lane and beside."""
+    square = room * room - beside * beside
+    return max(np.sqrt(square) - along, 0.0) if square > 0.0 else 0.0
+
+
+# Rotations: robots that move round in a circle at once, each to the place that the next one leaves. None of them
+# could wait until the next has left. So all stand and are turned before any of them is granted its move, and then
+# drive in lockstep: each has driven the same share of its lane at any time, at the law of the slowest. When one is
+# held, all brake together. How near two of them come is therefore known before; see `rings.have_room`.
+
+
+@inlined
+def start_rounds(
+    rows: Rows,
+    open_mask: Bools,
+    barred: Bools,
+    tracks: Tracks,
+    marks: Marks,
+    ways: Ways,
+    rounds: Rotations,
+    drivers: Drivers,
+) -> None:
+    """Grant rotations to robots where all of a circle are ready.
+
+    Who is ready stands where the next one goes on from, and is the only one there. So uses of nodes need not be looked
+    at: those before theirs have ended.
+    """
+    rounds.ready[:] = 0
+    for row in rows:
+        at = marks.at[row]
+        stands = at == marks.granted[row] and at + 1 < marks.length[row]
+        number = ways.rounds[row, at + 1] if stands else 0
+        if number and rounds.sizes[number] and _is_ready(row, open_mask, barred, tracks, marks, ways, drivers):
+            # The lowest row leads, which is the same one in each step.
+            rounds.leaders[number] = min(rounds.leaders[number], row) if rounds.ready[number] else row
+            rounds.ready[number] += 1
+    for row in rows:
+        at = marks.at[row]
+        stands = at == marks.granted[row] and at + 1 < marks.length[row]
+        number = ways.rounds[row, at + 1] if stands else 0
+        # All of the circle are ready; numbers of no circle have a size of 0.
+        if number and rounds.ready[number] == rounds.sizes[number] > 0:
+            marks.granted[row] += 1
+            drivers.round[row] = rounds.leaders[number]
+
+
+@inlined
+def _is_ready(
+    row: int, open_mask: Bools, barred: Bools, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers
+) -> bool:
+    """Return whether a robot can start with the others of its circle: it stands on its node, and is free to go.
+
+    It has to face the lane, unless it drives without turning.
+    """
+    at = marks.at[row]
+    node = ways.nodes[row, at + 1]
+    if barred[node] and drivers.wide[row] and drivers.goal[row] != node:
+        return False
+    if drivers.held[row] or drivers.speed[row] != 0.0 or drivers.progress[row] != 0.0 or drivers.spin[row] != 0.0:
+        return False
+    if marks.behind[row] != at or not open_mask[ways.nodes[row, at + 1]]:
+        return False
+    if not drivers.turns[row]:
+        return True
+    ahead = drivers.yaw[row] + np.pi if drivers.reversing[row] else drivers.yaw[row]
+    return abs(wrapped(tracks.yaws[ways.lanes[row, at + 1]] - ahead)) <= STRAIGHT
+
+
+@inlined
+def drive_rounds(
+    rows: Rows, dt: float, open_mask: Bools, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers, step: Stride
+) -> None:
+    """Move the robots of each rotation that was granted by the same share of their lanes."""
+    for leader in rows:
+        if drivers.round[leader] != leader:
+            continue
+        length = tracks.lengths[ways.lanes[leader, marks.at[leader] + 1]]
+        limit, accel, held = np.inf, np.inf, False
+        for index in range(len(rows)):
+            row = rows[index]
+            if drivers.round[row] != leader:
+                continue
+            begin, end = ways.nodes[row, marks.at[row]], ways.nodes[row, marks.at[row] + 1]
+            lane = ways.lanes[row, marks.at[row] + 1]
+            # What this robot may do, in terms of the leader's lane.
+            scale = length / tracks.lengths[lane]
+            limit = min(limit, min(step.tops[index], tracks.limits[lane]) * scale)
+            accel = min(accel, step.accels[index] * scale)
+            held = held or drivers.held[row] != 0
+            held = held or (drivers.halted[row] and not (open_mask[begin] and open_mask[end]))
+        speed, left = drivers.speed[leader], length - drivers.progress[leader]
+        # If one is held all brake; else they speed up as the slowest of them can.
+        after = max(speed - accel * dt, 0.0) if held else min(limit, speed + accel * dt)
+        after = max(min(after, next_speed(speed, left, 0.0, limit, accel, dt)), speed - accel * dt)
+        way = min(0.5 * dt * (speed + after), left)
+        # Exactly to the end, which sums of small steps would miss.
+        if not held and can_stop(left, speed, limit, accel, dt):
+            way = left
+        for index in range(len(rows)):
+            if drivers.round[rows[index]] == leader:
+                moves = way > 0.0 or speed != 0.0
+                lane_length = tracks.lengths[ways.lanes[rows[index], marks.at[rows[index]] + 1]]
+                _move(rows[index], way >= left, way / length, after / length, lane_length, moves, marks, drivers)
+                if moves:
+                    step.motions[index] = MOVED
+
+
+@inlined
+def _move(
+    row: int, there: bool, share: float, rate: float, length: float, moves: bool, marks: Marks, drivers: Drivers
+) -> None:
+    """Move a robot on by a share of its lane, which it then goes on along at `rate` shares per second."""
+    drivers.waiting[row] = not moves
+    drivers.waited[row] += not moves
+    drivers.driven[row] += share * length
+    if there:
+        marks.at[row] += 1
+        drivers.progress[row] = drivers.speed[row] = 0.0
+        drivers.round[row], drivers.halted[row] = -1, False
+    else:
+        drivers.progress[row] += share * length
+        drivers.speed[row] = rate * length
+
+
+BACKWARD, EITHER = 1, 2
+
+
+class Roads(NamedTuple):
+    """The lanes of a site, and the nodes (N,) that are open to all, or `barred` to wide robots but as their goals."""
+
+    tracks: Tracks
+    open_mask: Bools
+    barred: Bools
+
+
+class Plans(NamedTuple):
+    """Where robots go: how far each has come, the ways of all, what they use and where they move round in circles."""
+
+    marks: Marks
+    ways: Ways
+    uses: Uses
+    rounds: Rotations
+
+
+@compiled_step
+def advance(rows: Rows, dt: float, roads: Roads, plans: Plans, drivers: Drivers, limits: Limits, step: Stride) -> None:
+    """Grant what may be granted to `rows`, then move them by `dt` s; their places are in `drivers.place`.
+
+    What they did is written to `step`.
+    """
+    tracks, open_mask, barred = roads
+    marks, ways, uses, rounds = plans
+    begin_step(rows, marks, drivers, limits, step)
+    grant(rows, dt, roads, plans, drivers, step)
+    follow(rows, open_mask, tracks, marks, ways, uses, drivers, step)
+    if len(rounds.sizes) > 1:
+        start_rounds(rows, open_mask, barred, tracks, marks, ways, rounds, drivers)
+    turn(rows, dt, tracks, marks, ways, drivers, limits, step)
+    drive(rows, dt, tracks, marks, ways, drivers, step)
+    drive_rounds(rows, dt, open_mask, tracks, marks, ways, drivers, step)
+    leave(rows, tracks, marks, ways, uses, drivers, step)
+    locate(rows, tracks, marks, ways, drivers, step)
+
+
+@inlined
+def begin_step(rows: Rows, marks: Marks, drivers: Drivers, limits: Limits, step: Stride) -> None:
+    """Find the top speeds and the accelerations of robots along their lanes; nobody has done anything yet."""
+    for index in range(len(rows)):
+        row = rows[index]
+        step.passed[index], step.motions[index], step.asks[index] = marks.at[row], 0, False
+        step.velocities[index, 0] = step.velocities[index, 1] = 0.0
+        speed, accel = limits.linear_limits[row, 0], limits.linear_accels[row, 0]
+        if not drivers.turns[row]:
+            # It drives in any direction of its own frame: what holds for both axes holds for all directions.
+            speed, accel = min(speed, limits.linear_limits[row, 1]), min(accel, limits.linear_accels[row, 1])
+        step.tops[index] = min(limits.linear_limit[row], speed) * drivers.pace[row]
+        step.accels[index] = min(limits.linear_accel[row], accel)
+
+
+# ---- grants ----------------------------------------------------------------------------------------------------------
+
+
+@inlined
+def grant(rows: Rows, dt: float, roads: Roads, plans: Plans, drivers: Drivers, step: Stride) -> None:
+    """Grant nodes until robots need not brake in this step, while nobody has to pass them before."""
+    tracks, open_mask, barred = roads
+    marks, ways, uses, rounds = plans
+    for index in range(len(rows)):
+        row = rows[index]
+        if drivers.held[row] or drivers.round[row] >= 0:
+            continue
+        speed, accel, at, last = drivers.speed[row], step.accels[index], marks.at[row], marks.length[row] - 1
+        fastest = max(min(speed + accel * dt, step.tops[index]), speed - accel * dt)
+        # What it drives in this step at most, and what it needs to stop after it.
+        needed = 0.5 * dt * (speed + fastest) + 0.5 * fastest * fastest / accel
+        ahead, place = -drivers.progress[row], at
+        while ahead <= needed and place < last:
+            at_goal = ways.nodes[row, place] == drivers.goal[row] and not drivers.arrived[row]
+            # It stops here anyway, and is granted more when it stands.
+            if place > at and (at_goal or ways.bends[row, place + 1]):
+                break
+            place += 1
+            lane = ways.lanes[row, place]
+            if place > marks.granted[row]:
+                # What stands there is in nobody's way but that of who carries something wide.
+                node = ways.nodes[row, place]
+                if barred[node] and drivers.wide[row] and drivers.goal[row] != node:
+                    break
+                # Who follows another one is granted no more before that one has cleared the node.
+                if drivers.leader[row] >= 0 or drivers.halted[row]:
+                    break
+                # Granted to all who move round at once, when they stand and are ready.
+                if rounds.sizes[ways.rounds[row, place]] > 0:
+                    break
+                free = (
+                    open_mask[ways.nodes[row, place]] and uses.left[ways.nodes[row, place]] >= ways.needs[row, place, 0]
+                )
+                for at_claim in range(tracks.begins[lane], tracks.begins[lane + 1]):
+                    need = ways.needs[row, place, 1 + at_claim - tracks.begins[lane]]
+                    free = free and uses.left[tracks.claims[at_claim]] >= need
+                if not free:
+                    # Lanes that claim others may be crossed.
+                    step.asks[index] = open_mask[ways.nodes[row, place]] and not len(tracks.claims)
+                    break
+                marks.granted[row] = place
+            ahead += tracks.lengths[lane]
+
+
+@inlined
+def leave(rows: Rows, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses, drivers: Drivers, step: Stride) -> None:
+    """End the uses of nodes that robots have cleared, and of the claims of lanes that they drove to the end."""
+    for index in range(len(rows)):
+        row = rows[index]
+        at = marks.at[row]
+        for place in range(step.passed[index] + 1, at + 1):
+            lane = ways.lanes[row, place]
+            for claim in range(tracks.begins[lane], tracks.begins[lane + 1]):
+                uses.left[tracks.claims[claim]] += 1
+        while marks.behind[row] < at:
+            uses.left[ways.nodes[row, marks.behind[row]]] += 1
+            marks.behind[row] += 1
+        if marks.behind[row] > at or at == marks.granted[row]:
+            continue
+        if drivers.progress[row] >= tracks.clears[ways.lanes[row, at + 1]]:
+            uses.left[ways.nodes[row, at]] += 1
+            marks.behind[row] += 1
+
+
+# ---- motion ----------------------------------------------------------------------------------------------------------
+
+
+@inlined
+def turn(
+    rows: Rows, dt: float, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers, limits: Limits, step: Stride
+) -> None:
+    """Turn standing robots towards their next lanes, or at their goals to the headings that they were sent with."""
+    for index in range(len(rows)):
+        row = rows[index]
+        if drivers.speed[row] != 0.0 or drivers.progress[row] != 0.0:
+            continue
+        accel = min(limits.angular_accel[row], limits.angular_accels[row, 2])
+        limit = min(limits.angular_limit[row], limits.angular_limits[row, 2])
+        spin, place = drivers.spin[row], marks.at[row] + 1
+        onward = place < marks.length[row] and drivers.turns[row]
+        wanted = tracks.yaws[ways.lanes[row, place]] if onward else drivers.heading[row]
+        # Also when it has been there before, and had to give way since.
+        if not onward and ways.nodes[row, place - 1] != drivers.goal[row]:
+            wanted = np.nan
+        if drivers.held[row] or np.isnan(wanted):
+            if spin != 0.0:
+                new_spin = max(abs(spin) - accel * dt, 0.0) * np.sign(spin)
+                drivers.yaw[row] = wrapped(drivers.yaw[row] + 0.5 * dt * (spin + new_spin))
+                drivers.spin[row] = new_spin
+                step.motions[index] = TURNED
+            continue
+        error = wrapped(wanted - drivers.yaw[row])
+        if spin == 0.0:
+            lead = drivers.lead[row]
+            backward = lead == BACKWARD or (lead == EITHER and abs(error) > 0.5 * np.pi + STRAIGHT)
+            drivers.reversing[row] = onward and backward
+        if drivers.reversing[row]:
+            wanted = wrapped(wanted + np.pi)
+            error = wrapped(wanted - drivers.yaw[row])
+        if spin == 0.0 and abs(error) <= STRAIGHT:
+            continue
+        step.motions[index] = TURNED
+        sign = 1.0 if error >= 0.0 else -1.0
+        new_spin = sign * next_speed(sign * spin, abs(error), 0.0, limit, accel, dt)
+        stops = can_stop(abs(error), sign * spin, limit, accel, dt)
+        drivers.yaw[row] = wanted if stops else wrapped(drivers.yaw[row] + 0.5 * dt * (spin + new_spin))
+        drivers.spin[row] = 0.0 if stops else new_spin
+
+
+@inlined
+def drive(rows: Rows, dt: float, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers, step: Stride) -> None:
+    """Move robots that do not turn along their ways, at most to the ends of what they were granted.
+
+    Places are indices into the way of a robot: its nodes, with the lane into each.
+    """
+    for index in range(len(rows)):
+        row = rows[index]
+        drivers.waiting[row] = False
+        place, granted_place = marks.at[row], marks.granted[row]
+        if step.motions[index] == TURNED or drivers.round[row] >= 0:
+            continue
+        if place == granted_place:
+            wants_to_go = (
+                drivers.goal[row] >= 0 and not drivers.arrived[row] and ways.nodes[row, place] != drivers.goal[row]
+            )
+            drivers.waiting[row] = wants_to_go
+            drivers.waited[row] += wants_to_go
+            continue
+        speed, accel, is_held = drivers.speed[row], step.accels[index], drivers.held[row] != 0
+        lane = ways.lanes[row, place + 1]
+        top_speed = min(step.tops[index], tracks.limits[lane])
+        new_speed = max(speed - accel * dt, 0.0) if is_held else min(top_speed, speed + accel * dt)
+        # It has to stop at the end of what it was granted, before a bend, or at its goal.
+        stop_place, to_stop = place + 1, tracks.lengths[lane] - drivers.progress[row]
+        while stop_place < granted_place and not ways.bends[row, stop_place + 1]:
+            if ways.nodes[row, stop_place] == drivers.goal[row] and not drivers.arrived[row]:
+                break
+            lane = ways.lanes[row, stop_place + 1]
+            # A lower limit ahead holds from the lane's first node on.
+            new_speed = min(new_speed, next_speed(speed, to_stop, tracks.limits[lane], np.inf, accel, dt))
+            to_stop += tracks.lengths[lane]
+            stop_place += 1
+        # Behind the one before it, a follower stops before the node.
+        clearance = drivers.gap[row] if stop_place == granted_place else 0.0
+        allowed = max(to_stop - clearance, 0.0)
+        new_speed = min(new_speed, next_speed(speed, allowed, 0.0, top_speed, accel, dt))
+        new_speed = max(new_speed, speed - accel * dt)
+        # It may come to rest within the step.
+        distance = min(0.5 * dt * (speed + new_speed), allowed)
+        if not is_held and can_stop(allowed, speed, top_speed, accel, dt):
+            distance, new_speed = allowed, 0.0
+        if distance > 0.0 or speed != 0.0:
+            step.motions[index] = MOVED
+        elif not is_held:
+            # For the one before it, in the middle of a lane.
+            drivers.waiting[row] = True
+            drivers.waited[row] += 1
+        drivers.driven[row] += distance
+        if distance >= to_stop:
+            marks.at[row], drivers.progress[row], drivers.speed[row] = stop_place, 0.0, 0.0
+            continue
+        drivers.speed[row] = new_speed
+        drivers.progress[row] += distance
+        while place + 1 < stop_place and drivers.progress[row] >= tracks.lengths[ways.lanes[row, place + 1]]:
+            place += 1
+            drivers.progress[row] -= tracks.lengths[ways.lanes[row, place]]
+        marks.at[row] = place
+
+
+@inlined
+def locate(rows: Rows, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers, step: Stride) -> None:
+    """Write where robots are and their velocities, and which of them stand at their goals for the first time."""
+    for index in range(len(rows)):
+        row = rows[index]
+        if step.motions[index] != TURNED:
+            at, progress, speed = marks.at[row], drivers.progress[row], drivers.speed[row]
+            x, y = tracks.positions[ways.nodes[row, at], 0], tracks.positions[ways.nodes[row, at], 1]
+            # As it is: a robot that stands is exactly on its node.
+            if progress != 0.0 or speed != 0.0:
+                end, length = ways.nodes[row, at + 1], tracks.lengths[ways.lanes[row, at + 1]]
+                along_x, along_y = (tracks.positions[end, 0] - x) / length, (tracks.positions[end, 1] - y) / length
+                x, y = x + along_x * progress, y + along_y * progress
+                step.velocities[index, 0], step.velocities[index, 1] = along_x * speed, along_y * speed
+            drivers.place[row, 0], drivers.place[row, 1] = x, y
+        stands = drivers.speed[row] == 0.0 and drivers.progress[row] == 0.0
+        if stands and not drivers.arrived[row] and ways.nodes[row, marks.at[row]] == drivers.goal[row]:
+            heading = drivers.heading[row]
+            if np.isnan(heading) or (drivers.spin[row] == 0.0 and abs(wrapped(heading - drivers.yaw[row])) <= STRAIGHT):
+                drivers.arrived[row] = True
+                step.motions[index] |= ARRIVED

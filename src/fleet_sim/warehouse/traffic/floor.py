@@ -1,0 +1,405 @@
+"""Floor: all of the traffic that depends on its network."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
+from fleet_sim.base.kernels import compiled
+from fleet_sim.base.params import CollisionMode
+from fleet_sim.base.spatial import quaternions
+from fleet_sim.base.spatial.shapes import ShapeArrays, ShapeKind
+from fleet_sim.sensing.collision.bounds import active_mask, shape_arrays, world_aabbs
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.warehouse.sites.site import Site
+from fleet_sim.warehouse.traffic.across import Rules
+from fleet_sim.warehouse.traffic.columns import TrafficColumns
+from fleet_sim.warehouse.traffic.disturbances import Disturbances
+from fleet_sim.warehouse.traffic.execution import Execution
+from fleet_sim.warehouse.traffic.graph import Tracks, tracks_of
+from fleet_sim.warehouse.traffic.network import Network
+from fleet_sim.warehouse.traffic.planning import PlanTiming
+from fleet_sim.warehouse.traffic.settings import TrafficSettings
+from fleet_sim.world.world import World
+
+# CoveredNodes: those that robots cannot use because something outside of the traffic is in the way.
+
+
+STATIC = CollisionMode.STATIC.code
+BOX, PLANE = int(ShapeKind.BOX), int(ShapeKind.PLANE)
+UPRIGHT = 1.0 - 1e-9
+TOUCH = 1e-9
+DEEPEST = 8
+"""Carriers of carriers that are looked for."""
+
+
+class Samples(NamedTuple):
+    """Places (K, 2) in m, by x, and the ends (K, 2) of the lanes that they are on, the nearer one first."""
+
+    places: Floats
+    nodes: Ints
+
+
+class CoveredNodes:
+    """Finds the nodes at which, or on the way to which, a robot of `radius` m would touch what is not in the traffic.
+
+    That is every body that takes part in collisions, except robots in the traffic, what they carry, what is not at
+    their height, and bodies whose names begin with `walls`: the network leads around those. Boxes count as they stand,
+    other shapes as the box around them. An obstacle between two nodes takes one of them, or both.
+    """
+
+    def __init__(self, world: World, table: TrafficColumns, tracks: Tracks, radius: float, walls: str) -> None:
+        self._world = world
+        self._table = table
+        self._tracks = tracks
+        self._radius = radius
+        self._walls = walls
+        self._covered: Bools = np.zeros(len(tracks.positions), np.bool_)
+        self._still: Bools = self._covered
+        self._passed: set[int] = set()
+        self._version = -1
+        self._parents: Ints = NO_ROWS
+        self._movers: Rows = NO_ROWS
+        self._poses: Floats = np.empty((0, 7))
+        self._heights = (-np.inf, np.inf)
+
+    def look(self, robots: Rows) -> tuple[Bools, bool]:
+        """Return the covered nodes (N,), and whether they changed since the last look; `robots` are in the traffic."""
+        world = self._world
+        # What stands, stands until something is spawned, removed, attached or changed.
+        known = world.version == self._version and np.array_equal(world.parent, self._parents)
+        if not known:
+            self._sort_out(robots)
+        poses = np.column_stack((world.position[self._movers], world.orientation[self._movers]))
+        # Nobody moved: most steps end here.
+        if known and np.array_equal(poses, self._poses):
+            return self._covered, False
+        before, self._poses = self._covered, poses
+        self._covered = self._still | self._under(self._movers)
+        return self._covered, not np.array_equal(before, self._covered)
+
+    def pass_under(self, ids: Sequence[int]) -> None:
+        """Let the bodies with these object ids be in nobody's way while they are not carried."""
+        self._passed.update(ids)
+        self._version = -1
+
+    def _sort_out(self, robots: Rows) -> None:
+        """Find the bodies outside of the traffic anew; those that are static are measured here."""
+        world = self._world
+        self._version, self._parents = world.version, world.parent.copy()
+        ours_mask = self._table.present.copy()
+        # What robots of the traffic carry, and what that carries, is no obstacle to them.
+        for _ in range(DEEPEST):
+            ours_mask |= (world.parent >= 0) & ours_mask[world.parent]
+        # Passages that open for robots are gates; where they stand when they are open, nobody drives ever.
+        parts = self._parts_of_passages()
+        ours_mask[parts] = True
+        rows = np.flatnonzero(active_mask(world) & ~ours_mask)
+        names = world.index.names
+        # The walls of the site are in the network already.
+        rows = rows[[not (names[row] or "").startswith(self._walls) for row in rows.tolist()]]
+        if self._passed:
+            passed_mask = np.isin(world.object_id[rows], list(self._passed)) & (world.parent[rows] < 0)
+            rows = rows[~passed_mask]
+        if len(robots):
+            # What is above or below all robots is in nobody's way.
+            lower, upper = world_aabbs(*shape_arrays(world, robots), compiled=world.compiled)
+            self._heights = (float(lower[:, 2].min()), float(upper[:, 2].max()))
+        static_mask = world.collision_mode[rows] == STATIC
+        # Measured once; only what can move is measured in each step.
+        self._still = self._under(rows[static_mask]) | self.under(self._at(parts, 1.0))
+        self._movers = rows[~static_mask]
+
+    @cached_property
+    def _nodes(self) -> Samples:
+        """The places of the nodes."""
+        count = len(self._tracks.positions)
+        return _sorted(self._tracks.positions, np.repeat(np.arange(count)[:, None], 2, axis=1))
+
+    @cached_property
+    def _lanes(self) -> Samples:
+        """Points on lanes, so close that whatever comes nearer than the radius to a lane is within reach of one."""
+        tracks = self._tracks
+        begins, slots = np.nonzero(tracks.neighbours >= 0)
+        ends = tracks.neighbours[begins, slots]
+        places, nodes = [np.empty((0, 2))], [np.empty((0, 2), np.int64)]
+        lengths = tracks.lengths.reshape(tracks.neighbours.shape)[begins, slots]
+        # As many points as keep the gaps between them below the radius.
+        pieces = np.ceil(lengths / self._radius).astype(np.int64)
+        for piece in range(1, int(pieces.max(initial=0))):
+            along = np.flatnonzero(pieces > piece)
+            share = (piece / pieces[along])[:, None]
+            places.append((1.0 - share) * tracks.positions[begins[along]] + share * tracks.positions[ends[along]])
+            pairs = np.stack((begins[along], ends[along]), axis=1)
+            # The nearer end first: it is the node that is covered.
+            nodes.append(np.where(share < 0.5, pairs, pairs[:, ::-1]))
+        return _sorted(np.concatenate(places), np.concatenate(nodes))
+
+    def swept_by(self, passage: int) -> tuple[Bools, Bools]:
+        """Return the nodes (N,) that a passage takes while it is closed, or moves; and those while it is open."""
+        world, passages = self._world, self._world.routes.passages
+        assert passages is not None
+        parts = passages.parts_of(passage)
+        longest = 2.0 * float(world.half_extents[parts, 0].max(initial=0.0))
+        # So close that nothing of the size of a robot fits between two places of a leaf: it turns by pi at most.
+        count = max(4, math.ceil(math.pi * longest / self._radius))
+        swept: Bools = np.zeros(len(self._tracks.positions), np.bool_)
+        for number in range(count):
+            swept |= self.under(self._at(parts, number / count))
+        return swept, self.under(self._at(parts, 1.0))
+
+    def _parts_of_passages(self) -> Rows:
+        passages = self._world.routes.passages
+        if passages is None:
+            return NO_ROWS
+        return np.concatenate([NO_ROWS, *(passages.parts_of(row) for row in passages.opening_for_robots().tolist())])
+
+    def _at(self, parts: Rows, opening: float) -> ShapeArrays:
+        """Return the shapes of parts of passages that are open by `opening`."""
+        shapes, passages = shape_arrays(self._world, parts), self._world.routes.passages
+        return shapes if passages is None else shapes.at(*passages.poses_at(parts, opening))
+
+    def _under(self, rows: Rows) -> Bools:
+        """Return the nodes (N,) that `rows` take."""
+        return self.under(shape_arrays(self._world, rows))
+
+    def under(self, shapes: ShapeArrays) -> Bools:
+        """Return the nodes (N,) that bodies of these shapes take."""
+        covered: Bools = np.zeros(len(self._tracks.positions), np.bool_)
+        if len(shapes.kinds):
+            covered[self._hit(self._nodes, shapes, self._radius)[:, 0]] = True
+            # A point of a lane is at most half a radius from the next: this reach covers what lies between.
+            crossed = self._hit(self._lanes, shapes, float(np.sqrt(1.25) * self._radius))
+            # A lane to a node that is covered is of no use anyway.
+            covered[crossed[~covered[crossed].any(axis=1), 0]] = True
+        return covered
+
+    def _hit(self, points: Samples, shapes: ShapeArrays, reach: float) -> Ints:
+        """Return the nodes (K, 2) of points that are nearer than `reach` to one of `shapes`."""
+        lowers, uppers = world_aabbs(*shapes, compiled=self._world.compiled)
+        low, high = self._heights
+        near_mask = (lowers[:, 2] <= high) & (uppers[:, 2] >= low) & (shapes.kinds != PLANE)
+        # Sorted by x, so that each body is compared with the points of its strip only.
+        firsts = np.searchsorted(points.places[:, 0], lowers[:, 0] - reach)
+        lasts = np.searchsorted(points.places[:, 0], uppers[:, 0] + reach, side="right")
+        found = [np.empty((0, 2), np.int64)]
+        for index in np.flatnonzero(near_mask & (lasts > firsts)).tolist():
+            span = slice(int(firsts[index]), int(lasts[index]))
+            gaps = _gaps(points.places[span], shapes, index, lowers[index], uppers[index])
+            found.append(points.nodes[span][gaps < reach - TOUCH])
+        return np.concatenate(found)
+
+
+def _sorted(places: Floats, nodes: Ints) -> Samples:
+    order = np.argsort(places[:, 0], kind="stable")
+    return Samples(places[order], nodes[order])
+
+
+def _gaps(points: Floats, shapes: ShapeArrays, index: int, lower: Floats, upper: Floats) -> Floats:
+    """Return how far (K,) `points` (K, 2) are from a shape between corners `lower` and `upper`, seen from above."""
+    offsets, half = points - 0.5 * (lower + upper)[:2], 0.5 * (upper - lower)[:2]
+    turn = shapes.orientations[index]
+    # By the height of its vertical axis: an upright box is measured as it is turned.
+    if shapes.kinds[index] == BOX and 1.0 - 2.0 * (turn[0] * turn[0] + turn[1] * turn[1]) > UPRIGHT:
+        flat = np.column_stack((offsets, np.zeros(len(offsets))))
+        offsets = quaternions.rotate(np.repeat(quaternions.conjugate(turn[None]), len(flat), axis=0), flat)[:, :2]
+        half = shapes.half_extents[index, :2]
+    outside = np.maximum(np.abs(offsets) - half, 0.0)
+    return np.asarray(np.sqrt(outside[:, 0] * outside[:, 0] + outside[:, 1] * outside[:, 1]))
+
+
+# Regions: which nodes of a network are connected at all.
+
+
+def regions_of(neighbours: Ints) -> Ints:
+    """Return the number of the region (N,) of each node; nodes of different regions have no lanes between them.
+
+    Lanes count in both directions: within a region a way may still be missing.
+    """
+    begins, slots = np.nonzero(neighbours >= 0)
+    ends = neighbours[begins, slots]
+    # Both ways: a region is what hangs together, whatever the direction of its lanes.
+    origins, tos = np.concatenate((begins, ends)), np.concatenate((ends, begins))
+    order = np.argsort(origins, kind="stable")
+    firsts = np.searchsorted(origins[order], np.arange(len(neighbours) + 1))
+    return _labelled(firsts, tos[order])
+
+
+@compiled
+def _labelled(firsts: Ints, ends: Ints) -> Ints:
+    """Return the number of the region of each node (N,); `ends[firsts[n] : firsts[n + 1]]` are the neighbors of n.
+
+    Regions are numbered by their first nodes, from 0.
+    """
+    count = len(firsts) - 1
+    labels = np.full(count, -1)
+    stack = np.empty(count, np.int64)
+    label = 0
+    for start in range(count):
+        if labels[start] >= 0:
+            continue
+        # A stack of its own: recursion would be as deep as the region is large.
+        labels[start], stack[0], depth = label, start, 1
+        while depth:
+            depth -= 1
+            node = stack[depth]
+            for at in range(firsts[node], firsts[node + 1]):
+                if labels[ends[at]] < 0:
+                    labels[ends[at]] = label
+                    stack[depth] = ends[at]
+                    depth += 1
+        label += 1
+    return labels
+
+
+AHEAD = 8
+"""Nodes of its way ahead of what a robot was granted at which it asks a door to open."""
+
+
+class Gates:
+    """The passages of a world that open for robots, as the traffic sees them.
+
+    The nodes of a gate are those at which, or on the way to which, a robot would touch a leaf that is closed or moves.
+    A plan leads through them as if there was no door, so that there is one order of passing. They are granted while
+    the door is open, and it stays open until all who were granted one have left: no leaf ever meets a robot.
+    """
+
+    def __init__(self, world: World, table: TrafficColumns, execution: Execution, obstacles: CoveredNodes) -> None:
+        self._world, self._table, self._execution, self._obstacles = world, table, execution, obstacles
+        self._version = -1
+        self._passages: Rows = NO_ROWS
+        self._inside: Bools = np.zeros((0, len(execution.open_mask)), np.bool_)
+        self._reached = self._inside
+        self.shut: Bools = np.zeros(len(execution.open_mask), np.bool_)
+        """Nodes (N,) that nobody may be granted, as a door there is not open."""
+
+    def ask(self) -> bool:
+        """Open what robots have entered or come to; return whether it changed which nodes are shut."""
+        self._find()
+        passages = self._world.routes.passages
+        if passages is None or not (len(self._passages) or self.shut.any()):
+            return False
+        wanted_mask = self._inside[:, self._nodes_in_use()].any(axis=1)
+        passages.keep_open(self._passages[wanted_mask])
+        # One that is open but not asked may close in this very step.
+        closed_mask = ~(wanted_mask & passages.are_open(self._passages))
+        before, self.shut = self.shut, np.asarray(self._inside[closed_mask].any(axis=0))
+        return not np.array_equal(before, self.shut)
+
+    def is_in_swing(self, node: int) -> bool:
+        """Return whether a door that is not open comes to a node when it opens, or stands there."""
+        self._find()
+        passages = self._world.routes.passages
+        if passages is None:
+            return False
+        return bool((self._reached[:, node] & ~passages.are_open(self._passages)).any())
+
+    def _find(self) -> None:
+        """Look for gates again where something was spawned or removed."""
+        world = self._world
+        if self._version == world.version:
+            return
+        self._version = world.version
+        passages = world.routes.passages
+        found = NO_ROWS if passages is None else passages.opening_for_robots()
+        self._passages = found
+        masks = [self._obstacles.swept_by(row) for row in found.tolist()]
+        shape = (len(found), len(self.shut))
+        swept, opened = (np.array([pair[side] for pair in masks], np.bool_).reshape(shape) for side in (0, 1))
+        # Where an open leaf stands is closed for ever, see CoveredNodes.
+        self._inside, self._reached = swept & ~opened, swept | opened
+
+    def _nodes_in_use(self) -> AnyArray:
+        """Return the nodes that robots hold, and those that they come to soon."""
+        table, ways = self._table, self._execution.graph.ways
+        rows = self._execution.rows
+        nodes = ways.nodes[rows]
+        places = np.arange(nodes.shape[1])[None]
+        granted = table.granted[rows][:, None]
+        # Who is stopped or broken down comes to nothing, but keeps what it holds.
+        far = np.where(table.held[rows][:, None] == 0, granted + AHEAD, granted)
+        used = (places >= table.behind[rows][:, None]) & (places <= far) & (places < table.length[rows][:, None])
+        return np.unique(nodes[used])
+
+
+def lane_limits(site: Site, network: Network) -> Floats:
+    """Return the speed limits (N * K,) in m/s of the lanes of `network`, inf where there is none.
+
+    A lane has the lowest limit of the zones that it leads through, and that of the roadmap. On a grid these are the
+    zones of its two cells.
+    """
+    rules = Rules(site)
+    limits = np.full(network.neighbours.shape, np.inf)
+    if network.grid is not None:
+        if not rules.uniform:
+            speeds = rules.speeds[rules.label[network.cells]]
+            limits = np.minimum(speeds[:, None], speeds[network.neighbours])
+        return limits.ravel()
+    assert site.roadmap is not None
+    own = site.grid.to_own(network.positions) / site.grid.cell
+    places = np.stack((own[:, 0], site.grid.height - own[:, 1]), axis=1).tolist()
+    roads = zip(site.roadmap.lanes.tolist(), site.roadmap.speed_limits.tolist(), strict=True)
+    for (begin, end), limit in roads:
+        zones = rules.limit(rules.touched(tuple(places[begin]), tuple(places[end])))
+        lane = (begin, network.neighbours[begin] == end)
+        limits[lane] = np.minimum(limits[lane], min(limit, zones))
+    return limits.ravel()
+
+
+class Floor:
+    """What depends on the network: the network, its execution, and the obstacles on it."""
+
+    def __init__(
+        self, sim: MultiRobotSimulationCore, site: Site, table: TrafficColumns, settings: TrafficSettings, radius: float
+    ) -> None:
+        """`radius` is that of the largest footprint. Raises InvalidValueError where it does not fit."""
+        # What is nearer than the margin counts as a collision.
+        reach = radius + 0.5 * sim.params.collision_margin
+        # `auto` takes the roadmap where the site has one: its lanes are where somebody wanted robots to drive.
+        roadmap = settings.network == "roadmap" or (settings.network == "auto" and site.roadmap is not None)
+        self.radius = radius
+        self.network = Network.of_roadmap(site, reach) if roadmap else Network.of_grid(site, reach)
+        tracks = tracks_of(
+            self.network, 2.0 * reach, lane_limits(site, self.network), square=settings.footprint == "square"
+        )
+        self.execution = Execution(sim.world, table, tracks)
+        self.obstacles = CoveredNodes(sim.world, table, tracks, reach, f"{site.name}_wall_")
+        self.gates = Gates(sim.world, table, self.execution, self.obstacles)
+        self.regions = regions_of(self.network.neighbours)
+        self.closed: Bools = np.zeros(len(self.network), np.bool_)
+        self.covered: Bools = np.zeros(len(self.network), np.bool_)
+        self.scheduled: Bools = np.zeros(len(self.network), np.bool_)
+        seed = sim.params.seed if settings.seed is None else settings.seed
+        self.timing = PlanTiming(sim.world, table, self.network, self.execution, settings, seed)
+        self.disturbances = Disturbances(sim.world, table, site, self.network, settings.disturbances, seed)
+
+    @property
+    def blocked(self) -> Bools:
+        """The nodes (N,) that are closed or covered."""
+        return self.closed | self.scheduled | self.covered
+
+    def look(self) -> None:
+        """See what is closed and covered now."""
+        scheduled, rescheduled = self.disturbances.closed()
+        covered, moved = self.obstacles.look(self.execution.rows)
+        # Only on a change: opening nodes makes the planner plan again.
+        if rescheduled or moved:
+            self.scheduled, self.covered = scheduled, covered
+            self.open_up()
+
+    def ask(self) -> None:
+        """Open what robots come to, and let them enter what is open; plans lead through, open or not."""
+        if self.gates.ask():
+            self.execution.open_mask[:] = ~(self.blocked | self.gates.shut)
+
+    def open_up(self) -> None:
+        """Let robots enter what is neither closed nor covered."""
+        self.execution.open_mask[:] = ~(self.blocked | self.gates.shut)
+        self.execution.barred[:] = self.timing.barred
+        # Plans may lead through what has just been closed, or around what is open now.
+        self.timing.changed = True

@@ -1,0 +1,676 @@
+"""ActionDependencyGraph: who may enter which node after whom, as a plan says, as arrays for kernels.
+
+Hönig, Kiesel, Tinka, Durham and Ayanian, "Persistent and robust execution of MAPF schedules in warehouses" (2019): the
+times of a plan are given up, and who passes a node before whom is kept. A late robot makes others wait; no two can meet
+for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from fleet_sim.base.arrays import AnyArray, Bools, Floats, Ints, Rows
+from fleet_sim.base.errors import InvalidValueError, PlanError
+from fleet_sim.base.kernels import compiled, inlined
+from fleet_sim.base.spatial import trigonometry as trig
+from fleet_sim.robots.motion.path import ROUNDING, TINY
+from fleet_sim.robots.motion.path import SLACK as PATH_SLACK
+from fleet_sim.warehouse.traffic.columns import TrafficColumns
+from fleet_sim.warehouse.traffic.network import Network
+
+# Tracks: a network as robots drive it, as arrays by lane.
+
+
+PARALLEL = 1e-9
+
+
+class Tracks(NamedTuple):
+    """Nodes and lanes. Lane `v * K + k` leads from node v to `neighbours[v, k]`.
+
+    `positions` (N, 2) in m; `neighbours` (N, K), -1 padded. By lane (N * K,): `yaws` in rad, `lengths` and `clears` in
+    m, speed `limits` in m/s; what it needs beside its end is `claims[begins[lane] : begins[lane + 1]]`. A robot that
+    has driven `clears` along a lane touches nobody at the lane's start, or on another lane from or to there. Middles of
+    robots stay `room` m apart: in a straight line, or along x or y where they are `square`, along the rows and columns
+    of a grid.
+    """
+
+    positions: Floats
+    neighbours: Ints
+    begins: Ints
+    claims: Ints
+    yaws: Floats
+    lengths: Floats
+    clears: Floats
+    limits: Floats
+    room: float
+    square: bool = False
+
+
+def tracks_of(network: Network, room: float, limits: Floats | None = None, *, square: bool = False) -> Tracks:
+    """Return the tracks of `network` for robots that keep their middles `room` m apart.
+
+    `limits` (N * K,) in m/s are the speed limits of the lanes; None: none. `square` robots keep their sides along the
+    rows and columns of the network's grid. Raises InvalidValueError where two robots would touch each other while both
+    stand on nodes that a lane connects, and the network does not know it, and for squares off a grid.
+    """
+    if square and network.grid is None:
+        raise InvalidValueError("footprint: squares keep their sides along the cells of a grid; set network: grid")
+    positions, neighbours = np.array(network.positions), np.array(network.neighbours)
+    count, width = neighbours.shape
+    ways = positions[neighbours] - positions[:, None, :]
+    lengths = np.where(neighbours >= 0, trig.hypot(ways[..., 0], ways[..., 1]), 1.0)
+    yaws = trig.arctan2(ways[..., 1].ravel(), ways[..., 0].ravel())
+    claims = network.claims
+    begins = np.array(claims.begins) if claims else np.zeros(count * width + 1, np.int64)
+    short_mask = (neighbours >= 0) & (lengths < room * (1.0 - PARALLEL))
+    if short_mask.any() and not claims:
+        node, slot = (int(part) for part in np.argwhere(short_mask)[0])
+        raise InvalidValueError(
+            f"robots whose middles stay {room:g} m apart do not fit on nodes {lengths[node, slot]:g} m apart, as at "
+            f"{positions[node].tolist()}; use larger cells, or smaller robots"
+        )
+    clears = np.minimum(_clears(network, yaws.reshape(count, width), room), lengths)
+    speeds = np.full(count * width, np.inf) if limits is None else np.array(limits, np.float64)
+    lanes = (yaws, lengths.ravel(), clears.ravel(), speeds)
+    return Tracks(positions, neighbours, begins, np.array(claims.ids), *lanes, float(room), square)
+
+
+def _clears(network: Network, yaws: Floats, room: float) -> Floats:
+    """Return how far (N, K) robots drive along each lane until they are `room` from all other lanes at its start."""
+    clears = np.full(yaws.shape, room)
+    for ends, directions in ((network.neighbours, yaws), _entering(network)):
+        for slot in range(ends.shape[1]):
+            # The way back along the same lane is nobody's while somebody is on the lane.
+            other_mask = (ends[:, slot : slot + 1] >= 0) & (ends[:, slot : slot + 1] != network.neighbours)
+            sines, cosines = trig.sin_cos(directions[:, slot : slot + 1] - yaws)
+            acute_mask = other_mask & (cosines > PARALLEL)
+            with np.errstate(divide="ignore"):
+                needed = room / np.abs(np.where(acute_mask, sines, 1.0))
+            np.maximum(clears, needed, out=clears)
+    return clears
+
+
+def _entering(network: Network) -> tuple[Ints, Floats]:
+    """Return the nodes (N, L) from which each is entered, and the directions in rad in which they are seen from it."""
+    sources = network.sources().astype(np.int64)
+    ways = network.positions[sources] - network.positions[:, None, :]
+    return sources, trig.arctan2(ways[..., 1].ravel(), ways[..., 0].ravel()).reshape(sources.shape)
+
+
+# The arrays of the dependency graph, as kernels take them.
+
+
+Small: TypeAlias = npt.NDArray[np.int32]
+
+
+class Ways(NamedTuple):
+    """The ways of robots, by row: `nodes` and `lanes` (into each node) (rows, W), `needs` (rows, W, 1 + C).
+
+    A node may be entered when it was left `needs[..., 0]` times since the last plan, and the c-th claim of the lane
+    into it `needs[..., 1 + c]` times. Those are the uses that the plan puts before this one. Where `bends`
+    (rows, W), the lane into the node is not straight on from the lane before. `rounds` (rows, W) are the numbers of the
+    rotations in which nodes are entered, 0 for none; `leaders` (rows, W) the rows of those who use the nodes directly
+    before, -1 for nobody.
+    """
+
+    nodes: Small
+    lanes: Small
+    needs: Small
+    bends: Bools
+    rounds: Small
+    leaders: Ints
+
+
+class Rotations(NamedTuple):
+    """Rotations of the latest plan by number, from 1 on: robots that move round in a circle at once.
+
+    `sizes` are how many robots each has; 0: it need not be at once, as one of them is gone. `ready` and `leaders`, the
+    least rows, are scratch.
+    """
+
+    sizes: Small
+    ready: Small
+    leaders: Ints
+
+
+class Uses(NamedTuple):
+    """Uses of each resource, nodes and crossings, since the last plan: how many ended (`left`) and are known (`given`).
+
+    `last` is the row of the latest known one, -1 for none, and `first` its need.
+    """
+
+    left: Small
+    given: Small
+    last: Ints
+    first: Small
+
+
+class Marks(NamedTuple):
+    """The columns of TrafficColumns that say where on their ways robots are."""
+
+    behind: Ints
+    at: Ints
+    granted: Ints
+    length: Ints
+    digest: Ints
+
+
+# Kernels that find robots which move round in a circle at once, each to the place that the next one leaves.
+
+
+UNSEEN, SEEN, DONE = range(3)
+NOBODY = -1
+SLACK = 1e-9
+
+
+@compiled
+def follows_itself(paths: Ints, step: int, lanes: Ints, tracks: Tracks, standing: Ints, search: Ints) -> int:
+    """Return a robot that cannot move before itself, as it follows others in a circle; -1: there is none.
+
+    `search` (3, R) is scratch. Robots follow those that stand on what they need and move away in the same step.
+    """
+    state, stack, slots = search[0], search[1], search[2]
+    state[:] = UNSEEN
+    for first in range(len(paths)):
+        if state[first] != UNSEEN:
+            continue
+        depth = 0
+        stack[0], slots[0], state[first] = first, 0, SEEN
+        while depth >= 0:
+            robot = stack[depth]
+            lane, slot = lanes[robot], slots[depth]
+            if lane < 0 or slot > tracks.begins[lane + 1] - tracks.begins[lane]:
+                state[robot] = DONE
+                depth -= 1
+                continue
+            slots[depth] += 1
+            needed = paths[robot, step] if slot == 0 else tracks.claims[tracks.begins[lane] + slot - 1]
+            other = standing[needed]
+            if other < 0 or other == robot or state[other] == DONE:
+                continue
+            if state[other] == SEEN:
+                return robot
+            depth += 1
+            stack[depth], slots[depth], state[other] = other, 0, SEEN
+    return -1
+
+
+@compiled
+def find_rings(
+    paths: Ints, step: int, lanes: Ints, tracks: Tracks, standing: Ints, seen: Ints, rounds: Small, known: int
+) -> tuple[int, int]:
+    """Number the rotations of a step in `rounds` (R, T + 1), from `known` on, where lanes claim nothing.
+
+    Returns (robot, how many are known now); the robot is one that has no room to move round, or NOBODY. `seen` (R,) is
+    scratch. Each robot follows the one that stands where it moves to, if that moves too.
+    """
+    robots = len(paths)
+    seen[:] = NOBODY
+    for first in range(robots):
+        robot = first
+        while robot != NOBODY and seen[robot] == NOBODY:
+            seen[robot] = first
+            robot = standing[paths[robot, step]] if lanes[robot] >= 0 else NOBODY
+        # Where a walk comes back to itself is a circle.
+        if robot == NOBODY or seen[robot] != first:
+            continue
+        known += 1
+        while rounds[robot, step] != known:
+            rounds[robot, step] = known
+            after = standing[paths[robot, step]]
+            begin, end, left = paths[robot, step - 1], paths[robot, step], paths[after, step]
+            if not have_room(
+                tracks.positions[begin, 0] - tracks.positions[end, 0],
+                tracks.positions[begin, 1] - tracks.positions[end, 1],
+                tracks.positions[left, 0] - tracks.positions[end, 0],
+                tracks.positions[left, 1] - tracks.positions[end, 1],
+                tracks.room,
+                tracks.square,
+            ):
+                return robot, known
+            robot = after
+    return NOBODY, known
+
+
+@compiled
+def have_room(ax: float, ay: float, bx: float, by: float, room: float, square: bool) -> bool:
+    """Return whether two robots stay `room` m apart: one comes from a to the origin while the other goes from it to b.
+
+    Both have driven the same share of their lanes at any time. At a right angle on cells of 1 m they come as near as
+    0.707 m, `square` ones along their sides as near as 0.5 m. All others of a circle are on lanes without a common end,
+    where robots have room anyway.
+    """
+    # The second, as seen by the first, drives the straight line from -a to b.
+    dx, dy = ax + bx, ay + by
+    if square:
+        # At a right angle both sides shrink and grow alike; straight on they keep the length of a lane.
+        x, y = 0.5 * dx - ax, 0.5 * dy - ay
+        return max(abs(x), abs(y)) >= room * (1.0 - SLACK)
+    way = dx * dx + dy * dy
+    share = min(max((ax * dx + ay * dy) / way, 0.0), 1.0) if way > 0.0 else 0.0
+    x, y = share * dx - ax, share * dy - ay
+    return np.sqrt(x * x + y * y) >= room * (1.0 - SLACK)
+
+
+# The numbers of the law, as compiled functions of numbers; those of arrays are in `fleet_sim.robots.motion.path`.
+
+
+STRAIGHT = 1e-9
+"""A heading that is off by less (rad) is right, and lanes whose directions differ by less are one line."""
+WHOLE_TURN = 2.0 * np.pi
+
+
+@inlined
+def next_speed(speed: float, distance: float, exit_speed: float, limit: float, accel: float, dt: float) -> float:
+    """Return the next speed as `next_speeds` of the profile does."""
+    ahead = max(2.0 * distance - speed * dt + exit_speed * exit_speed / accel, 0.0)
+    ahead /= np.sqrt(ahead / accel + 0.25 * dt * dt) + 0.5 * dt
+    return max(min(ahead, limit, speed + accel * dt), speed - accel * dt)
+
+
+@inlined
+def can_stop(distance: float, speed: float, limit: float, accel: float, dt: float) -> bool:
+    """Return whether a robot can stop exactly `distance` ahead within one step, as `can_stop` of the profile does."""
+    if distance > min(0.5 * accel * dt, limit) * dt * PATH_SLACK:
+        return False
+    most = accel * dt
+    rate = speed * speed / max(most * most, TINY)
+    offset = distance - 0.5 * speed * dt
+    spare = 0.25 * dt * most * max(1.0 - rate, 0.0) + ROUNDING * dt * min(most, 1.0)
+    return rate <= PATH_SLACK and offset * offset <= spare * spare
+
+
+@inlined
+def wrapped(angle: float) -> float:
+    """Return the same angle between -pi and pi."""
+    return angle - WHOLE_TURN * np.floor(angle / WHOLE_TURN + 0.5)
+
+
+# Kernels that check plans, and count who passes what after whom. A plan is checked step by step: it begins where the
+# grants end and follows lanes, and no two robots use a node or a crossing in one step. Then each use is counted after
+# those before it, which is the whole graph, see `graph.py`.
+
+
+SOUND, START, NO_LANE, TAKEN, CIRCLE = range(5)
+WAITS, ASTRAY = -1, -2
+
+
+@compiled
+def first_fault(
+    paths: Ints, ends: Ints, tracks: Tracks, standing: Ints, taken: Ints, rounds: Small
+) -> tuple[int, int, int, int]:
+    """Return (kind, robot, other robot, step) of the first fault of `paths` that begin at `ends`, or SOUND.
+
+    `standing` and `taken` are scratch by resource, -1 before, and after a sound plan. `rounds` (R, T + 1), 0 before,
+    get the numbers of the rotations that robots make in a step; in a sound plan `robot` is how many there are.
+    """
+    robots, known = len(paths), 0
+    lanes = np.empty(robots, np.int64)
+    search = np.empty((3, robots), np.int64)
+    for robot in range(robots):
+        if paths[robot, 0] != ends[robot]:
+            # The plan has to begin where the robot will be.
+            return START, robot, -1, 0
+    for step in range(1, paths.shape[1]):
+        for robot in range(robots):
+            standing[paths[robot, step - 1]] = robot
+            lanes[robot] = _lane(paths[robot, step - 1], paths[robot, step], tracks)
+            # Before anything is looked up at a node that may not exist.
+            if lanes[robot] == ASTRAY:
+                return NO_LANE, robot, -1, step
+        for robot in range(robots):
+            # Taken in the order of robots: who is second is at fault.
+            other = _take(robot, paths[robot, step], lanes[robot], tracks, taken)
+            if other >= 0:
+                return TAKEN, robot, other, step
+        if len(tracks.claims):
+            robot = follows_itself(paths, step, lanes, tracks, standing, search)
+        else:
+            robot, known = find_rings(paths, step, lanes, tracks, standing, search[0], rounds, known)
+        if robot >= 0:
+            return CIRCLE, robot, -1, step
+        for robot in range(robots):
+            standing[paths[robot, step - 1]] = -1
+            taken[paths[robot, step]] = -1
+            if lanes[robot] >= 0:
+                for at in range(tracks.begins[lanes[robot]], tracks.begins[lanes[robot] + 1]):
+                    taken[tracks.claims[at]] = -1
+    return SOUND, known, -1, -1
+
+
+@compiled
+def _lane(before: int, node: int, tracks: Tracks) -> int:
+    """Return the lane from one node to another; WAITS where they are the same, ASTRAY where there is none."""
+    if node == before:
+        return WAITS
+    width = tracks.neighbours.shape[1]
+    if node >= 0:
+        for slot in range(width):
+            if tracks.neighbours[before, slot] == node:
+                return before * width + slot
+    return ASTRAY
+
+
+@compiled
+def _take(robot: int, node: int, lane: int, tracks: Tracks, taken: Ints) -> int:
+    """Let the robot use a node, and what the lane to it claims; return who uses some of it already, -1 for nobody."""
+    if taken[node] >= 0:
+        return taken[node]
+    # Its place, then what its lane crosses.
+    taken[node] = robot
+    if lane >= 0:
+        for at in range(tracks.begins[lane], tracks.begins[lane + 1]):
+            other = taken[tracks.claims[at]]
+            if other >= 0 and other != robot:
+                return other
+            taken[tracks.claims[at]] = robot
+    return -1
+
+
+@compiled
+def append(
+    holders: Rows, rows: Rows, paths: Ints, rounds: Small, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses
+) -> None:
+    """Make the sound plan `paths` of `rows`, with its `rounds`, what `holders` drive after their granted ways."""
+    uses.left[:] = 0
+    uses.given[:] = 0
+    uses.last[:] = -1
+    for row in holders:
+        _keep_granted(row, marks, ways, uses)
+    # After those who leave a node, as they move round with others, count those who are granted it already.
+    for row in holders:
+        _count_ahead(row, tracks, marks, ways, uses)
+    for step in range(1, paths.shape[1]):
+        for robot in range(len(rows)):
+            lane = _lane(paths[robot, step - 1], paths[robot, step], tracks)
+            if lane >= 0:
+                _plan_move(rows[robot], paths[robot, step], lane, rounds[robot, step], tracks, marks, ways, uses)
+    for row in holders:
+        mixed = 0
+        # With the prime of FNV-1a: one number that stands for the whole way ahead.
+        for place in range(marks.at[row], marks.length[row]):
+            mixed = (mixed ^ (ways.nodes[row, place] + 1)) * 1099511628211
+            mixed = (mixed ^ ways.rounds[row, place]) * 1099511628211
+            for slot in range(ways.needs.shape[2]):
+                mixed = (mixed ^ ways.needs[row, place, slot]) * 1099511628211
+        marks.digest[row] = mixed
+
+
+@compiled
+def _keep_granted(row: int, marks: Marks, ways: Ways, uses: Uses) -> None:
+    """Move what the robot still holds to the front of its way, and count its uses of what it leaves or stands on."""
+    # A robot that has cleared the node that it passed last is still on the lane that begins there.
+    base = min(marks.behind[row], marks.at[row])
+    count = marks.granted[row] - base + 1
+    marks.behind[row] -= base
+    marks.at[row] -= base
+    marks.granted[row] = count - 1
+    marks.length[row] = count
+    for place in range(count):
+        ways.nodes[row, place] = ways.nodes[row, base + place]
+        ways.lanes[row, place] = ways.lanes[row, base + place]
+        ways.bends[row, place] = ways.bends[row, base + place]
+        # Rotations that began are known by who takes part.
+        ways.needs[row, place], ways.rounds[row, place] = 0, 0
+        if marks.behind[row] <= place <= marks.at[row]:
+            _count(row, ways.nodes[row, place], uses)
+
+
+@compiled
+def _count_ahead(row: int, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses) -> None:
+    """Count the uses of the nodes that the robot was granted and has not reached."""
+    for place in range(marks.at[row] + 1, marks.granted[row] + 1):
+        lane = ways.lanes[row, place]
+        _count(row, ways.nodes[row, place], uses)
+        # The claims of a lane are held until its end is reached.
+        for at in range(tracks.begins[lane], tracks.begins[lane + 1]):
+            _count(row, tracks.claims[at], uses)
+
+
+@compiled
+def _plan_move(
+    row: int, node: int, lane: int, number: int, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses
+) -> None:
+    """Add a move along `lane` to `node` to the end of a way, after all uses of what it needs that are known."""
+    place = marks.length[row]
+    marks.length[row] = place + 1
+    ways.nodes[row, place] = node
+    ways.lanes[row, place] = lane
+    ways.rounds[row, place] = number
+    bend = wrapped(tracks.yaws[lane] - tracks.yaws[ways.lanes[row, place - 1]])
+    # Of the first lane of a way it means nothing: robots look at the bends ahead of them.
+    ways.bends[row, place] = abs(bend) > STRAIGHT
+    ways.leaders[row, place] = uses.last[node] if uses.last[node] != row else NOBODY
+    ways.needs[row, place, 0] = _count(row, node, uses)
+    for at in range(tracks.begins[lane], tracks.begins[lane + 1]):
+        ways.needs[row, place, 1 + at - tracks.begins[lane]] = _count(row, tracks.claims[at], uses)
+
+
+@compiled
+def _count(row: int, resource: int, uses: Uses) -> int:
+    """Count one more use of a resource by `row`; return how many others must have ended before."""
+    # Nobody waits for himself: a robot that comes back, with no one between, waits for whom it waited before.
+    need = uses.first[resource] if uses.last[resource] == row else uses.given[resource]
+    uses.first[resource] = need
+    uses.last[resource] = row
+    uses.given[resource] += 1
+    return need
+
+
+@compiled
+def withdraw(holders: Rows, row: int, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses) -> None:
+    """End all that the robot in `row` holds, and let no other wait for what was only planned for it."""
+    # What it held is free now.
+    for place in range(marks.behind[row], marks.granted[row] + 1):
+        uses.left[ways.nodes[row, place]] += 1
+    for place in range(marks.at[row] + 1, marks.length[row]):
+        lane = ways.lanes[row, place]
+        planned = place > marks.granted[row]
+        if planned:
+            _waive(holders, row, ways.nodes[row, place], ways.needs[row, place, 0], tracks, marks, ways)
+        for at in range(tracks.begins[lane], tracks.begins[lane + 1]):
+            if planned:
+                need = ways.needs[row, place, 1 + at - tracks.begins[lane]]
+                _waive(holders, row, tracks.claims[at], need, tracks, marks, ways)
+            else:
+                uses.left[tracks.claims[at]] += 1
+
+
+@compiled
+def _waive(holders: Rows, gone: int, resource: int, need: int, tracks: Tracks, marks: Marks, ways: Ways) -> None:
+    """Let each planned use of `resource` behind the one with `need` wait for one use less."""
+    for row in holders:
+        if row == gone:
+            continue
+        for place in range(marks.granted[row] + 1, marks.length[row]):
+            # Only those that come after it waited for it.
+            if ways.nodes[row, place] == resource and ways.needs[row, place, 0] > need:
+                ways.needs[row, place, 0] -= 1
+            lane = ways.lanes[row, place]
+            for at in range(tracks.begins[lane], tracks.begins[lane + 1]):
+                slot = 1 + at - tracks.begins[lane]
+                if tracks.claims[at] == resource and ways.needs[row, place, slot] > need:
+                    ways.needs[row, place, slot] -= 1
+
+
+class Fault(NamedTuple):
+    """Why a plan cannot be driven: a kind, the robot and another one by their places in the plan, and the step."""
+
+    kind: int
+    robot: int
+    other: int
+    step: int
+
+
+class ActionDependencyGraph:
+    """The ways of all robots, and the order in which they pass every node.
+
+    An action is a move to the next node of a way. It depends on the robot's action before it (type 1) and on all uses
+    of that node, and of what the lane claims, that the plan puts before this one (type 2). As a plan has one robot at a
+    node at a time, counts of uses are the whole graph: it is built in one pass over the plan, whatever the number of
+    robots. Dependencies lead back in the plan's time. So no robots wait for each other in a circle, unless the plan
+    moves them round at once: they are granted that all together, see `rounds`. Where discs have no room for it such
+    plans are refused.
+    """
+
+    def __init__(self, tracks: Tracks, capacity: int = 64) -> None:
+        self.tracks = tracks
+        self.version = 0
+        """Counts how often ways were changed, other than by driving them."""
+        nodes = len(tracks.positions)
+        resources = max(nodes, int(tracks.claims.max(initial=-1)) + 1)
+        self._most_claims = int(np.diff(tracks.begins).max(initial=0))
+        self.uses = Uses(
+            np.zeros(resources, np.int32),
+            np.zeros(resources, np.int32),
+            np.full(resources, NOBODY),
+            np.zeros(resources, np.int32),
+        )
+        # Scratch of `first_fault`: who stands where before a step of the plan, and who uses what in it.
+        self._standing, self._taken = np.full(resources, NOBODY), np.full(resources, NOBODY)
+        self.ways = self._allocated(capacity, 16)
+        self.rounds = _rounds(np.zeros((0, 1), np.int32), 0)
+
+    def place(self, table: TrafficColumns, holders: Rows, rows: Rows, nodes: Ints) -> None:
+        """Let robots in `rows` stand on `nodes` (N,) that nobody holds; what is planned for `holders` is dropped.
+
+        Plans that were made without them could lead over these nodes.
+        """
+        # A way of one node: nothing ahead of it.
+        self._reserve(table.capacity, 1)
+        self.ways.nodes[rows, 0] = nodes
+        table.behind[rows] = table.at[rows] = table.granted[rows] = 0
+        table.length[rows] = 1
+        self.drop(table, np.union1d(holders, rows))
+
+    def drop(self, table: TrafficColumns, holders: Rows) -> None:
+        """Drop all that is planned and not granted."""
+        self.append(table, holders, holders, self.ends(table, holders)[:, None])
+
+    def append(self, table: TrafficColumns, holders: Rows, rows: Rows, paths: Ints) -> None:
+        """Replace what is planned but not granted by `paths` (R, T + 1), which begin where the grants of `rows` end.
+
+        `holders` are all robots in the traffic, those without a path among them: they keep what they were granted.
+        Raises PlanError, without a change, for paths that begin elsewhere or leave the lanes, two robots that use one
+        node or crossing in a step, and robots that move round in a circle at once, each to the place of the next.
+        """
+        given = np.ascontiguousarray(paths, np.int64)
+        # What is held of a way stays, and the new path comes after it.
+        longest = int((table.granted[holders] - table.behind[holders]).max(initial=0)) + 2 + given.shape[1]
+        self._reserve(table.capacity, longest)
+        rounds = np.zeros(given.shape, np.int32)
+        scratch = self._standing, self._taken
+        fault = Fault(*first_fault(given, self.ends(table, rows), self.tracks, *scratch, rounds))
+        if fault.kind != SOUND:
+            # Left as it was when the fault was found.
+            self._standing[:] = self._taken[:] = NOBODY
+            raise PlanError(_told(given, fault))
+        self.version += 1
+        append(holders, rows, given, rounds, self.tracks, marks_of(table), self.ways, self.uses)
+        self.rounds = _rounds(rounds, fault.robot)
+
+    def forget(self, table: TrafficColumns, holders: Rows, row: int, *, stays: bool) -> None:
+        """Take the robot in `row` out of the traffic; the others, `holders`, pass in their order without it.
+
+        If it `stays` in the world, those with which it moved round stop with it, and those who follow it behind it;
+        they go on when nothing is in their way.
+        """
+        self.version += 1
+        self._leave_round(table, holders, row, stays)
+        followers = holders[table.leader[holders] == row]
+        table.leader[followers] = NOBODY
+        table.halted[followers] = stays
+        withdraw(holders, row, self.tracks, marks_of(table), self.ways, self.uses)
+        table.behind[row] = table.at[row] = table.granted[row] = table.length[row] = 0
+
+    def _leave_round(self, table: TrafficColumns, holders: Rows, row: int, stays: bool) -> None:
+        """Take a robot out of its circle of robots that move round at once; the others move on one after the other.
+
+        `stays`: the robot stands, so all the others stop too.
+        """
+        planned = self.ways.rounds[row, table.granted[row] + 1 : table.length[row]]
+        # Without it the others leave one after the other.
+        self.rounds.sizes[planned] = 0
+        number, table.round[row] = int(table.round[row]), -1
+        others = holders[(table.round[holders] == number) & (holders != row)]
+        if number >= 0 and len(others):
+            table.round[others] = int(others.min())
+            if stays:
+                table.halted[others] = True
+                table.speed[others] = 0.0
+
+    def held(self, table: TrafficColumns, rows: Rows) -> Ints:
+        """Return the nodes (K,) that robots in `rows` stand on, drive from, or may drive to."""
+        pieces = [self.ways.nodes[row, table.behind[row] : table.granted[row] + 1] for row in rows.tolist()]
+        return np.concatenate([np.empty(0, np.int32), *pieces]).astype(np.int64)
+
+    def ends(self, table: TrafficColumns, rows: Rows) -> Ints:
+        """Return the nodes (N,) where the granted ways of `rows` end."""
+        return self.ways.nodes[rows, table.granted[rows]].astype(np.int64)
+
+    # ---- state -------------------------------------------------------------------------------------------------------
+
+    def save(self) -> dict[str, AnyArray]:
+        """Return copies of all arrays, for a checkpoint."""
+        arrays = {**self.ways._asdict(), **self.uses._asdict(), "sizes": self.rounds.sizes}
+        return {name: array.copy() for name, array in arrays.items()}
+
+    def restore(self, saved: dict[str, AnyArray]) -> None:
+        """Restore what `save` returned."""
+        self.version += 1
+        self.ways = Ways(*(saved[name].copy() for name in Ways._fields))
+        self.uses = Uses(*(saved[name].copy() for name in Uses._fields))
+        self.rounds = _rounds_of(saved["sizes"].copy())
+
+    def _allocated(self, capacity: int, width: int) -> Ways:
+        shape = (capacity, width)
+        nodes, lanes, rounds = (np.zeros(shape, np.int32) for _ in range(3))
+        needs = np.zeros((*shape, 1 + self._most_claims), np.int32)
+        return Ways(nodes, lanes, needs, np.zeros(shape, np.bool_), rounds, np.full(shape, NOBODY))
+
+    def _reserve(self, capacity: int, width: int) -> None:
+        """Make room for `capacity` rows with ways of `width` nodes."""
+        rows, columns = self.ways.nodes.shape
+        if capacity > rows or width > columns:
+            # Twice as long, so that a way that grows seldom moves.
+            larger = self._allocated(max(capacity, rows), columns if width <= columns else 2 * width)
+            pairs: Iterable[tuple[AnyArray, AnyArray]] = zip(self.ways, larger, strict=True)
+            for old, new in pairs:
+                new[:rows, :columns] = old
+            self.ways = larger
+
+
+def marks_of(table: TrafficColumns) -> Marks:
+    """Return the columns that kernels need; they are valid until the table grows."""
+    return Marks(table.behind, table.at, table.granted, table.length, table.digest)
+
+
+def _rounds(numbers: Small, count: int) -> Rotations:
+    """Return the rotations of a plan from their `numbers` (R, T + 1), of which there are `count`."""
+    sizes = np.bincount(numbers.ravel(), minlength=count + 1).astype(np.int32) if count else np.zeros(1, np.int32)
+    sizes[0] = 0
+    return _rounds_of(sizes)
+
+
+def _rounds_of(sizes: Small) -> Rotations:
+    return Rotations(sizes, np.zeros(len(sizes), np.int32), np.zeros(len(sizes), np.int64))
+
+
+def _told(paths: Ints, fault: Fault) -> str:
+    """Return a sentence for people about why a plan cannot be added to what was granted."""
+    robot, step = fault.robot, fault.step
+    if fault.kind == START:
+        return f"robot {robot} starts at node {paths[robot, 0]}, which is not where its granted way ends"
+    move = f"robot {robot} moves from node {paths[robot, step - 1]} to {paths[robot, step]} at step {step}"
+    if fault.kind == TAKEN:
+        return f"{move}, which robot {fault.other} uses at the same time"
+    if fault.kind == CIRCLE:
+        return (
+            f"{move}, in a circle of robots that all wait for the next to leave, and discs of this size have no room to"
+            " move round at once; plan without rotations, or use smaller robots"
+        )
+    return f"{move}, where no lane leads"

@@ -1,0 +1,409 @@
+"""PlanTiming: when plans are made, from where, and when they are driven."""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from collections import deque
+from collections.abc import Callable
+from copy import deepcopy
+from queue import Empty, SimpleQueue
+from threading import Thread
+from time import perf_counter
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.base.errors import FleetSimError, PlanError
+from fleet_sim.base.registry import saved
+from fleet_sim.warehouse.traffic.columns import BROKEN, STOPPED, UNFIT, TrafficColumns
+from fleet_sim.warehouse.traffic.execution import Execution
+from fleet_sim.warehouse.traffic.graph import Tracks
+from fleet_sim.warehouse.traffic.network import Network
+from fleet_sim.warehouse.traffic.planners.planner import USUAL_WINDOW, Planner, checked_plan, plan_nothing
+from fleet_sim.warehouse.traffic.planners.registry import make_planner
+from fleet_sim.warehouse.traffic.policies import POLICIES, Situation
+from fleet_sim.warehouse.traffic.problem import Problem, check_paths
+from fleet_sim.warehouse.traffic.settings import COUNTED, FREE, OnFailure, TrafficSettings
+from fleet_sim.world.world import World
+
+# Planning: asks a planner for paths, in time, and keeps count of those that robots may not drive.
+
+
+Answer = TypeVar("Answer")
+
+
+class Late(Exception):
+    """A call has not returned within its time."""
+
+
+class Aside(Generic[Answer]):
+    """Makes calls one by one in a thread of its own, which ends with this object or with the program.
+
+    A new thread for each call would cost a tenth of a millisecond, and as much again for the memory that it takes anew.
+    """
+
+    def __init__(self) -> None:
+        self._close: Callable[[], object] | None = None
+
+    def call(self, work: Callable[[], Answer], limit: float) -> Answer:
+        """Return what `work` returns, or raise what it raises; raises Late after `limit` s of wall time.
+
+        A late call goes on in its thread, which is left to it: the next call has a new one.
+        """
+        if self._close is None:
+            self._asked, self._answers = SimpleQueue[Callable[[], Answer] | None](), SimpleQueue[Answer | _Raised]()
+            # A daemon: one that never returns must not keep the program from ending.
+            Thread(target=_serve, args=(self._asked, self._answers), name="planner", daemon=True).start()
+            self._close = weakref.finalize(self, self._asked.put, None)
+        self._asked.put(work)
+        try:
+            answer = self._answers.get(timeout=limit)
+        except Empty:
+            # Queues of its own, so that its answer is nobody's when it comes after all.
+            self._close()
+            self._close = None
+            raise Late from None
+        if isinstance(answer, _Raised):
+            raise answer.error
+        return answer
+
+
+class _Raised:
+    """What a call raised: it belongs to the thread that asks."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+def _serve(asked: SimpleQueue[Callable[[], Answer] | None], answers: SimpleQueue[Answer | _Raised]) -> None:
+    while (work := asked.get()) is not None:
+        try:
+            answers.put(work())
+        except BaseException as error:
+            answers.put(_Raised(error))
+        # Else the last problem and its arrays would live until the next one.
+        del work
+
+
+log = logging.getLogger(__name__)
+
+TIMES_KEPT = 100_000
+GRACE = 0.5
+"""Seconds that a planner has beyond its time limit: it looks at the clock between searches."""
+
+
+class Planned(NamedTuple):
+    """The checked paths of a plan, None where there are none, and how long the planner took in s."""
+
+    paths: Ints | None
+    took: float
+
+
+class Planning:
+    """Plans with one planner, within its time limit.
+
+    A planner that raises, or returns what robots may not drive, or nothing in time, costs one refusal: it is counted,
+    logged, and its reason kept. One that did not return is left to itself, and a new one asked from then on.
+    """
+
+    def __init__(self, network: Network, settings: TrafficSettings) -> None:
+        """Raises FleetSimError for a planner that there is not, or cannot be made."""
+        self._network = network
+        self._settings = settings
+        # Compiled before the first plan, whose time would depend on whether it was before: what checks the plans of
+        # planners of the user's own, too, and what they ask of the network.
+        plan_nothing(make_planner("astar", network))
+        self._made().prepare()
+        self.planner = self._made()
+        self._aside: Aside[Ints] = Aside()
+        self.plans = 0
+        self.refusals = 0
+        self.last_refusal = ""
+        self.times: deque[float] = deque(maxlen=TIMES_KEPT)
+        """Seconds of wall time that plans took, the latest last."""
+
+    def plan(self, problem: Problem) -> Planned:
+        """Return the paths for `problem`."""
+        begin = perf_counter()
+        try:
+            paths = self._in_time(problem)
+        except FleetSimError as error:
+            self.refuse(str(error))
+            paths = None
+        took = perf_counter() - begin
+        self.times.append(took)
+        # Refused ones took time, too, but are no plans.
+        self.plans += paths is not None
+        return Planned(paths, took)
+
+    def refuse(self, reason: str) -> None:
+        """Count a plan that is not driven."""
+        # The same reason again is counted, but not written again.
+        if reason != self.last_refusal:
+            log.warning("no plan is driven: %s", reason)
+        self.refusals += 1
+        self.last_refusal = reason
+
+    def figures(self) -> dict[str, Any]:
+        """Return how many plans there were, and how long they took in ms."""
+        # Zeros, not nothing: figures have the same keys from the first step on.
+        times = np.array(self.times) * 1e3 if self.times else np.zeros(1)
+        return {
+            "plans": self.plans,
+            "refusals": self.refusals,
+            "last_refusal": self.last_refusal,
+            "planning_ms_p50": float(np.percentile(times, 50)),
+            "planning_ms_p99": float(np.percentile(times, 99)),
+            "planning_ms_most": float(times.max()),
+        }
+
+    def _made(self) -> Planner:
+        return make_planner(self._settings.planner, self._network, **self._settings.settings)
+
+    def _in_time(self, problem: Problem) -> Ints:
+        """Return the checked plan; raises FleetSimError, for a planner that does not return in time too."""
+        # Taken now: after a time-out the late thread keeps the planner that it has, and a new one takes over.
+        planner = self.planner
+        limit = self._settings.time_limit + GRACE
+        try:
+            return self._aside.call(lambda: checked_plan(planner, problem), limit)
+        except Late:
+            # A new one: the old one may still be at work, on state that nobody may share with it.
+            self.planner = self._made()
+            raise PlanError(f"planner {self._settings.planner!r} did not return within {limit:g} s") from None
+
+
+LONGEST = 1000
+
+
+def usual_lane(tracks: Tracks) -> float:
+    """Return the length in m that half of all lanes have at most."""
+    lengths = tracks.lengths[tracks.neighbours.ravel() >= 0]
+    return float(np.median(lengths)) if len(lengths) else 1.0
+
+
+def steps_ahead(world: World, rows: Rows, lane: float, period: float) -> int:
+    """Return the least window with which no robot in `rows` has to brake before the next plan, `period` s later.
+
+    That is what the fastest drives until then and needs to stop, in lanes of `lane` m; one step that it is on, and one
+    to go on with.
+    """
+    speeds, brakes = world.motion.linear_limit[rows], world.motion.linear_accel[rows]
+    with np.errstate(invalid="ignore"):
+        ways = np.ceil(speeds * period / lane) + np.ceil(0.5 * speeds * speeds / brakes / lane)
+    # Robots without limits are as fast as they like.
+    most = float(np.nan_to_num(ways, nan=LONGEST, posinf=LONGEST).max(initial=0.0))
+    return min(int(min(most, LONGEST)) + 2, LONGEST)
+
+
+UNPLANNED = STOPPED | BROKEN | UNFIT
+"""Reasons to stand for which robots are not planned for, but around."""
+
+
+@saved
+class Pending(NamedTuple):
+    """A plan that is not ready yet: paths of robots by object id, None where it failed; and the tick it is ready."""
+
+    ids: Ints
+    paths: Ints | None
+    tick: int
+
+
+class PlanTiming:
+    """Makes plans when the policy says so, from the ends of what is granted, and gives them to the execution."""
+
+    def __init__(
+        self,
+        world: World,
+        table: TrafficColumns,
+        network: Network,
+        execution: Execution,
+        settings: TrafficSettings,
+        seed: int,
+    ) -> None:
+        """Raises FleetSimError for a planner or a policy that there is not."""
+        self.changed = True
+        """Whether something that plans depend on changed since the last one."""
+        self.cut_off = 0
+        """Robots of the last plan that no way led to their goals; they waited, and gave way."""
+        self.barred: Bools = np.zeros(len(network), np.bool_)
+        """Nodes (N,) that wide robots enter only as their goals."""
+        self._world = world
+        self._table = table
+        self._network = network
+        self._execution = execution
+        self._lane = usual_lane(execution.graph.tracks)
+        self._settings = settings
+        self._seed = seed
+        self._planning = Planning(network, settings)
+        # Made here, so that a policy that does not exist is noticed before the first step.
+        self._policy = POLICIES.find(settings.policy)()
+        self._next_tick = 0
+        self._pending: Pending | None = None
+
+    def step(self, blocked: Bools) -> None:
+        """Plan, if it is time to; `blocked` (N,) nodes are not entered."""
+        tick = self._world.clock.tick
+        if self._pending is not None:
+            if tick >= self._pending.tick:
+                self._drive(self._pending)
+            # While a plan is on its way nothing else is planned: it begins where grants end now.
+            return
+        if tick < self._next_tick or not self._policy.plans(self._situation()):
+            return
+        self._next_tick = tick + max(self._world.clock.ticks(self._settings.period), 1)
+        self._plan(blocked, tick)
+
+    def drive(self, rows: Rows, paths: Ints) -> None:
+        """Give paths that were planned elsewhere to the execution; raises PlanError where they cannot be driven."""
+        if paths.ndim != 2 or len(paths) != len(rows) or paths.shape[1] < 2:
+            raise PlanError(f"paths: expected a row of at least 2 nodes for each of {len(rows)} robots")
+        starts = self._execution.graph.ends(self._table, rows)
+        ids = self._world.object_id[rows]
+        # As a planner's own: paths from elsewhere pass the same checks.
+        wide = self._table.wide[rows]
+        check_paths(Problem(self._network, starts, paths[:, -1], ids=ids, barred=self.barred, wide=wide), paths)
+        self._execution.graph.append(self._table, self._execution.rows, rows, paths)
+
+    @property
+    def planner(self) -> Planner:
+        """What makes the plans."""
+        return self._planning.planner
+
+    @property
+    def times(self) -> Floats:
+        """How long the latest plans took (K,) in s."""
+        return np.array(self._planning.times)
+
+    def _situation(self) -> Situation:
+        table, rows = self._table, self._execution.rows
+        standing = not (table.speed[rows].any() or table.spin[rows].any())
+        planned_mask = table.held[rows] & UNPLANNED == 0
+        # Who stands for a reason has not used up a plan; it is held.
+        spent_mask = planned_mask & (table.at[rows] == table.length[rows] - 1)
+        spent_mask &= (table.goal[rows] >= 0) & ~table.arrived[rows]
+        return Situation(self.changed, standing, bool(spent_mask.any()))
+
+    def _plan(self, blocked: Bools, tick: int) -> None:
+        """Plan for all robots that are to be planned for, and drive by it when its planning time is over.
+
+        Until then nothing more is granted. A failure is counted, and the robots go on with what they were granted.
+        """
+        rows = self._execution.rows
+        mask = ~self._unplanned_mask(rows)
+        # Before planning, as the plan takes into account what has changed up to now.
+        self.changed = False
+        # Nobody to plan for, which is no failure.
+        if not mask.any():
+            return
+        planned = rows[mask]
+        try:
+            problem = self._problem(planned, rows[~mask], blocked)
+            found = self._planning.plan(problem)
+            paths, took = found
+        except PlanError as error:
+            self._planning.refuse(str(error))
+            paths, took = None, 0.0
+        delay = self._settings.planning_time
+        seconds = 0.0 if delay == FREE else took if delay == COUNTED else float(delay)
+        pending = Pending(self._world.object_id[planned], paths, tick + self._world.clock.ticks(seconds))
+        if pending.tick > tick:
+            # Nothing is granted meanwhile: the plan begins where all grants ended.
+            self._pending, self._execution.frozen = pending, True
+        else:
+            self._drive(pending)
+
+    def _unplanned_mask(self, rows: Rows) -> Bools:
+        """Return which of `rows` (N,) stand for long: by themselves, in lockstep with one that does, or behind it."""
+        table = self._table
+        mask: Bools = (table.held[rows] & UNPLANNED != 0) | table.halted[rows]
+        rounds, leaders = table.round[rows], table.leader[rows]
+        moved, known = True, np.zeros(table.capacity, np.bool_)
+        while moved and mask.any():
+            known[rows] = mask
+            more = mask | ((leaders >= 0) & known[leaders]) | ((rounds >= 0) & np.isin(rounds, rounds[mask]))
+            moved, mask = not np.array_equal(more, mask), more
+        return mask
+
+    def _problem(self, rows: Rows, others: Rows, blocked: Bools) -> Problem:
+        """Return the problem of the robots in `rows`, from where their grants end; the places of `others` are blocked.
+
+        Robots that cannot reach their goals are asked to stay, and counted in `cut_off`.
+        """
+        table, graph = self._table, self._execution.graph
+        starts = graph.ends(table, rows)
+        taken = blocked.copy()
+        # What others hold, and what they were granted, is in nobody's plan.
+        taken[graph.held(table, others)] = True
+        # Robots without a goal are planned for, too: they may have to give way.
+        goals = np.where(table.goal[rows] >= 0, table.goal[rows], starts)
+        problem = self._asked(starts, goals, taken, rows)
+        lost_mask = problem.unreachable()
+        self.cut_off = int(np.count_nonzero(lost_mask))
+        # Who cannot reach its goal is asked to stay, so that one closed door stops nobody else.
+        return self._asked(starts, np.where(lost_mask, starts, goals), taken, rows) if self.cut_off else problem
+
+    def _asked(self, starts: Ints, goals: Ints, blocked: Bools, rows: Rows) -> Problem:
+        ids, wide = self._world.object_id[rows], self._table.wide[rows]
+        barred = self.barred if wide.any() else np.empty(0, bool)
+        limits = (self._window(rows), self._settings.time_limit, self._seed)
+        return Problem(self._network, starts, goals, blocked, *limits, ids, barred, wide)
+
+    def _window(self, rows: Rows) -> int:
+        settings = self._settings
+        if settings.window is not None:
+            return settings.window
+        least = steps_ahead(self._world, rows, self._lane, settings.period)
+        # Other policies may plan only when all is driven.
+        return self._planning.planner.window_for(least if settings.policy == "period" else max(least, USUAL_WINDOW))
+
+    def _drive(self, pending: Pending) -> None:
+        """Let robots drive a plan that is ready."""
+        self._pending, self._execution.frozen = None, False
+        paths = pending.paths
+        rows = self._execution.rows
+        if paths is not None:
+            # Some may have left since they were planned for, and their rows may be others'.
+            ids = self._world.object_id[rows]
+            order = np.argsort(ids, kind="stable")
+            places = np.searchsorted(ids[order], pending.ids)
+            known_mask = places < len(ids)
+            known_mask[known_mask] = ids[order][places[known_mask]] == pending.ids[known_mask]
+            try:
+                driven = rows[order][places[known_mask]]
+                self._execution.graph.append(self._table, rows, driven, paths[known_mask])
+                return
+            except PlanError as error:
+                self._planning.refuse(str(error))
+        if self._settings.on_failure is OnFailure.REPLAN:
+            # In the very next step, whatever the period says.
+            self._next_tick = 0
+        elif self._settings.on_failure is OnFailure.STOP:
+            self._table.held[rows] |= np.uint8(STOPPED)
+
+    # ---- figures and state -------------------------------------------------------------------------------------------
+
+    def figures(self) -> dict[str, Any]:
+        """Return how many plans there were, and what became of them."""
+        return {**self._planning.figures(), "cut_off": self.cut_off}
+
+    def save(self) -> Any:
+        """Return the state, that of the planner included, for a checkpoint."""
+        planner = self._planning.planner
+        own = {name: value for name, value in vars(planner).items() if name not in ("network", "settings")}
+        when = (self._next_tick, self._pending, self.changed, self.cut_off)
+        return planner, self._copied(own), *when, self.barred.copy()
+
+    def restore(self, saved: Any) -> None:
+        """Restore what `save` returned."""
+        planner, state, self._next_tick, self._pending, self.changed, self.cut_off, barred = saved
+        self.barred[:] = barred
+        self._planning.planner = planner
+        vars(planner).update(self._copied(state))
+        self._execution.frozen = self._pending is not None
+
+    def _copied(self, state: dict[str, Any]) -> dict[str, Any]:
+        """Return a copy of what a planner remembers; the network is shared, as it does not change."""
+        return deepcopy(state, {id(self._network): self._network})

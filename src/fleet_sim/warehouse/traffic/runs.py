@@ -1,0 +1,865 @@
+"""Runs that compare planners: a workload driven for a while or a plan executed, with figures.
+
+A plan of a file and one of a planner are driven alike, so that their figures can be compared. Compiling and planning
+are no part of the time of a run.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from fleet_sim.base.arrays import AnyArray, Bools, Bytes, Floats, Ints, Rows
+from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, PlanError
+from fleet_sim.base.files import resolve_config
+from fleet_sim.base.kernels import compiled_step
+from fleet_sim.base.sections import SettingsSection
+from fleet_sim.base.settings import Checked, setting
+from fleet_sim.robots.sim_object import SimObject
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.warehouse.sites.grid import NO_CELL, Grid
+from fleet_sim.warehouse.sites.map_formats import ends_of_scenario
+from fleet_sim.warehouse.sites.reading import read_text
+from fleet_sim.warehouse.sites.site import Site
+from fleet_sim.warehouse.traffic.columns import BROKEN, DELAYED, STOPPED, UNFIT
+from fleet_sim.warehouse.traffic.figures import (
+    BLOCKED,
+    DRIVING,
+    IDLE,
+    SERVING,
+    WAITING,
+    FigureCollector,
+    RobotOutlines,
+    outlines_of,
+    planning_of,
+    summary_of,
+)
+from fleet_sim.warehouse.traffic.network import Network
+from fleet_sim.warehouse.traffic.path_points import (
+    DOWN,
+    LEFT,
+    RIGHT,
+    UNITS,
+    UP,
+    WAIT,
+    LeagueRun,
+    LeagueTask,
+    write_league,
+)
+from fleet_sim.warehouse.traffic.planners.planner import checked_plan
+from fleet_sim.warehouse.traffic.planners.registry import make_planner
+from fleet_sim.warehouse.traffic.problem import Problem, sum_of_costs
+from fleet_sim.warehouse.traffic.run_file import Run, run_of
+from fleet_sim.warehouse.traffic.run_fleet import Crew, RunFleet, make_fleet
+from fleet_sim.warehouse.traffic.settings import TrafficSettings
+from fleet_sim.warehouse.traffic.tasks import NextGoals, Tasks
+from fleet_sim.warehouse.traffic.traffic import Traffic
+from fleet_sim.warehouse.traffic.workload import FleetSettings, Workload, endless_tasks
+from fleet_sim.world.pipeline import Phase, System
+from fleet_sim.world.world import World
+
+# Outcome: what a run came to.
+
+
+Progress = Callable[[float, float, int], None]
+"""Called now and then with the simulated time, its end in s, and the tasks done so far."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The figures of a run with everything else for its file; `stopped` says whether it was ended early by Ctrl-C.
+
+    `refusal` is the reason of the last plan that was not driven, "" where all were.
+    """
+
+    run: Run
+    stopped: bool = False
+    refusal: str = ""
+
+
+# The starts and goals of a scenario on a map that is given beside it.
+
+
+def read_ends(path: str | Path, site: Site) -> tuple[Ints, Ints]:
+    """Return the starts and goals (S,) of the `.scen` in `path` as cells of `site`; raises ConfigError.
+
+    The map that the file names is not looked for: people keep the two in different folders.
+    """
+    file = resolve_config(path)
+    if file.suffix.lower() != ".scen":
+        raise ConfigError(f"starts and goals are read from .scen files, got {file.name!r}", source=str(file))
+    starts, goals = ends_of_scenario(read_text(file), file, site.grid)
+    for what, cells in (("start", starts), ("goal", goals)):
+        free_mask = site.grid.is_free(cells)
+        if not free_mask.all():
+            row, column = divmod(int(cells[~free_mask][0]), site.grid.width)
+            raise ConfigError(f"the {what} in column {column}, row {row} is blocked in the map", source=str(file))
+    return starts, goals
+
+
+# Steps a fleet to the end of a run, and measures how long that takes.
+
+
+OURS = ("astar", "lacam", "pibt", "prioritized")
+"""Planners that are compiled when they are first asked."""
+
+SHOWN_EACH = 0.5
+"""Seconds of wall time between two calls of a progress function."""
+
+
+class Timing(NamedTuple):
+    """Time of the clock on the wall and of the processor, in s, and whether Ctrl-C ended the run."""
+
+    wall: float
+    cpu: float
+    stopped: bool
+
+    def figures(self, simulated: float) -> dict[str, float | None]:
+        """Return them as figures of a run in which `simulated` s passed."""
+        factor = simulated / self.wall if self.wall > 0.0 else None
+        return {"wall_s": self.wall, "cpu_s": self.cpu, "real_time_factor": factor}
+
+
+def step_to(
+    fleet: RunFleet, seconds: float, done: Callable[[], bool], tasks: Callable[[], int], progress: Progress | None
+) -> Timing:
+    """Step until `seconds` are simulated or `done()`; return how long it took, and whether Ctrl-C ended it."""
+    sim = fleet.sim
+    begin = shown = time.perf_counter()
+    begin_cpu = time.process_time()
+    stopped = False
+    try:
+        # The tolerance is for times like 0.1 s, whose multiples fall just short.
+        while sim.sim_time < seconds - 1e-9 and not done():
+            sim.step_once()
+            now = time.perf_counter()
+            # By wall time: a fast run has thousands of steps between two looks.
+            if progress is not None and now - shown >= SHOWN_EACH:
+                shown = now
+                progress(sim.sim_time, seconds, tasks())
+    except KeyboardInterrupt:
+        stopped = True
+    return Timing(time.perf_counter() - begin, time.process_time() - begin_cpu, stopped)
+
+
+def warm_up(planner: str = "pibt", settings: Mapping[str, object] | None = None) -> None:
+    """Load the machine code that a run with `planner` uses: seconds at first, and no part of its planning.
+
+    Planners of other packages are left alone: they may not expect a problem that nobody asked for.
+    """
+    site = Site("yard", Grid(np.ones((2, 3), bool)))
+    # Robots in two corners that exchange places: that needs a plan, grants, and turns.
+    fleet = make_fleet(site, np.array([0, 5]), FleetSettings(), TrafficSettings(), 0)
+    with fleet.sim:
+        nodes = fleet.traffic.nodes(fleet.traffic.rows)
+        fleet.traffic.send_rows(fleet.traffic.rows, nodes[::-1].copy())
+        for _ in range(30):
+            fleet.sim.step_once()
+        if planner not in OURS:
+            return
+        made = make_planner(planner, fleet.traffic.network, **(settings or {}))
+        # The time limit passes while code is loaded: whether there is a plan does not matter.
+        with suppress(PlanError):
+            made.plan(Problem(fleet.traffic.network, nodes, nodes[::-1].copy(), window=4, time_limit=1.0))
+
+
+# Watch: looks at a fleet in every step, and turns what it saw into figures.
+
+
+HELD = STOPPED | BROKEN | UNFIT
+"""Reasons to stand that no order of passing ends."""
+
+
+@compiled_step
+def look_at(
+    rows: Rows,
+    speed: Floats,
+    spin: Floats,
+    held: Bytes,
+    position: Floats,
+    serving_mask: Bools,
+    active_mask: Bools,
+    points: Floats,
+    codes: Ints,
+) -> float:
+    """Write where `rows` (K,) are and what they do to `points` (K, 2) and `codes` (K,); return the highest speed."""
+    fastest = 0.0
+    for place in range(len(rows)):
+        row = rows[place]
+        points[place, 0], points[place, 1] = position[row, 0], position[row, 1]
+        fastest = max(fastest, speed[row])
+        if serving_mask[place]:
+            codes[place] = SERVING
+        elif speed[row] > 0.0 or spin[row] != 0.0:
+            # Turning on the spot is driving, too: the robot does what it was told.
+            codes[place] = DRIVING
+        elif active_mask[place]:
+            codes[place] = BLOCKED if held[row] & HELD else WAITING
+        else:
+            codes[place] = IDLE
+    return fastest
+
+
+class Watch:
+    """Figures of the robots of `crew`, gathered by `look` in the last phase of each step."""
+
+    def __init__(self, sim: MultiRobotSimulationCore, traffic: Traffic, crew: Crew, collector: FigureCollector) -> None:
+        self.collector = collector
+        self.speed_max = 0.0
+        self._sim = sim
+        self._traffic = traffic
+        self._crew = crew
+        collector.begin(crew.robots, sim.world.position[crew.rows, :2], self._outlines())
+
+    def look(self, dt: float, serving_mask: Bools, active_mask: Bools) -> None:
+        """Look at all robots (K,), some of which are served at a goal, and some of which have a task."""
+        rows, table = self._crew.rows, self._crew.table
+        points, codes = np.empty((len(rows), 2)), np.empty(len(rows), np.int64)
+        columns = table.speed, table.spin, table.held, self._sim.world.position
+        fastest = look_at(rows, *columns, serving_mask, active_mask, points, codes)
+        self.speed_max = max(self.speed_max, fastest)
+        self.collector.observe(dt, self._crew.robots, points, codes, outlines=self._outlines())
+
+    def _outlines(self) -> RobotOutlines:
+        rows = self._crew.rows
+        return outlines_of(self._sim.world, rows, self._crew.table.radius[rows])
+
+    def figures(self) -> dict[str, float | None]:
+        """Return the figures so far; None for a distance of robots where there is only one."""
+        return {
+            **summary_of(self.collector, self._crew.count),
+            "collisions": self._sim.collisions.count,
+            "speed_max": self.speed_max,
+        }
+
+    def planning(self) -> dict[str, float | None]:
+        """Return the figures of plans: how many, how many failed, and how long they took in ms."""
+        return planning_of(self._traffic)
+
+    def distributions(self) -> dict[str, Floats]:
+        """Return the values of which a run file keeps percentiles."""
+        return {
+            "flow_time_s": self.collector.flow_times,
+            "waiting_s": self.collector.waiting_times(),
+            "driven_m": self.collector.driven,
+            "planning_ms": self._traffic.planning_times * 1e3,
+        }
+
+
+# LeagueRecorder: keeps what the robots of a run do, as the League of Robot Runners writes it.
+
+
+LATE = DELAYED | BROKEN | STOPPED
+
+
+class LeagueRecorder:
+    """What robots did, in ticks: places are rounded to parts of cells, of which a robot passes one in a tick at most.
+
+    At full speed a robot passes one in each tick; slower ones wait in some. So a place is wrong by two parts at most,
+    and right where robots stand in the middle of a cell.
+    """
+
+    def __init__(self, fleet: RunFleet, speed: float) -> None:
+        """`speed` in m/s is the highest of any robot."""
+        self._sim, self._traffic, self._grid = fleet.sim, fleet.traffic, fleet.site.grid
+        self._crew = Crew(fleet.sim.world, fleet.traffic)
+        cells = speed * fleet.sim.clock.dt / self._grid.cell
+        # In a tick a robot passes one part of a cell at most: slow ones have many parts, fast ones many ticks.
+        self._ticks_per_step = max(1, math.ceil(cells - 1e-9))
+        self._units = max(1, math.floor(self._ticks_per_step / cells + 1e-9))
+        self._at = np.rint(self._places() * self._units).astype(np.int64)
+        self._starts = self._at // self._units
+        self._moves: list[Bytes] = []
+        self._planned: list[Bytes] = []
+        count = self._crew.count
+        self._tasks: list[LeagueTask] = []
+        self._task: list[LeagueTask | None] = [None] * count
+        self._visited = [0] * count
+        self._finished = 0
+        self._events: list[tuple[int, int, int, int]] = []
+        self._schedules: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+        self._delays: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+        self._late_since: Ints = np.full(count, -1)
+        self._errors: list[tuple[int, int, int, str]] = []
+        self._number = {row: number for number, row in enumerate(self._crew.rows.tolist())}
+        fleet.sim.events.on("collision_started", self._collided)
+
+    @property
+    def tick(self) -> int:
+        """How many ticks are recorded."""
+        return len(self._moves)
+
+    # ---- while it runs -----------------------------------------------------------------------------------------------
+
+    def sent(self, robots: Ints, goals: NextGoals, tasks: Tasks | None = None) -> None:
+        """Note where `robots` (K,) go next, those that had a goal having been there."""
+        rows, columns = np.divmod(goals.cells, self._grid.width)
+        for place, robot in enumerate(robots.tolist()):
+            task = self._task[robot]
+            if task is not None:
+                self._visited[robot] += 1
+                self._events.append((self.tick, robot, task.number, self._visited[robot]))
+                if goals.done_mask[place]:
+                    self._finished += 1
+                    self._task[robot] = task = None
+            if task is None:
+                going = goals.cells[place] != NO_CELL
+                self._begin(robot, (int(rows[place]), int(columns[place])) if going else None, tasks)
+
+    def _begin(self, robot: int, place: tuple[int, int] | None, tasks: Tasks | None) -> None:
+        """Give a robot its next task, or none."""
+        if place is None:
+            if self._schedules[robot]:
+                self._schedules[robot].append((self.tick, -1))
+            return
+        cells = tasks.errands(robot) if tasks is not None else None
+        width = self._grid.width
+        places = [place] if cells is None else [(cell // width, cell % width) for cell in cells]
+        task = LeagueTask(len(self._tasks), self.tick, places)
+        self._tasks.append(task)
+        self._task[robot], self._visited[robot] = task, 0
+        self._schedules[robot].append((self.tick, task.number))
+
+    def look(self, dt: float) -> None:
+        """Note what robots did in a step."""
+        self._crew.renew()
+        robots, rows = self._crew.robots, self._crew.rows
+        target = self._at.copy()
+        target[robots] = np.rint(self._places() * self._units).astype(np.int64)
+        late_mask = np.zeros(self._crew.count, bool)
+        late_mask[robots] = self._crew.table.held[rows] & LATE != 0
+        self._note_delays(late_mask)
+        planned = np.zeros(self._crew.count, np.uint8)
+        planned[robots] = self._next_moves(rows)
+        for _ in range(self._ticks_per_step):
+            moves = _towards(self._at, target, self._units)
+            self._at += UNITS[moves]
+            self._moves.append(moves)
+            self._planned.append(planned)
+
+    def _places(self) -> AnyArray:
+        """Return where the robots are (K, 2), in rows and columns; whole numbers are middles of cells."""
+        own = self._grid.to_own(self._sim.world.position[self._crew.rows, :2]) / self._grid.cell
+        # The League counts rows from the top.
+        return np.stack((self._grid.height - own[:, 1] - 0.5, own[:, 0] - 0.5), axis=1)
+
+    def _next_moves(self, rows: Ints) -> Bytes:
+        """Return the moves (K,) that the plan has next for robots in `rows`."""
+        cells = self._traffic.network.cells
+        begin, end = cells[self._traffic.nodes(rows)], cells[self._traffic.nodes(rows, ahead=True)]
+        moves = np.zeros(len(rows), np.uint8)
+        for move, step in ((DOWN, self._grid.width), (UP, -self._grid.width), (LEFT, -1), (RIGHT, 1)):
+            moves[end - begin == step] = move
+        return moves
+
+    def _note_delays(self, late_mask: AnyArray) -> None:
+        began, ended = late_mask & (self._late_since < 0), ~late_mask & (self._late_since >= 0)
+        for robot in np.flatnonzero(ended).tolist():
+            self._delays[robot].append((int(self._late_since[robot]), self.tick - 1))
+        self._late_since[began] = self.tick
+        self._late_since[ended] = -1
+
+    def _collided(self, obj_a: SimObject, obj_b: SimObject) -> None:
+        one, other = (self._number.get(body.row, -1) for body in (obj_a, obj_b))
+        if max(one, other) >= 0:
+            what = "collision of two robots" if min(one, other) >= 0 else "collision with an obstacle"
+            self._errors.append((max(one, other), min(one, other), self.tick, what))
+
+    # ---- afterwards --------------------------------------------------------------------------------------------------
+
+    def run(self) -> LeagueRun:
+        """Return the run so far."""
+        count = self._crew.count
+        self._note_delays(np.zeros(count, bool))
+        empty: Bytes = np.zeros((0, count), np.uint8)
+        return LeagueRun(
+            units=self._units,
+            starts=self._starts,
+            moves=np.array(self._moves) if self._moves else empty,
+            planned=np.array(self._planned) if self._planned else empty,
+            tasks=self._tasks,
+            finished=self._finished,
+            events=self._events,
+            schedules=self._schedules,
+            delays=self._delays,
+            errors=self._errors,
+            planning_s=self._traffic.planning_times,
+            failed_plans=int(self._traffic.figures()["refusals"]),
+        )
+
+
+def _towards(at: Ints, target: Ints, units: int) -> Bytes:
+    """Return the moves (R,) from `at` towards `target` (R, 2), along the line between two cells that a robot is on."""
+    off = target - at
+    # A robot is on a line between two middles of cells, and goes on along it.
+    down, right = off[:, 0], off[:, 1]
+    between = at % units != 0
+    along_column = between[:, 0] | (~between[:, 1] & (np.abs(down) >= np.abs(right))) | (right == 0)
+    along_column &= down != 0
+    moves = np.where(down > 0, DOWN, UP)
+    sideways = np.where(right > 0, RIGHT, np.where(right < 0, LEFT, WAIT))
+    return np.where(along_column, moves, sideways).astype(np.uint8)
+
+
+# GoalGiver: sends robots from goal to goal, with a stay at each.
+
+
+NOT_SERVING = -1
+"""The tick at which a robot ends its stay, where it has none."""
+
+
+class GoalGiver:
+    """Gives the robots of `crew` their goals; each stays `dwell` s where it arrives before it goes on.
+
+    While it stays nobody takes its place: who has to pass there later waits. A task counts when the stay at its last
+    goal ends.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        traffic: Traffic,
+        crew: Crew,
+        tasks: Tasks,
+        dwell: float,
+        collector: FigureCollector,
+        recorder: LeagueRecorder | None = None,
+    ) -> None:
+        self.crew, self.collector = crew, collector
+        self._world, self._traffic, self._tasks, self._recorder = world, traffic, tasks, recorder
+        self._dwell_ticks = world.clock.ticks(dwell) if dwell > 0.0 else 0
+        self._network = traffic.network
+        self._node_of = nodes_of_cells(self._network)
+        self._until: Ints = np.full(crew.count, NOT_SERVING)
+        self._since: Floats = np.zeros(crew.count)
+        self._active: Bools = np.ones(crew.count, bool)
+
+    @property
+    def serving_mask(self) -> Bools:
+        """Which robots (K,) of the crew stay at a goal at present."""
+        return np.asarray(self._until[self.crew.robots] >= 0)
+
+    @property
+    def active_mask(self) -> Bools:
+        """Which robots (K,) of the crew have a task."""
+        return np.asarray(self._active[self.crew.robots])
+
+    def begin(self) -> None:
+        """Give all robots their first goals."""
+        crew = self.crew
+        self._send(crew.robots, crew.rows, self._network.cells[self._traffic.nodes(crew.rows)])
+
+    def step(self, dt: float) -> None:
+        """Let those who arrived stay, and send on those who stayed long enough."""
+        crew, tick = self.crew, self._world.clock.tick
+        crew.renew()
+        until = self._until[crew.robots]
+        # Who stays already, and who has no task, has not just arrived.
+        arrived_mask = crew.table.arrived[crew.rows] & self._active[crew.robots] & (until < 0)
+        if arrived_mask.any():
+            until[arrived_mask] = tick + self._dwell_ticks
+            self._until[crew.robots] = until
+            # Without a stay nobody has to be held, as the next goal comes in the same step.
+            if self._dwell_ticks:
+                self._traffic.pause_rows(crew.rows[arrived_mask])
+        done_mask = (until >= 0) & (until <= tick)
+        if done_mask.any():
+            robots, rows = crew.robots[done_mask], crew.rows[done_mask]
+            if self._dwell_ticks:
+                self._traffic.continue_rows(rows)
+            self._until[robots] = NOT_SERVING
+            self._send(robots, rows, self._network.cells[crew.table.goal[rows]])
+
+    def _send(self, robots: Ints, rows: Ints, cells: Ints) -> None:
+        """Ask the tasks for the next goals of robots that arrived, and send those that get one.
+
+        `robots`, `rows` and `cells` are aligned: number, row and present cell of each. Raises InvalidValueError for a
+        goal cell on which no robot has room.
+        """
+        goals = self._tasks.next(robots, cells)
+        if self._recorder is not None:
+            self._recorder.sent(robots, goals, self._tasks)
+        now = self._world.clock.time
+        ended = robots[goals.done_mask]
+        # From when a robot had the task until now; the first goals have ended none.
+        self.collector.tasks_ended(now - self._since[ended])
+        self._since[ended] = now
+        going_mask = goals.cells >= 0
+        self._active[robots] = going_mask
+        if not going_mask.any():
+            return
+        nodes = self._node_of[goals.cells[going_mask]]
+        # Not left to the traffic, which would name a node and not the cell of the task.
+        if (nodes < 0).any():
+            cell = int(goals.cells[going_mask][nodes < 0][0])
+            raise InvalidValueError(f"there is no room for a robot at the goal in cell {cell}; choose a smaller radius")
+        self._traffic.send_rows(rows[going_mask], nodes)
+
+    # ---- state -------------------------------------------------------------------------------------------------------
+
+    def save(self) -> Any:
+        """Return the state, for a checkpoint."""
+        arrays = (self._until.copy(), self._since.copy(), self._active.copy())
+        return self.crew.save(), arrays, deepcopy(vars(self._tasks)), deepcopy(vars(self.collector))
+
+    def restore(self, saved: Any) -> None:
+        """Restore what `save` returned."""
+        crew, arrays, tasks, figures = saved
+        self.crew.restore(crew)
+        self._until, self._since, self._active = (array.copy() for array in arrays)
+        # In place: the giver is held by others, and so are tasks and collector.
+        vars(self._tasks).update(deepcopy(tasks))
+        vars(self.collector).update(deepcopy(figures))
+
+
+def nodes_of_cells(network: Network) -> Ints:
+    """Return the node of each cell of the network's grid (H * W,), -1 where there is none.
+
+    Raises InvalidValueError for a network of a roadmap: tasks and plans are on cells.
+    """
+    if network.grid is None:
+        raise InvalidValueError("tasks lead to cells; let the traffic drive on the grid of the site (network: grid)")
+    node_of = np.full(network.grid.count, -1)
+    node_of[network.cells] = np.arange(len(network))
+    return node_of
+
+
+PLANNING_TIMES = ("planning_ms_p50", "planning_ms_p99", "planning_ms_max")
+"""Figures that are one and the same where there is one plan."""
+
+
+def drive_paths(
+    site: Site,
+    cells: Ints,
+    goals: Ints,
+    *,
+    title: str,
+    seconds: float = 3600.0,
+    fleet: FleetSettings | None = None,
+    seed: int = 0,
+    planning_s: float | None = None,
+    about: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    out: str | Path | None = None,
+) -> Outcome:
+    """Return the outcome of robots that drive the paths `cells` (R, T + 1) of `site`, until all have, at the longest.
+
+    A task is to stand on the cell `goals[i]` (R,) at the end. It ends early with a deadlock, and after `seconds` of
+    simulated time. `out` is a file for what robots did, as the League of Robot Runners writes it. Raises PlanError for
+    paths that robots of this size may not drive.
+    """
+    robots = fleet or FleetSettings()
+    # Before the clock of the run starts: compiling is no part of it.
+    warm_up()
+    made = make_fleet(site, cells[:, 0], robots, TrafficSettings(policy="given", network="grid"), seed)
+    with made.sim:
+        crew = Crew(made.sim.world, made.traffic)
+        made.traffic.drive_rows(crew.rows, _nodes(made.traffic.network, cells))
+        collector = FigureCollector(site.open_grid, deadlock_after=robots.deadlock_after)
+        watch = Watch(made.sim, made.traffic, crew, collector)
+        recorder = None if out is None else LeagueRecorder(made, robots.speed)
+        ends = _PathEnds(made.sim, crew, watch, goals, cells[:, -1] == goals, recorder)
+        made.sim.pipeline.add(System("figures", Phase.OBSERVE, ends.look))
+        timing = step_to(made, seconds, ends.are_over, lambda: collector.tasks_done, progress)
+        if out is not None and recorder is not None:
+            write_league(out, recorder.run())
+        figures = {**watch.figures(), **timing.figures(collector.simulated), **_figures_of_plan(cells, planning_s)}
+        # Without an end for each robot there is none for all.
+        figures["makespan_s"] = round(ends.last, 6) if ends.there_mask.all() else None
+        run = run_of(title, figures, collector, about=about or {}, distributions=watch.distributions())
+    return Outcome(run, timing.stopped)
+
+
+def _figures_of_plan(cells: Ints, planning_s: float | None) -> dict[str, float | None]:
+    return {
+        "plans": 0 if planning_s is None else 1,
+        **dict.fromkeys(PLANNING_TIMES, None if planning_s is None else planning_s * 1e3),
+        "sum_of_costs": sum_of_costs(cells),
+    }
+
+
+class _PathEnds:
+    """Notes in each step which robots have come to the ends of their paths."""
+
+    def __init__(
+        self,
+        sim: MultiRobotSimulationCore,
+        crew: Crew,
+        watch: Watch,
+        goals: Ints,
+        right_mask: Bools,
+        recorder: LeagueRecorder | None,
+    ) -> None:
+        """`goals` (R,) are cells; `right_mask` (R,) tells whose path ends there. A `recorder` is told all, too."""
+        self._sim = sim
+        self._crew = crew
+        self._watch = watch
+        self._right_mask = right_mask
+        self._nobody: Bools = np.zeros(len(right_mask), bool)
+        self.there_mask: Bools = np.zeros(len(right_mask), bool)
+        self._recorder = recorder
+        if recorder is not None:
+            recorder.sent(crew.robots, NextGoals(goals, np.zeros(len(goals), bool)))
+        self.last = 0.0
+        """When the last one so far came, in s."""
+
+    def look(self, dt: float) -> None:
+        """Look at all robots, at the end of a step."""
+        # Counted once, at the first arrival: a robot that was pushed on is not counted again.
+        came_mask = self._crew.table.arrived[self._crew.rows] & ~self.there_mask
+        if came_mask.any():
+            self.there_mask |= came_mask
+            self.last = self._sim.sim_time
+            right = np.flatnonzero(came_mask & self._right_mask)
+            self._watch.collector.tasks_ended(np.full(len(right), self.last))
+            if self._recorder is not None:
+                self._recorder.sent(right, NextGoals(np.full(len(right), NO_CELL), np.ones(len(right), bool)))
+        if self._recorder is not None:
+            self._recorder.look(dt)
+        self._watch.look(dt, self._nobody, ~self.there_mask)
+
+    def are_over(self) -> bool:
+        """Return whether nothing more will happen: all have come, or nobody can go on."""
+        return bool(self.there_mask.all()) or self._watch.collector.standstill.deadlocks > 0
+
+
+def _nodes(network: Network, cells: Ints) -> Ints:
+    """Return the nodes of `cells` (R, T + 1); raises InvalidValueError where there is no room for the robots."""
+    nodes = nodes_of_cells(network)[cells]
+    bad = np.argwhere(nodes < 0)
+    if len(bad):
+        robot, step = bad[0].tolist()
+        raise InvalidValueError(
+            f"robot {robot}, step {step}: there is no room for a robot of this size in cell {cells[robot, step]}"
+        )
+    return nodes
+
+
+def plan_scenario(
+    site: Site,
+    starts: Ints,
+    goals: Ints,
+    planner: str,
+    settings: Mapping[str, object],
+    *,
+    radius: float,
+    time_limit: float,
+    seed: int,
+) -> tuple[Ints, float]:
+    """Return the paths (R, T + 1) as cells that `planner` finds to the end, and how long it took in s.
+
+    Raises PlanError where it finds none, or one that robots may not drive.
+    """
+    warm_up(planner, settings)
+    network = Network.of_grid(site, radius)
+    node_of = nodes_of_cells(network)
+    asked = Problem(network, node_of[starts], node_of[goals], window=0, time_limit=time_limit, seed=seed)
+    made = make_planner(planner, network, **settings)
+    begin = time.perf_counter()
+    paths = checked_plan(made, asked)
+    return network.cells[paths], time.perf_counter() - begin
+
+
+# Work: robots in a traffic that go from task to task, and the figures of that.
+
+
+TASKS, FIGURES, RECORD = "tasks", "figures", "record"
+
+
+class Work:
+    """Lets all robots that are in `traffic` now do `tasks` in `sim`; each stays `dwell` s at each goal.
+
+    Raises InvalidValueError for a traffic on a roadmap, and where no way leads to a goal.
+    """
+
+    def __init__(
+        self,
+        sim: MultiRobotSimulationCore,
+        traffic: Traffic,
+        tasks: Tasks,
+        dwell: float,
+        deadlock_after: float,
+        recorder: LeagueRecorder | None = None,
+    ) -> None:
+        self.traffic = traffic
+        self.collector = FigureCollector(traffic.site.open_grid, deadlock_after=deadlock_after)
+        self._sim = sim
+        crew = Crew(sim.world, traffic)
+        self._giver = GoalGiver(sim.world, traffic, crew, tasks, dwell, self.collector, recorder)
+        self._watch = Watch(sim, traffic, crew, self.collector)
+        self._giver.begin()
+        # Goals are given before the traffic plans; figures are taken when all has been moved and checked.
+        sim.pipeline.add(System(TASKS, Phase.UPDATE, self._giver.step), before="traffic")
+        sim.pipeline.add(System(FIGURES, Phase.OBSERVE, self._look))
+        if recorder is not None:
+            sim.pipeline.add(System(RECORD, Phase.OBSERVE, recorder.look))
+        sim.checkpoints.register_late(TASKS, self._giver)
+
+    def _look(self, dt: float) -> None:
+        # Robots may have been removed since goals were given.
+        self._giver.crew.renew()
+        self._watch.look(dt, self._giver.serving_mask, self._giver.active_mask)
+
+    @property
+    def delivered(self) -> int:
+        """How many tasks are done."""
+        return self.collector.tasks_done
+
+    @property
+    def all_done(self) -> bool:
+        """Whether no robot has a task left."""
+        return not self._giver.active_mask.any()
+
+    def leave(self) -> None:
+        """Take the systems out of the simulation, as when its robots are gone."""
+        for name in (TASKS, FIGURES):
+            self._sim.pipeline.remove(name)
+
+    def figures(self) -> dict[str, float | None]:
+        """Return the figures so far; see docs/reports.md."""
+        collector = self.collector
+        speed = float(self._sim.world.motion.linear_limit[self.traffic.rows].max(initial=0.0))
+        # A step of a plan is as long as it takes to cross a cell; sums of costs are counted in steps.
+        step = self.traffic.site.grid.cell / speed if speed > 0.0 else 1.0
+        return {
+            **self._watch.figures(),
+            **self._watch.planning(),
+            "sum_of_costs": round(_on_the_way(collector) / step),
+            "makespan_s": round(collector.simulated, 6),
+        }
+
+    def run(self, title: str, about: Mapping[str, str], more: Mapping[str, float | None] | None = None) -> Run:
+        """Return the run so far for a file; `more` are further figures, such as how long it took."""
+        figures = {**self.figures(), **(more or {})}
+        return run_of(title, figures, self.collector, about=about, distributions=self._watch.distributions())
+
+
+def _on_the_way(collector: FigureCollector) -> float:
+    """Return for how long robots were on their way to goals, summed over all, in s."""
+    return float(sum(collector.seconds_in(state).sum() for state in ("driving", "waiting", "blocked")))
+
+
+# Drives a workload for some time: robots that go from task to task by the plans of one planner.
+
+
+def drive_workload(
+    workload: Workload,
+    seconds: float,
+    *,
+    fleet: FleetSettings | None = None,
+    traffic: TrafficSettings | None = None,
+    dwell: float | None = None,
+    seed: int = 0,
+    about: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    out: str | Path | None = None,
+) -> Outcome:
+    """Return the outcome of `seconds` of simulated time; it ends earlier when no robot has a task left.
+
+    Robots of a problem of the League of Robot Runners are as its file says, unless a `fleet` is given.
+    `dwell` is the stay at each goal in s, by default that of the workload; `out` a file for what robots did, as the
+    League of Robot Runners writes it. Raises InvalidValueError and ConfigError for
+    what does not fit together, and PlanError where the planner never had a plan.
+    """
+    league, plans = workload.league, traffic or TrafficSettings()
+    robots = fleet or (FleetSettings() if league is None else FleetSettings(**league.fleet))
+    if league is not None:
+        plans = league.traffic(plans, robots)
+    warm_up(plans.planner, plans.settings)
+    made = make_fleet(workload.site, workload.starts, robots, plans, seed)
+    with made.sim:
+        stay = workload.dwell if dwell is None else dwell
+        recorder = None if out is None else LeagueRecorder(made, robots.speed)
+        work = Work(made.sim, made.traffic, workload.tasks, stay, robots.deadlock_after, recorder)
+        timing = step_to(made, seconds, lambda: work.all_done, lambda: work.collector.tasks_done, progress)
+        told = made.traffic.figures()
+        refusal = str(told["last_refusal"])
+        # Some plans may fail; if none succeeded, figures of standing robots would mislead.
+        if not told["plans"] and told["refusals"]:
+            raise PlanError(f"no robot was moved, as all {told['refusals']} plans failed: {refusal}")
+        if out is not None and recorder is not None:
+            write_league(out, recorder.run())
+        title = f"{workload.name}, {len(workload.starts)} robots, {plans.planner}"
+        return Outcome(work.run(title, about or {}, timing.figures(work.collector.simulated)), timing.stopped, refusal)
+
+
+# The section `tasks` of a scenario: robots of its traffic that go from goal to goal for ever.
+
+
+NAME = "tasks"
+
+
+@dataclass
+class TasksSettings(Checked):
+    """Where the robots of the traffic go."""
+
+    goals: Literal["auto", "stations", "random"] = setting(
+        "auto",
+        doc="Between workstations and pick or drop stations, or random cells; auto: stations if there are.",
+    )
+    dwell: float = setting(2.0, low=0.0, high=1e6, unit="s", doc="Stay at each goal.")
+    seed: int | None = setting(None, low=0, high=2**62, doc="Of the goals; null: that of the simulation.")
+    deadlock_after: float = setting(
+        30.0, low=0.1, high=1e6, unit="s", doc="A standstill of all robots that lasts so long is a deadlock."
+    )
+
+
+class TasksSection(SettingsSection[MultiRobotSimulationCore]):
+    """Lets the robots of the traffic work; `sim.get_manager("tasks")` returns the Work with its figures."""
+
+    doc = "Endless tasks for the robots of the traffic: they go from goal to goal, and stay a while at each."
+    name = NAME
+    settings_class = TasksSettings
+
+    def open(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
+        """Give the robots their first goals; raises ConfigError."""
+        settings: TasksSettings = self.read(entry, source)
+        try:
+            traffic = sim.get_manager("traffic")
+        except FleetSimError as error:
+            raise ConfigError("needs a section 'traffic' above it in the file", source=source, path=NAME) from error
+        try:
+            offer_tasks(sim, traffic, settings)
+        except FleetSimError as error:
+            raise ConfigError.of(error).within(NAME, source=source) from error
+
+
+def offer_tasks(sim: MultiRobotSimulationCore, traffic: Traffic, settings: TasksSettings | None = None) -> Work:
+    """Let all robots that are in `traffic` now work; returns the Work, which is also the manager "tasks".
+
+    Raises InvalidValueError where there is nowhere to go, and StateError where no robot takes part.
+    """
+    chosen = settings or TasksSettings()
+    site, network = traffic.site, traffic.network
+    if network.grid is None:
+        raise InvalidValueError("tasks lead to cells; let the traffic drive on the grid of the site (network: grid)")
+    # Of the cells that robots may stand on, not of all free ones: some are too narrow for them.
+    mask = site.grid.free_mask.copy()
+    mask.ravel()[:] = False
+    mask.ravel()[network.cells] = True
+    # Goals on both sides of a wall could not all be reached.
+    region = site.grid.with_free(mask).largest_region()
+    seed = sim.params.seed if chosen.seed is None else chosen.seed
+    tasks, _ = endless_tasks(site, region, len(traffic.rows), seed, chosen.goals)
+    work = Work(sim, traffic, tasks, chosen.dwell, chosen.deadlock_after)
+    sim.register_manager(work, NAME)
+
+    def leave() -> None:
+        # With `sim.clear()` the robots are gone.
+        work.leave()
+        sim.unregister_manager(work)
+        sim.events.off("cleared", leave)
+
+    sim.events.on("cleared", leave)
+    return work
+
+
+SECTION = TasksSection()

@@ -1,0 +1,448 @@
+"""Traffic: sends many robots through a site at once, along paths that a planner makes for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.base.arrays import AnyArray, Bools, Floats, Ints, Rows, as_float
+from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, StateError, unknown_name
+from fleet_sim.base.sections import SettingsSection
+from fleet_sim.base.settings import read
+from fleet_sim.robots.agent import Agent
+from fleet_sim.robots.sim_object import SimObject
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.warehouse.sites.site import Site
+from fleet_sim.warehouse.traffic.columns import BROKEN, SERVING, STOPPED, TrafficColumns, not_enrolled
+from fleet_sim.warehouse.traffic.control import TrafficControl
+from fleet_sim.warehouse.traffic.network import ManyPlaces, Network, Place, node_of, nodes_of
+from fleet_sim.warehouse.traffic.planners.registry import PLANNERS
+from fleet_sim.warehouse.traffic.policies import POLICIES
+from fleet_sim.warehouse.traffic.settings import TrafficRobotSettings, TrafficSettings
+from fleet_sim.world.features import FAULTS, Feature, FeatureHost
+from fleet_sim.world.pipeline import Phase, System
+from fleet_sim.world.world import World
+
+# TrafficBars: places that low robots pass through and wide ones do not, as something stands above them.
+
+
+class TrafficBars:
+    """Shelves on legs, for example: robots pass under them, and those that carry one keep off all others.
+
+    `traffic.bars`; its methods raise StateError before a robot was enrolled, as the network depends on its size.
+    """
+
+    def __init__(self, site: Site, world: World, table: TrafficColumns, control: TrafficControl) -> None:
+        self._site, self._world, self._table, self._control = site, world, table, control
+
+    @property
+    def radius(self) -> float:
+        """The radius in m of the largest footprint that may take part: what a robot carries has to be within it."""
+        return self._control.floor.radius
+
+    def add(self, places: ManyPlaces) -> None:
+        """Bar places to wide robots: these enter them only as their goals, while all others pass.
+
+        Raises InvalidValueError for a planner that does not keep wide robots off.
+        """
+        self._control.bar(nodes_of(self._control.floor.network, self._site, places))
+
+    def remove(self, places: ManyPlaces) -> None:
+        """Let wide robots enter places again."""
+        self._control.bar(nodes_of(self._control.floor.network, self._site, places), barred=False)
+
+    def set_wide(self, agent: Agent, wide: bool = True) -> None:
+        """Let a robot keep off barred places from now on, other than its goal, or no longer.
+
+        Raises InvalidValueError for a robot that takes no part, and to make one wide that is driving.
+        """
+        self._control.widen(self._row(agent), wide=wide)
+
+    def is_wide(self, agent: Agent) -> bool:
+        """Return whether a robot keeps off barred places."""
+        return bool(self._table.wide[self._row(agent)])
+
+    def pass_under(self, objects: Sequence[SimObject]) -> None:
+        """Let these be no obstacles while they stand by themselves."""
+        self._control.floor.obstacles.pass_under([thing.object_id for thing in objects])
+
+    def _row(self, agent: Agent) -> int:
+        if not isinstance(agent, Agent) or agent.world is not self._world:
+            raise InvalidValueError(f"expected a robot of this simulation, got {agent!r}")
+        if not self._table.present[agent.row]:
+            raise not_enrolled(self._world, agent.row)
+        return agent.row
+
+
+class Traffic:
+    """The robots of `sim` that drive in `site` by common plans: `sim.get_manager("traffic")`.
+
+    Robots are enrolled, then sent to places. They drive on lanes of the network, in the order that the planner chose at
+    every node, and stop where they have to wait; they never touch each other, whatever their speeds, delays and pauses.
+    The network is made for the first robots that are enrolled.
+    """
+
+    def __init__(
+        self, site: Site, settings: TrafficSettings, world: World, table: TrafficColumns, control: TrafficControl
+    ) -> None:
+        """See `offer_traffic`, which makes the parts."""
+        self.site, self.settings = site, settings
+        self._world, self._table, self._control = world, table, control
+        self.bars = TrafficBars(site, world, table, control)
+        """What some robots pass under, and others must drive around."""
+        self.planned = control.paths
+        """Where the last plan leads robots: `planned.paths_of(rows)`."""
+
+    # ---- who takes part ----------------------------------------------------------------------------------------------
+
+    @property
+    def network(self) -> Network:
+        """The nodes and moves; raises StateError before a robot was enrolled, as they depend on its size."""
+        return self._control.floor.network
+
+    @property
+    def robots(self) -> list[Agent]:
+        """The robots that take part, in the order they were spawned."""
+        return [self._world.handles[row] for row in self.rows.tolist()]
+
+    @property
+    def rows(self) -> Rows:
+        """Their rows in the columns of the world."""
+        return self._control.rows
+
+    def enroll(self, agents: Agent | Sequence[Agent]) -> None:
+        """Let `agents` take part from now on; each stands at a node. Raises InvalidValueError, and then enrols none."""
+        given = [agents] if isinstance(agents, Agent) else list(agents)
+        for agent in given:
+            self._check_own(agent)
+        self._control.enroll(np.array([agent.row for agent in given], np.int64))
+
+    def leave(self, agents: Agent | Sequence[Agent]) -> None:
+        """Let `agents` take no part any more. They stop at once, where they are; others drive around them."""
+        given = [agents] if isinstance(agents, Agent) else list(agents)
+        for row in [self._row(agent) for agent in given]:
+            self._control.remove(np.array([row]), "it was asked to")
+
+    def takes_part(self, agent: Agent) -> bool:
+        """Return whether `agent` takes part."""
+        return bool(self._table.present[agent.row])
+
+    # ---- where they go -----------------------------------------------------------------------------------------------
+
+    def send(self, agent: Agent, place: Place, heading: float | None = None) -> None:
+        """Send a robot to a place; a stopped one drives on. Takes effect with the next plan; its actions end.
+
+        It has arrived when it stands there, turned to `heading` in rad if one is given. Raises InvalidValueError for a
+        robot that takes no part, a place that is not at a node, and one that no way leads to, UnknownNameError for a
+        station that there is not.
+        """
+        turned = np.array([np.nan if heading is None else as_float(heading, "heading in rad", low=-1e5, high=1e5)])
+        self._control.send(np.array([self._row(agent)]), np.array([self.node_of(place)]), turned)
+
+    def send_rows(self, rows: Rows, nodes: Ints) -> None:
+        """Send the robots in `rows` (N,) to `nodes` (N,), all or none; raises as `send` does."""
+        self._control.send(np.asarray(rows, np.int64), np.asarray(nodes, np.int64), np.full(len(rows), np.nan))
+
+    def node_of(self, place: Place) -> int:
+        """Return the node at a place; raises InvalidValueError where there is none."""
+        return node_of(self.network, self.site, place)
+
+    def goal_of(self, agent: Agent) -> int | None:
+        """Return the node that a robot was sent to, None before it was."""
+        goal = int(self._table.goal[self._row(agent)])
+        return None if goal < 0 else goal
+
+    def has_arrived(self, agent: Agent) -> bool:
+        """Return whether a robot has stood at the goal that it has now."""
+        return bool(self._table.arrived[self._row(agent)])
+
+    def is_waiting(self, agent: Agent) -> bool:
+        """Return whether a robot stands because others pass first, or its way is blocked."""
+        return bool(self._table.waiting[self._row(agent)])
+
+    def goals(self, rows: Rows) -> Ints:
+        """Return the goals (N,) of robots in `rows`, -1 for none."""
+        return np.asarray(self._table.goal[rows])
+
+    def nodes(self, rows: Rows, *, ahead: bool = False) -> Ints:
+        """Return the nodes (N,) that robots in `rows` stand on, or passed last; `ahead`: those planned to be next."""
+        return self._control.next_nodes(rows) if ahead else self._control.nodes(rows)
+
+    # ---- stopping ----------------------------------------------------------------------------------------------------
+
+    def stop(self, agent: Agent) -> None:
+        """Let a robot brake and stand, also between nodes, until `resume` or `send`; others drive around it."""
+        self._control.hold(np.array([self._row(agent)]), STOPPED)
+
+    def resume(self, agent: Agent) -> None:
+        """Let a stopped robot drive on to its goal."""
+        self._control.let_go(np.array([self._row(agent)]), STOPPED)
+
+    def pause_rows(self, rows: Rows) -> None:
+        """Let robots in `rows` (N,) stand until `continue_rows`, as at a goal while they are served.
+
+        They keep their place in the order: unlike around a stopped robot, others wait for them.
+        """
+        self._control.hold(np.asarray(rows, np.int64), SERVING)
+
+    def continue_rows(self, rows: Rows) -> None:
+        """Let robots that were paused drive on."""
+        self._control.let_go(np.asarray(rows, np.int64), SERVING)
+
+    def drive_rows(self, rows: Rows, paths: Ints) -> None:
+        """Let robots in `rows` (R,) drive `paths` (R, T + 1), nodes at each step; the last ones become their goals.
+
+        The order in which they pass each node is that of the paths, whatever the speeds. The policy `given` makes no
+        plans that would replace them. Raises PlanError, without a change, for paths that robots may not drive.
+        """
+        self._control.drive(np.asarray(rows, np.int64), np.asarray(paths, np.int64))
+
+    def withdraw_goal(self, agent: Agent) -> None:
+        """Let a robot stop at the next node that it can, with no goal any more; it gives way to others there."""
+        self._control.withdraw_goal(np.array([self._row(agent)]))
+
+    def close(self, places: ManyPlaces) -> None:
+        """Close places: no robot enters these nodes, except those that cannot stop before any more."""
+        self._control.close(self._nodes_of(places))
+
+    def open(self, places: ManyPlaces) -> None:
+        """Open closed places."""
+        self._control.close(self._nodes_of(places), closed=False)
+
+    def _nodes_of(self, places: ManyPlaces) -> Ints:
+        return nodes_of(self.network, self.site, places)
+
+    @property
+    def blocked(self) -> tuple[Bools, Bools]:
+        """Which nodes (N,) are closed, by `close` or by schedule; and on which, or before which, an obstacle is."""
+        floor = self._control.floor
+        return floor.closed | floor.scheduled, floor.covered.copy()
+
+    # ---- figures -----------------------------------------------------------------------------------------------------
+
+    def figures(self) -> Mapping[str, Any]:
+        """Return what happened so far: plans and refusals with the latest reason, planning times in ms, waiting."""
+        return self._control.figures()
+
+    @property
+    def planning_times(self) -> Floats:
+        """How long the latest plans took (K,), in s of wall time."""
+        return self._control.floor.timing.times
+
+    # ---- helpers -----------------------------------------------------------------------------------------------------
+
+    def _row(self, agent: Agent) -> int:
+        self._check_own(agent)
+        if not self._table.present[agent.row]:
+            raise not_enrolled(self._world, agent.row)
+        return agent.row
+
+    def _check_own(self, agent: object) -> None:
+        if not isinstance(agent, Agent) or agent.world is not self._world:
+            raise InvalidValueError(f"expected a robot of this simulation, got {agent!r}")
+
+
+# The key `traffic` of a spawn entry, which `setup.cfg` declares: robots that take part as soon as they are spawned.
+
+
+NAME = "traffic"
+
+
+class TrafficBooth:
+    """The place of the traffic in a simulation, there before the traffic itself: robots are spawned first."""
+
+    def __init__(self, world: World) -> None:
+        self.traffic: Traffic | None = None
+        self.announced = False
+        """Whether a section of the scenario will open a traffic when its robots are spawned."""
+        self._world = world
+        self._wishes: dict[int, bool] = {}
+
+    def wishes(self, row: int) -> bool | None:
+        """Return what the entry of a robot says that was spawned before there was a traffic; None: nothing."""
+        return self._wishes.get(int(self._world.object_id[row]))
+
+    def open(self, traffic: Traffic) -> None:
+        """Let robots with the key take part in `traffic` from now on."""
+        self.traffic, self.announced = traffic, False
+
+    def close(self) -> None:
+        """Hear that there is no traffic any more."""
+        self.traffic = None
+        self._wishes.clear()
+
+    def enter(self, rows: Rows, wanted: bool) -> None:
+        """Let robots in `rows` take part, or not; raises InvalidValueError, and then enrols none."""
+        world, traffic = self._world, self.traffic
+        if traffic is None and not self.announced and wanted:
+            raise InvalidValueError(
+                "there is no traffic to take part in; add a section 'traffic', or call offer_traffic before"
+            )
+        if traffic is None:
+            self._wishes.update(dict.fromkeys(world.object_id[rows].tolist(), wanted))
+        elif wanted:
+            traffic.enroll([world.handles[row] for row in rows.tolist()])
+
+
+class TrafficFeature(Feature[TrafficRobotSettings, TrafficColumns]):
+    """Robots that take part in the traffic: `traffic:` in a spawn entry, at any time."""
+
+    doc = "Whether it takes part in the traffic of the site."
+    settings = TrafficRobotSettings
+    table = TrafficColumns
+    # To a node. Nobody clicks one to the millimetre.
+    goal_tolerance = 10.0
+
+    def values(self, settings: TrafficRobotSettings) -> Mapping[str, Any]:
+        """Return what is wished for; `enter` does it."""
+        return {"wanted": settings.takes_part}
+
+    def start(self, host: FeatureHost, table: TrafficColumns) -> TrafficBooth:
+        """Return the place of the traffic."""
+        return TrafficBooth(host.world)
+
+    def enter(self, part: TrafficBooth, table: TrafficColumns, rows: Rows) -> None:
+        """Enrol robots that stand at nodes; raises InvalidValueError with the reason for others."""
+        # Who takes part has a way, if only of the node it stands on.
+        enrolled_mask, wanted_mask = table.length[rows] > 0, table.wanted[rows].copy()
+        self.leave(part, table, rows[enrolled_mask & ~wanted_mask])
+        others = rows[~enrolled_mask]
+        # Nobody takes part, or drives, before it is enrolled.
+        table.clear_rows(others)
+        for wanted in (True, False):
+            chosen = others[wanted_mask[~enrolled_mask] == wanted]
+            if len(chosen):
+                part.enter(chosen, wanted)
+
+    def leave(self, part: TrafficBooth, table: TrafficColumns, rows: Rows) -> None:
+        """Let robots take no part any more."""
+        if part.traffic is not None:
+            part.traffic.leave([robot for robot in part.traffic.robots if robot.row in rows])
+
+    def report(self, columns: Mapping[str, AnyArray]) -> Mapping[str, AnyArray]:
+        """Return which robots have broken down."""
+        broken = columns["present"] & (columns["held"] & BROKEN != 0)
+        return {"faults": FAULTS["breakdown"] * broken}
+
+    def details(self, table: TrafficColumns, row: int) -> Sequence[tuple[str, str]]:
+        """Say how much of its way is ahead, how much of it is granted, and whether it waits."""
+        at, waits = int(table.at[row]), ", waits" if table.waiting[row] else ""
+        granted = int(table.granted[row]) - at
+        return [("way", f"{int(table.length[row]) - 1 - at} nodes, {granted} of them granted{waits}")]
+
+
+FEATURE = TrafficFeature()
+
+
+# The section `traffic` of a scenario, and how a simulation gets its traffic.
+
+
+class TrafficSection(SettingsSection[MultiRobotSimulationCore]):
+    """Offers traffic in the site of the scenario; `sim.get_manager("traffic")` returns it."""
+
+    doc = "How the robots of the scenario drive in its site: planned for together, without touching each other."
+    name = NAME
+    settings_class = TrafficSettings
+
+    def prepare(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
+        """Let robots of the scenario say that they take part in what is opened when they are spawned."""
+        sim.features.use(NAME).announced = True
+
+    def open(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
+        """Offer the traffic and enrol the robots; raises ConfigError."""
+        settings = self.read(entry, source)
+        try:
+            site = sim.get_manager("site")
+        except FleetSimError as error:
+            raise ConfigError("needs a section 'site' to drive in", source=source, path=NAME) from error
+        try:
+            traffic = offer_traffic(sim, site, settings)
+            robots = _chosen(sim, settings)
+            if robots:
+                traffic.enroll(robots)
+        except FleetSimError as error:
+            raise ConfigError.of(error).within(NAME, source=source) from error
+
+    def read(self, entry: Any, source: str) -> TrafficSettings:
+        """Return the settings in `entry`, with a planner and a policy that there are; raises ConfigError."""
+        settings: TrafficSettings = super().read(entry, source)
+        try:
+            PLANNERS.find(settings.planner)
+            POLICIES.find(settings.policy)
+        except FleetSimError as error:
+            raise ConfigError(str(error), source=source, path=NAME) from error
+        return settings
+
+
+def _chosen(sim: MultiRobotSimulationCore, settings: TrafficSettings) -> list[Agent]:
+    """Return the robots that the settings or their own entries name."""
+    known = {agent.name: agent for agent in sim.agents}
+    if isinstance(settings.robots, list):
+        for name in settings.robots:
+            if name not in known:
+                raise unknown_name("robot", name, map(str, known))
+        named = {known[name].row for name in settings.robots}
+    else:
+        # Those with a fixed base are part of the furniture.
+        named = {agent.row for agent in sim.agents if agent.can_move and settings.robots == "all"}
+    booth: TrafficBooth = sim.features.use(NAME)
+    wishes = {agent.row: booth.wishes(agent.row) for agent in sim.agents}
+    return [agent for agent in sim.agents if (wish if (wish := wishes[agent.row]) is not None else agent.row in named)]
+
+
+def offer_traffic(
+    sim: MultiRobotSimulationCore, site: Site, given: TrafficSettings | None = None, /, **values: Any
+) -> Traffic:
+    """Let robots of `sim` drive in `site` by common plans; returns the Traffic, which is also the manager "traffic".
+
+    The settings are `given`, or those of the section `traffic` as keywords. Robots are enrolled afterwards. Raises
+    ConfigError for wrong settings and StateError where there is a traffic already.
+    """
+    chosen = read(TrafficSettings, values, path=NAME) if given is None else given
+    world = sim.world
+    if any(system.name == NAME for system in sim.pipeline.systems):
+        raise StateError("this simulation has a traffic already: sim.get_manager('traffic')")
+    booth: TrafficBooth = sim.features.use(NAME)
+    table = sim.features.table(NAME)
+    assert isinstance(table, TrafficColumns)
+    control = TrafficControl(sim, site, table, chosen)
+    traffic = Traffic(site, chosen, world, table, control)
+    sim.register_manager(traffic, NAME)
+    sim.checkpoints.register_late(NAME, control, control.forms())
+    sim.pipeline.add(System(NAME, Phase.UPDATE, control.step), before="motion")
+    # Machine code is loaded for the traffic anyway.
+    sim.collisions.use_kernels()
+    world.compiled = True
+    world.drive_rules.add(control.rule)
+    world.routes.conveyance = control.rule
+    world.waypoints.sources.append(control.paths)
+    world.on_remove.append(control.removed)
+    booth.open(traffic)
+    _end_with_building(sim, traffic, control, booth)
+    return traffic
+
+
+def _end_with_building(
+    sim: MultiRobotSimulationCore, traffic: Traffic, control: TrafficControl, booth: TrafficBooth
+) -> None:
+    """Take the traffic out of the simulation when that is cleared."""
+    world = sim.world
+
+    def leave() -> None:
+        """Take the traffic out of the simulation; called when it is cleared."""
+        # With `sim.clear()` the building is gone, and all robots.
+        sim.pipeline.remove(NAME)
+        sim.unregister_manager(traffic)
+        world.drive_rules.remove(control.rule)
+        world.routes.conveyance = None
+        world.waypoints.sources.remove(control.paths)
+        world.on_remove.remove(control.removed)
+        booth.close()
+        sim.events.off("cleared", leave)
+
+    sim.events.on("cleared", leave)
+
+
+SECTION = TrafficSection()

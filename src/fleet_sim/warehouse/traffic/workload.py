@@ -1,0 +1,265 @@
+"""Workload: a building with robots and their tasks, read from the files that people compare planners on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.base.arrays import Ints
+from fleet_sim.base.errors import ConfigError, InvalidValueError
+from fleet_sim.base.files import resolve_config
+from fleet_sim.base.settings import Checked, setting
+from fleet_sim.warehouse.sites.grid import Grid
+from fleet_sim.warehouse.sites.map_formats import (
+    QUARTER,
+    TICK,
+    DurationModel,
+    EventModel,
+    LeagueProblem,
+    Strategy,
+    read_problem,
+    read_tasks,
+)
+from fleet_sim.warehouse.sites.reading import read_site, read_text
+from fleet_sim.warehouse.sites.site import Site, StationKind
+from fleet_sim.warehouse.traffic.disturbances import DelaySettings
+from fleet_sim.warehouse.traffic.settings import TrafficSettings
+from fleet_sim.warehouse.traffic.tasks import AlternatingTasks, ListedTasks, RandomTasks, RevealedTasks, Tasks
+from fleet_sim.world.clock import purpose_key, uniforms
+
+DWELL = 2.0
+"""Seconds at a goal where the file does not say: what LSMART takes."""
+TOUCH = 1e-3
+"""How much shorter (m) the disc within a square is than half of it."""
+AT_ONCE = 1000.0
+"""The acceleration of robots that have their speed at once, in m/s^2 and rad/s^2."""
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """Robots that start on the cells `starts` (R,) of `site` and stay `dwell` s at each goal that `tasks` gives."""
+
+    name: str
+    site: Site
+    starts: Ints
+    tasks: Tasks
+    dwell: float
+    kind: str
+    """What the goals are, in words."""
+    goals: Ints | None = None
+    """With one task for each robot its goal (R,) as a cell."""
+    league: League | None = None
+    """What the file says of its robots, if it is a problem of the League of Robot Runners."""
+
+
+@dataclass(frozen=True)
+class League:
+    """How robots of the League of Robot Runners move: never backwards; `problem` says how large and fast they are.
+
+    With `agentSize` they keep a square of that size free around them, of the cells as they are, and with `agentCounter`
+    they take so many ticks of 0.1 s for a cell and for a quarter turn. The League knows no acceleration: they have
+    their speed at once.
+    """
+
+    problem: LeagueProblem
+    cell: float
+
+    @property
+    def fleet(self) -> dict[str, Any]:
+        """The settings of robots that follow from the file."""
+        found: dict[str, Any] = {"backwards": False}
+        size, counter = self.problem.agentSize, self.problem.agentCounter
+        if size is not None:
+            # Squares may touch. The disc within one is shorter, so that rounding never makes a collision of it.
+            found.update(radius=0.5 * size * self.cell - TOUCH, margin=0.0)
+        if counter is not None:
+            each = counter * TICK
+            found.update(speed=self.cell / each, turn_speed=QUARTER / each, timestep=0.5 * TICK)
+            found.update(acceleration=AT_ONCE, turn_acceleration=AT_ONCE)
+        return found
+
+    def traffic(self, given: TrafficSettings, fleet: FleetSettings) -> TrafficSettings:
+        """Return settings of the traffic with squares and delays as in the file.
+
+        Squares are kept by a `fleet` of the radius that the file says, and delays where `given` has none.
+        """
+        size, delays = self.problem.agentSize, self.problem.delayConfig
+        if size is not None and fleet.radius == self.fleet["radius"]:
+            given = replace(given, footprint="square", radius=0.5 * size * self.cell)
+        if delays is not None and delays.pDelay > 0.0 and given.disturbances.delays is None:
+            held = DelaySettings(
+                probability=delays.pDelay,
+                shortest=delays.minDelay * TICK,
+                longest=delays.maxDelay * TICK,
+                tick=TICK,
+                events="poisson" if delays.eventModel is EventModel.POISSON else "each",
+                durations="gaussian" if delays.durationModel is DurationModel.GAUSSIAN else "uniform",
+                mean=delays.gaussMeanRatio,
+                deviation=delays.gaussStdRatio,
+                seed=delays.seed,
+            )
+            given = replace(given, disturbances=replace(given.disturbances, delays=held))
+        return given
+
+
+def league_of(path: str | Path) -> League | None:
+    """Return how robots move in the problem of the League of Robot Runners in a file, None for any other file."""
+    file = resolve_config(path)
+    if file.suffix != ".json" or "mapFile" not in (content := _mapping(file)):
+        return None
+    return League(read_problem(file, content), 1.0)
+
+
+def read_workload(
+    path: str | Path,
+    *,
+    robots: int | None = None,
+    seed: int = 0,
+    radius: float = 0.0,
+    cell: float | None = None,
+    level: str | None = None,
+) -> Workload:
+    """Return the workload in a file; raises ConfigError, and InvalidValueError for more robots than fit.
+
+    A problem of the League of Robot Runners has robots and tasks; a `.scen` has a start and a goal for each robot. Any
+    other site gets random starts, and goals between its workstations and its pick or drop stations, or random ones on
+    all free cells where it has no such stations. Starts and goals are where a disc of `radius` m has room, in the
+    largest part of the site. `robots` may be left out where the file says how many.
+    """
+    file = resolve_config(path)
+    site = read_site(file, level=level, cell=cell, whole=True)
+    grid = site.open_grid.clear_of(radius)
+    league = league_of(file)
+    if league is not None:
+        return _of_robot_runners(file, league, site, grid, robots)
+    if len(site.starts) and len(site.goals):
+        return _of_scenario(file, site, grid, robots)
+    if robots is None:
+        raise InvalidValueError(f"{file}: say how many robots; the file does not")
+    region = grid.largest_region()
+    starts = _random_starts(region, robots, seed, file)
+    tasks, kind = endless_tasks(site, region, robots, seed)
+    return Workload(file.stem, site, starts, tasks, DWELL, kind)
+
+
+def endless_tasks(site: Site, region: Ints, robots: int, seed: int, goals: str = "auto") -> tuple[Tasks, str]:
+    """Return tasks without an end in `region` (K,) cells of `site`, and what they are in words.
+
+    With `goals` "stations" they lead between workstations and pick or drop stations, with "random" anywhere; "auto"
+    takes the stations where there are both. Raises InvalidValueError where there are not, or nowhere to go.
+    """
+    ones = _station_cells(site, [StationKind.WORKSTATION], region)
+    # A cell with stations of both kinds counts as a workstation only.
+    others = np.setdiff1d(_station_cells(site, (StationKind.PICK, StationKind.DROP), region), ones)
+    if goals != "random" and len(ones) and len(others):
+        kind = f"back and forth between {len(ones)} workstations and {len(others)} stations"
+        return AlternatingTasks(robots, ones, others, seed), kind
+    if goals == "stations":
+        raise InvalidValueError(
+            f"site {site.name!r} has {len(ones)} workstations and {len(others)} pick or drop stations in reach;"
+            " goals between stations need some of both"
+        )
+    return RandomTasks(robots, region, seed), "random goals"
+
+
+def _mapping(file: Path) -> Mapping[str, Any]:
+    content = json.loads(read_text(file))
+    return content if isinstance(content, Mapping) else {}
+
+
+def _of_robot_runners(file: Path, league: League, site: Site, grid: Grid, robots: int | None) -> Workload:
+    """Return the workload of a problem of the League of Robot Runners, which has no time at a goal."""
+    starts = _starts(site, robots, file)
+    rows = read_tasks(file, site.grid)
+    _check_reachable(grid, starts, np.unique(np.fromiter(chain.from_iterable(rows), np.int64)), file)
+    revealed, strategy = league.problem.revealed, league.problem.taskAssignmentStrategy or Strategy.GREEDY
+    tasks: Tasks
+    if revealed is None:
+        tasks = ListedTasks(len(starts), rows, in_turn=strategy is Strategy.ROUNDROBIN)
+        kind = f"{len(rows)} listed tasks, {strategy}"
+    else:
+        try:
+            tasks = RevealedTasks(len(starts), rows, revealed, site.grid.width)
+        except InvalidValueError as error:
+            raise ConfigError(str(error), source=str(file)) from error
+        kind = f"{len(rows)} listed tasks, {int(revealed * len(starts))} revealed at a time, the nearest first"
+    return Workload(file.stem, site, starts, tasks, 0.0, kind, league=league)
+
+
+def _of_scenario(file: Path, site: Site, grid: Grid, robots: int | None) -> Workload:
+    starts = _starts(site, robots, file)
+    goals = site.goals[: len(starts)]
+    _check_reachable(grid, starts, goals, file, pairs=True)
+    tasks = ListedTasks(len(starts), [[int(goal)] for goal in goals], in_turn=True)
+    return Workload(file.stem, site, starts, tasks, 0.0, "one goal for each robot", goals)
+
+
+def _starts(site: Site, robots: int | None, file: Path) -> Ints:
+    try:
+        return site.first_starts(robots)
+    except InvalidValueError as error:
+        raise InvalidValueError(f"{file}: {error}") from error
+
+
+def _random_starts(region: Ints, robots: int, seed: int, file: Path) -> Ints:
+    """Return `robots` cells of `region`, each once."""
+    if robots > len(region):
+        raise InvalidValueError(f"{file}: {robots} robots do not fit: the largest free part has {len(region)} cells")
+    # Each cell has a random key, so the first robots get the same cells however many there are.
+    order = np.argsort(uniforms(purpose_key(seed, "traffic.starts"), region, 0), kind="stable")
+    return region[order[:robots]]
+
+
+def _station_cells(site: Site, kinds: list[StationKind] | tuple[StationKind, ...], region: Ints) -> Ints:
+    """Return the cells of the stations of `kinds` that are in `region`."""
+    places = np.array([(station.x, station.y) for station in site.stations if station.kind in kinds]).reshape(-1, 2)
+    return np.intersect1d(site.grid.cells_at(places), region)
+
+
+def _check_reachable(grid: Grid, starts: Ints, goals: Ints, file: Path, *, pairs: bool = False) -> None:
+    """Raise ConfigError where robots have no room, or cannot get to a goal: to that of their own in `pairs`."""
+    regions = grid.regions()
+    for what, cells in (("start", starts), ("goal", goals)):
+        bad = np.flatnonzero(regions[cells] < 0)
+        if len(bad):
+            place = _place(int(cells[bad[0]]), grid)
+            raise ConfigError(f"the {what} in {place} has no room for a robot", source=str(file))
+    wanted = regions[starts] if pairs else regions[starts[:1]]
+    if not pairs and len(np.unique(regions[starts])) > 1:
+        raise ConfigError("the robots start in parts of the map that are not connected", source=str(file))
+    bad = np.flatnonzero(regions[goals] != wanted)
+    if len(bad):
+        place = _place(int(goals[bad[0]]), grid)
+        who = f"robot {bad[0]}" if pairs else "the robots"
+        raise ConfigError(f"{who} cannot get to the goal in {place}: no way leads there", source=str(file))
+
+
+def _place(cell: int, grid: Grid) -> str:
+    row, column = divmod(cell, grid.width)
+    return f"row {row}, column {column}"
+
+
+# The settings of the robots of a run.
+
+
+@dataclass
+class FleetSettings(Checked):
+    """The robots of a run, all alike: round, with a differential drive."""
+
+    radius: float = setting(0.3, above=0.0, high=100.0, unit="m", doc="Radius of a robot.")
+    speed: float = setting(2.0, above=0.0, high=100.0, unit="m/s", doc="Speed limit of a robot.")
+    acceleration: float = setting(2.0, above=0.0, high=1000.0, unit="m/s^2", doc="Acceleration limit.")
+    turn_speed: float = setting(3.0, above=0.0, high=100.0, unit="rad/s", doc="Speed limit of turning on the spot.")
+    turn_acceleration: float = setting(6.0, above=0.0, high=1000.0, unit="rad/s^2", doc="Its acceleration limit.")
+    backwards: bool = setting(False, doc="Whether robots drive backwards where that saves half a turn.")
+    timestep: float = setting(0.1, low=0.001, high=1.0, unit="s", doc="Simulated time of a step.")
+    margin: float = setting(0.02, low=0.0, high=1.0, unit="m", doc="What comes nearer than this has collided.")
+    deadlock_after: float = setting(
+        30.0, low=0.1, high=1e6, unit="s", doc="A standstill of all robots that lasts so long is a deadlock."
+    )

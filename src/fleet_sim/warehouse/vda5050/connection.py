@@ -1,0 +1,517 @@
+"""Vehicles and the MQTT broker: the connection of each, in a thread of its own, with last will and reconnects."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import selectors
+import socket
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
+from threading import Lock
+from typing import Any
+
+from fleet_sim.base.errors import StateError, missing_extra
+from fleet_sim.base.gate import LONGEST_TEXT
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.warehouse.vda5050.address import BrokerAddress
+from fleet_sim.warehouse.vda5050.desk import VehicleDesk
+from fleet_sim.warehouse.vda5050.messages import VERSIONS
+from fleet_sim.warehouse.vda5050.order import VehicleMessage
+from fleet_sim.warehouse.vda5050.reports import VehicleBody, VehicleOutbox
+from fleet_sim.warehouse.vda5050.vehicle import VehicleIdentity
+from fleet_sim.world.commands import CommandAck
+from fleet_sim.world.pipeline import Phase, System
+
+# VehicleConnection: the connection of one vehicle to the broker, with its last will and numbered messages.
+
+
+try:
+    from paho.mqtt import client as mqtt
+    from paho.mqtt.enums import CallbackAPIVersion
+except ImportError as error:
+    raise missing_extra("paho.mqtt", "vda5050", "a connection to an MQTT broker") from error
+
+KEEP_ALIVE = 15
+"""Between signs of life, in s: what the standard recommends."""
+CONNECT_TIMEOUT = 3.0
+
+Received = Callable[["VehicleConnection", str, bytes, bool], object]
+
+
+def timestamp(now: float) -> str:
+    """Return a wall time, in s since 1970, as the standard writes it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03d}Z"
+
+
+class VehicleConnection:
+    """One client of the broker. All methods are for the thread of the link."""
+
+    def __init__(
+        self,
+        identity: VehicleIdentity,
+        address: BrokerAddress,
+        received: Received,
+        changed: Callable[[VehicleConnection], object],
+    ) -> None:
+        self.identity, self.address = identity, address
+        self.version = VERSIONS[identity.version]
+        self.is_online = False
+        self.wants_connection = True
+        self.refusal = ""
+        """Why the broker did not take the latest connection."""
+        self.latest: tuple[float, str] = (0.0, "")
+        """When the latest state was sent, on a clock that nobody sets, and its body."""
+        self._numbers: Counter[str] = Counter()
+        self._tail = json.dumps(
+            {
+                "version": self.version.number,
+                "manufacturer": identity.manufacturer,
+                "serialNumber": identity.serial,
+            },
+            separators=(",", ":"),
+        )[1:-1]
+        self._changed = changed
+        self.client = client = mqtt.Client(
+            CallbackAPIVersion.VERSION2, client_id=identity.prefix.replace("/", "-"), reconnect_on_failure=False
+        )
+        client.connect_timeout = CONNECT_TIMEOUT
+        if address.user is not None:
+            client.username_pw_set(address.user, address.password)
+        if address.tls:
+            client.tls_set(ca_certs=address.ca)
+        client.connect_async(address.host, address.port, KEEP_ALIVE)
+        client.on_connect = self._on_connect
+        client.on_disconnect = self._on_disconnect
+        self._received = received
+        client.on_message = self._on_message
+
+    def connect(self) -> None:
+        """Begin to connect; raises OSError where there is no broker. The last will is set anew each time."""
+        will = self._compose("connection", self._connection("CONNECTIONBROKEN"), time.time())
+        self.client.will_set(f"{self.identity.prefix}/connection", will, qos=1, retain=True)
+        self.client.reconnect()
+
+    def close(self) -> None:
+        """Say that the vehicle goes, and disconnect."""
+        self.wants_connection = False
+        if self.is_online:
+            self.send("connection", self._connection("OFFLINE"), time.time())
+        if self.client.socket() is not None:
+            # Also where the broker has not answered yet: it closes the socket.
+            self.client.disconnect()
+
+    def send(self, topic: str, body: str, now: float) -> bool:
+        """Publish a message; return whether the connection took it."""
+        if not self.is_online or (topic == "visualization" and self.client.want_write()):
+            # A connection that is behind gets no more of what is only looked at.
+            return False
+        lasting = topic in ("connection", "factsheet")
+        payload = self._compose(topic, body, now)
+        if topic == "state":
+            self.latest = time.monotonic(), body
+        info = self.client.publish(
+            f"{self.identity.prefix}/{topic}", payload, qos=int(topic == "connection"), retain=lasting
+        )
+        return info.rc == mqtt.MQTT_ERR_SUCCESS
+
+    def _compose(self, topic: str, body: str, now: float) -> str:
+        number = self._numbers[topic]
+        self._numbers[topic] = (number + 1) % 2**32
+        head = f'{{"headerId":{number},"timestamp":"{timestamp(now)}",{self._tail},'
+        if topic == "visualization" and self.version.is_third:
+            head += f'"referenceStateHeaderId":{max(self._numbers["state"] - 1, 0)},'
+        return head + body
+
+    def _connection(self, state: str) -> str:
+        written = self.version.connection.fields["connectionState"].kind.write(state)
+        return f'"connectionState":"{written}"}}'
+
+    # ---- callbacks of the client -------------------------------------------------------------------------------------
+
+    def _on_message(self, client: mqtt.Client, data: Any, message: mqtt.MQTTMessage) -> None:
+        try:
+            topic = message.topic
+        except UnicodeDecodeError:
+            # No topic that was subscribed to; the broker alone can send it.
+            topic = ""
+        self._received(self, topic.removeprefix(f"{self.identity.prefix}/"), bytes(message.payload), message.retain)
+
+    def _on_connect(self, client: mqtt.Client, data: Any, flags: Any, reason: Any, properties: Any) -> None:
+        if reason.is_failure:
+            self.refusal = str(reason)
+            return
+        self.is_online, self.refusal = True, ""
+        client.subscribe([(f"{self.identity.prefix}/{topic}", 0) for topic in self.version.incoming])
+        self.send("connection", self._connection("ONLINE"), time.time())
+        self._changed(self)
+
+    def _on_disconnect(self, client: mqtt.Client, data: Any, flags: Any, reason: Any, properties: Any) -> None:
+        # Also after a refused connection.
+        self.is_online = False
+        self._changed(self)
+
+
+# MqttLink: the thread that holds the connections of all vehicles, with real reconnects.
+
+
+logger = logging.getLogger(__name__)
+
+LONGEST_SILENCE = 29.0
+"""Between two states in wall time, in s: also while the simulation is paused."""
+FIRST_RETRY, LAST_RETRY = 0.5, 15.0
+"""Between two looks for a broker that is gone, in s."""
+AT_ONCE = 50
+"""Connections that are begun in one round, so that the others are not kept waiting."""
+MOST_WAITING = 100_000
+"""Messages to be sent; of more, the oldest are dropped."""
+
+
+class MqttLink:
+    """Sends messages of vehicles, and hands over those for them: `received(identity, topic, payload, retained)`.
+
+    `connected(identity)` is called when a vehicle is online. Both are called in the thread of the link. `lost` counts
+    messages that were dropped, by reason.
+    """
+
+    def __init__(
+        self,
+        address: BrokerAddress,
+        received: Callable[[VehicleIdentity, str, bytes, bool], object],
+        connected: Callable[[VehicleIdentity], object],
+    ) -> None:
+        self.address = address
+        self.lost: Counter[str] = Counter()
+        self._received, self._connected = received, connected
+        self._connections: dict[str, VehicleConnection] = {}
+        self._waiting: deque[VehicleBody | list[VehicleIdentity]] = deque()
+        self._selector = selectors.DefaultSelector()
+        self._registered: dict[int, tuple[Any, VehicleConnection, int]] = {}
+        self._wake_reader, self._wake_writer = socket.socketpair()
+        self._wake_reader.setblocking(False)
+        self._wake_writer.setblocking(False)
+        self._selector.register(self._wake_reader, selectors.EVENT_READ, None)
+        self._retry_at, self._retry_after = 0.0, FIRST_RETRY
+        self._told, self._care_at = False, 0.0
+        self._closing = threading.Event()
+        self._online = threading.Condition()
+        self._thread = threading.Thread(target=self._run, name="vda5050", daemon=True)
+        self._thread.start()
+
+    # ---- from any thread ---------------------------------------------------------------------------------------------
+
+    def send(self, bodies: list[VehicleBody]) -> None:
+        """Send messages, as soon as their vehicles are online; those of others are dropped."""
+        if len(self._waiting) + len(bodies) > MOST_WAITING:
+            self.lost["too many at once"] += len(bodies)
+            return
+        self._waiting.extend(bodies)
+        self._wake()
+
+    def keep(self, identities: list[VehicleIdentity]) -> None:
+        """Connect these vehicles, and disconnect all others."""
+        self._waiting.append(list(identities))
+        self._wake()
+
+    def wait_online(self, count: int, timeout: float) -> bool:
+        """Wait until `count` vehicles are online; return whether they are."""
+        with self._online:
+            return self._online.wait_for(lambda: self.online >= count, timeout)
+
+    @property
+    def online(self) -> int:
+        """How many vehicles are connected."""
+        return sum(connection.is_online for connection in list(self._connections.values()))
+
+    def close(self) -> None:
+        """Say that all vehicles go, disconnect them, and end the thread."""
+        self._closing.set()
+        self._wake()
+        self._thread.join(timeout=10.0)
+
+    def _wake(self) -> None:
+        # A full pipe wakes the thread as well.
+        with contextlib.suppress(OSError):
+            self._wake_writer.send(b"x")
+
+    # ---- the thread --------------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        """Serve all connections in one thread until the link is closed, then say goodbye for every vehicle."""
+        while not self._closing.is_set():
+            self._connect_some(time.monotonic())
+            for key, events in self._selector.select(self._pause()):
+                if key.data is None:
+                    with contextlib.suppress(OSError):
+                        self._wake_reader.recv(65536)
+                else:
+                    self._serve(key.data, events)
+            self._send_waiting()
+            self._look_after()
+        self._say_goodbye()
+
+    def _pause(self) -> float:
+        """Return how long the thread may sleep, in s."""
+        if all(connection.is_online for connection in self._connections.values()):
+            return 1.0
+        return min(max(self._retry_at - time.monotonic(), 0.01), 1.0)
+
+    def _connect_some(self, now: float) -> None:
+        """Connect vehicles that are not; where there is no broker, look for it with one of them from time to time."""
+        if now < self._retry_at:
+            return
+        offline = [one for one in self._connections.values() if one.wants_connection and one.client.socket() is None]
+        for connection in offline[:AT_ONCE]:
+            try:
+                connection.connect()
+            except OSError as error:
+                self._back_off(str(error) or type(error).__name__)
+                return
+            self._register(connection)
+
+    def _back_off(self, reason: str) -> None:
+        """Wait longer before the next attempt to connect, up to LAST_RETRY s; the reason is logged once."""
+        if time.monotonic() < self._retry_at:
+            # All connections break when a broker goes: that is one reason to wait.
+            return
+        if not self._told:
+            logger.warning("VDA 5050: no connection to %s (%s); trying again", self.address, reason)
+            self._told = True
+        self._retry_at = time.monotonic() + self._retry_after
+        self._retry_after = min(2.0 * self._retry_after, LAST_RETRY)
+
+    def _serve(self, connection: VehicleConnection, events: int) -> None:
+        """Read and write what a connection is ready for; one that fails is closed, and the others go on."""
+        client = connection.client
+        try:
+            if events & selectors.EVENT_READ:
+                client.loop_read()
+                # What TLS has read already is not seen by the selector.
+                while (sock := client.socket()) is not None and getattr(sock, "pending", int)() > 0:
+                    client.loop_read()
+            if events & selectors.EVENT_WRITE and client.socket() is not None:
+                client.loop_write()
+        except Exception:
+            # What a broker sends must not end the thread, and with it the connections of all other vehicles.
+            self._fail(connection)
+        self._register(connection)
+
+    def _fail(self, connection: VehicleConnection) -> None:
+        """Break a connection on which something raised; it is made anew as one that the broker closed."""
+        if not self.lost["broken by a fault"]:
+            logger.exception("VDA 5050: %s: the connection is broken and made anew", connection.identity.prefix)
+        self.lost["broken by a fault"] += 1
+        sock = connection.client.socket()
+        if isinstance(sock, socket.socket):
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+
+    def _register(self, connection: VehicleConnection) -> None:
+        """Watch the socket of a connection for what it waits for; forget the one it had."""
+        sock, key = connection.client.socket(), id(connection)
+        known = self._registered.get(key)
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if connection.client.want_write() else 0)
+        if known is not None and known[0] is sock and known[2] == events:
+            return
+        if known is not None and known[0] is sock:
+            self._selector.modify(sock, events, connection)
+        else:
+            if known is not None:
+                with contextlib.suppress(KeyError, ValueError):
+                    self._selector.unregister(known[0])
+                del self._registered[key]
+            if sock is None:
+                return
+            self._selector.register(sock, events, connection)
+        self._registered[key] = sock, connection, events
+
+    def _send_waiting(self) -> None:
+        """Hand the waiting messages to their connections, oldest first; those without one are counted in `lost`."""
+        now = time.time()
+        for _ in range(len(self._waiting)):
+            item = self._waiting.popleft()
+            if isinstance(item, list):
+                self._keep_only(item)
+                continue
+            connection = self._connections.get(item.identity.prefix)
+            if connection is None or not connection.send(item.topic, item.text, now):
+                self.lost[f"{item.topic}: not connected, or behind"] += 1
+            if connection is not None:
+                # Sending may have closed the socket, whose number the next one of another vehicle may have.
+                self._register(connection)
+
+    def _keep_only(self, identities: list[VehicleIdentity]) -> None:
+        """Close the connections of vehicles that are not in `identities`, and make those that are missing."""
+        wanted = {identity.prefix: identity for identity in identities}
+        for prefix in [prefix for prefix in self._connections if prefix not in wanted]:
+            connection = self._connections.pop(prefix)
+            connection.close()
+            self._drain(connection)
+        for prefix, identity in wanted.items():
+            if prefix not in self._connections:
+                self._connections[prefix] = VehicleConnection(identity, self.address, self._on_message, self._on_change)
+
+    def _look_after(self) -> None:
+        """Keep connections alive, and repeat states of vehicles that were silent for long; once a second."""
+        now = time.monotonic()
+        if now < self._care_at:
+            return
+        self._care_at = now + 1.0
+        for connection in self._connections.values():
+            if connection.client.socket() is not None:
+                connection.client.loop_misc()
+                sent, body = connection.latest
+                if connection.is_online and body and now - sent > LONGEST_SILENCE:
+                    connection.send("state", body, time.time())
+            self._register(connection)
+
+    def _say_goodbye(self) -> None:
+        for connection in self._connections.values():
+            connection.close()
+        for connection in self._connections.values():
+            self._drain(connection)
+        self._selector.close()
+        self._wake_reader.close()
+        self._wake_writer.close()
+
+    def _drain(self, connection: VehicleConnection) -> None:
+        """Send what a closed connection still has to send."""
+        end = time.monotonic() + 2.0
+        while connection.client.want_write() and connection.client.socket() is not None and time.monotonic() < end:
+            connection.client.loop_write()
+        self._register(connection)
+
+    # ---- callbacks of connections ------------------------------------------------------------------------------------
+
+    def _on_message(self, connection: VehicleConnection, topic: str, payload: bytes, retained: bool) -> None:
+        self._received(connection.identity, topic, payload, retained)
+
+    def _on_change(self, connection: VehicleConnection) -> None:
+        if connection.is_online:
+            self._retry_after, self._told = FIRST_RETRY, False
+            self._connected(connection.identity)
+        elif connection.wants_connection:
+            self._back_off(connection.refusal or "the broker closed the connection")
+        with self._online:
+            self._online.notify_all()
+
+
+MOST_PENDING = 50
+"""Messages to one vehicle that are not carried out yet; more are dropped."""
+SYSTEM = "vda5050_outbox"
+
+
+class VehicleSession:
+    """The connection of a simulation with a master control, until `close` or the end of the simulation.
+
+    `refused` counts what was not let in: messages of topics that the vehicle has not subscribed to; retained ones,
+    which are of another time; too long ones; those that are no text; more than a vehicle can carry out.
+    """
+
+    def __init__(self, sim: MultiRobotSimulationCore, address: BrokerAddress) -> None:
+        """Raises StateError where no vehicles were offered, and MissingDependencyError without paho-mqtt."""
+        self.refused: Counter[str] = Counter()
+        self._sim = sim
+        self._desk: VehicleDesk = sim.get_manager("vda5050")
+        if any(system.name == SYSTEM for system in sim.pipeline.systems):
+            raise StateError("this simulation is connected to a broker already")
+        self._pending: Counter[str] = Counter()
+        self._lock = Lock()
+        self._told: list[VehicleIdentity] = []
+        self.link = MqttLink(address, self._receive, self._connected)
+        self._outbox = VehicleOutbox(self._desk, sim.world, self.link.send)
+        sim.pipeline.add(System(SYSTEM, Phase.OBSERVE, self._publish))
+        sim.events.on("closed", self.close)
+        self._desk.link_figures = self._link_figures
+        self._tell_roster()
+
+    def close(self) -> None:
+        """Say that all vehicles go, and disconnect; may be called again."""
+        if any(system.name == SYSTEM for system in self._sim.pipeline.systems):
+            self._sim.pipeline.remove(SYSTEM)
+            self._sim.events.off("closed", self.close)
+            self._desk.link_figures = dict
+            self.link.close()
+
+    def __enter__(self) -> VehicleSession:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def figures(self) -> dict[str, Any]:
+        """Return what came in and went out: see VehicleDesk.figures; with what was not let in, and not sent."""
+        return {**self._desk.figures(), **self._link_figures()}
+
+    def _link_figures(self) -> dict[str, Any]:
+        return {"online": self.link.online, "not_let_in": dict(self.refused), "not_sent": dict(self.link.lost)}
+
+    # ---- in the step -------------------------------------------------------------------------------------------------
+
+    def _publish(self, dt: float) -> None:
+        self._tell_roster()
+        self._outbox.publish(dt)
+
+    def _tell_roster(self) -> None:
+        identities = [vehicle.identity for vehicle in self._desk.vehicles]
+        if identities != self._told:
+            self._told = identities
+            self.link.keep(identities)
+
+    # ---- in the thread of the link -----------------------------------------------------------------------------------
+
+    def _connected(self, identity: VehicleIdentity) -> None:
+        # What was sent before may have been lost: factsheet and state are told anew.
+        for pilot in list(self._desk.pilots.values()):
+            if pilot.vehicle.identity == identity:
+                pilot.vehicle.wants_factsheet = pilot.vehicle.changed = True
+
+    def _receive(self, identity: VehicleIdentity, topic: str, payload: bytes, retained: bool) -> None:
+        """Put a message into the inbox of the simulation, or count why it is refused; called by the link's thread."""
+        reason, text = self._check(identity, topic, payload, retained)
+        if reason:
+            self.refused[reason] += 1
+            return
+        command = VehicleMessage(
+            name=identity.name, topic=topic, text=text, received=time.time(), source=f"vda5050 {topic}"
+        )
+        with self._lock:
+            self._pending[identity.prefix] += 1
+        future = self._sim.inbox.put(command)
+        future.add_done_callback(partial(self._carried_out, identity.prefix))
+
+    def _check(self, identity: VehicleIdentity, topic: str, payload: bytes, retained: bool) -> tuple[str, str]:
+        """Return why a message is not let in, or "" and its text."""
+        if topic not in VERSIONS[identity.version].incoming:
+            # Names of others are not counted one by one: a broker may make up as many as it likes.
+            return "of another topic", ""
+        if retained:
+            # The standard keeps no orders: this one is of an earlier run, and would move robots now.
+            return "retained", ""
+        if len(payload) > LONGEST_TEXT:
+            return "too long", ""
+        if self._pending[identity.prefix] >= MOST_PENDING:
+            return "too many at once", ""
+        try:
+            return "", payload.decode("utf-8")
+        except UnicodeDecodeError:
+            return "not UTF-8", ""
+
+    def _carried_out(self, prefix: str, future: Future[CommandAck]) -> None:
+        # In the thread of the simulation: a count that is lost would shut the vehicle out for ever.
+        with self._lock:
+            self._pending[prefix] -= 1
+
+
+def connect_vehicles(sim: MultiRobotSimulationCore, url: str, *, ca: str | None = None) -> VehicleSession:
+    """Connect the vehicles of `sim` to the broker at `url`, mqtt:// or mqtts://[user[:password]@]host[:port].
+
+    `ca` is a file of certificates that sign the broker's. There need not be a broker yet. Raises ConfigError for a
+    wrong URL, UnknownNameError where no vehicles were offered (a section `vda5050`, or `offer_vehicles`).
+    """
+    return VehicleSession(sim, BrokerAddress.parse(url, ca))

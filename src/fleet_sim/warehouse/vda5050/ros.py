@@ -1,0 +1,93 @@
+"""The node and a master control: the parameter that names the broker, and what came of its messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rcl_interfaces.msg import ParameterDescriptor
+
+from fleet_sim.base.errors import ConfigError
+from fleet_sim.ros import messages as qos
+from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.ros.messages import time_to_msg
+from fleet_sim.warehouse.vda5050.address import PASSWORD, BrokerAddress
+from fleet_sim.warehouse.vda5050.desk import NAME, VehicleBooth, VehicleDesk, offer_vehicles
+
+MOST_NAMED = 20
+"""Reasons of refusals that are named, the most frequent first."""
+
+
+class VehiclesInterface(Interface):
+    """Connects vehicles to the broker of the parameter `vda5050`; tells in /diagnostics what came in, and what did not.
+
+    Raises ConfigError for a broker that cannot be meant, or one beside `read_only`.
+    """
+
+    rate = "diagnostics"
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        text = "Broker of the master control that drives the vehicles, mqtt://host or mqtts://user@host; empty: none."
+        url, ca = self._once("vda5050", text), self._once("vda5050_ca", "File of certificates that sign the broker's.")
+        if url:
+            self._connect(url, ca or None)
+        self._publisher: Any = None
+
+    def _once(self, name: str, text: str) -> str:
+        descriptor = ParameterDescriptor(description=text, read_only=True)
+        value: str = self.bridge.node.declare_parameter(name, "", descriptor).value
+        return value
+
+    def _connect(self, url: str, ca: str | None) -> None:
+        if self.bridge.gateway.permissions.read_only:
+            raise ConfigError("a master control drives, and read_only forbids it: leave one of them out", path=NAME)
+        if BrokerAddress.parse(url, ca).password_in_url:
+            # Every node of the network may read parameters.
+            raise ConfigError(f"others can read parameters: give the password in {PASSWORD}", path=NAME)
+        from fleet_sim.warehouse.vda5050.connection import connect_vehicles
+
+        if self._desk is None:
+            offer_vehicles(self.bridge.sim)
+        connect_vehicles(self.bridge.sim, url, ca=ca)
+
+    @property
+    def _desk(self) -> VehicleDesk | None:
+        features = self.bridge.sim.features
+        if NAME not in features.used:
+            return None
+        booth: VehicleBooth = features.use(NAME)
+        return booth.desk
+
+    def publish(self, now: int) -> None:
+        """Publish the counters, where there are vehicles."""
+        desk = self._desk
+        if desk is None:
+            return
+        if self._publisher is None:
+            self._publisher = self.bridge.robots.create_publisher(DiagnosticArray, "/diagnostics", qos.STATE)
+        figures = desk.figures()
+        offline = figures["vehicles"] - figures.get("online", figures["vehicles"])
+        status = DiagnosticStatus(
+            level=DiagnosticStatus.WARN if offline else DiagnosticStatus.OK,
+            name="fleet_sim: vda5050",
+            message=f"{offline} vehicles are not connected" if offline else "running",
+            hardware_id="fleet_sim",
+            values=[KeyValue(key=key, value=str(value)) for key, value in _lines(figures).items()],
+        )
+        message = DiagnosticArray(status=[status])
+        message.header.stamp = time_to_msg(now)
+        self._publisher.publish(message)
+
+
+def _lines(figures: dict[str, Any]) -> dict[str, int]:
+    """Return figures as keys and numbers: sums of those by topic or reason, and the most frequent of them."""
+    lines: dict[str, int] = {}
+    for key, value in figures.items():
+        if not isinstance(value, dict):
+            lines[key] = value
+            continue
+        lines[key] = sum(value.values())
+        frequent = sorted(value.items(), key=lambda item: item[1], reverse=True)[:MOST_NAMED]
+        lines |= {f"{key}: {reason}": number for reason, number in frequent}
+    return lines

@@ -1,0 +1,330 @@
+"""Checkpoints: the complete state from which a simulation can continue as if nothing had happened since."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from fleet_sim.base.arrays import AnyArray, Ints
+from fleet_sim.base.errors import InvalidValueError, StateFileError, brief, unknown_name
+from fleet_sim.base.gate import check_extent
+from fleet_sim.base.registry import saved_name
+from fleet_sim.world.columns import Column, ColumnTable
+from fleet_sim.world.state_files import Form, Forms, attributes_of
+from fleet_sim.world.world import World, restore_world, save_world
+
+# What is read from a state file is checked before it becomes a world: kinds, lengths, and every number of a row. A
+# file may be of another version, damaged, or made by somebody else. A number that leads beyond an array would be
+# found much later, in some step; here it is refused with its table and column.
+
+
+Tables = Mapping[str, Mapping[str, AnyArray]]
+MOST_TICKS = 1 << 62
+
+
+def check_tables(world: World, tables: Any) -> int:
+    """Return how many rows all `tables` have; raises StateFileError unless they are the tables of `world`."""
+    own = {name: table for name, table in world.tables.items() if not table.transient}
+    if not isinstance(tables, dict) or set(tables) != set(own):
+        raise StateFileError(f"its tables are {brief(sorted(tables))}, and here are {', '.join(sorted(own))}")
+    alive = tables["body"].get("alive") if isinstance(tables["body"], dict) else None
+    if not isinstance(alive, np.ndarray) or alive.ndim != 1:
+        raise StateFileError("table body: `alive` is missing")
+    count = len(alive)
+    for name, table in own.items():
+        check_columns(table, tables[name], count, name)
+    return count
+
+
+def check_columns(table: ColumnTable, columns: Any, count: int, what: str) -> None:
+    """Raise StateFileError unless `columns` are those of `table`, each with `count` rows."""
+    if not isinstance(columns, dict) or set(columns) != set(table.schema):
+        raise StateFileError(f"{what}: its columns are not those of this version of fleet_sim")
+    for name, spec in table.schema.items():
+        _check_column(columns[name], spec, count, f"{what}.{name}")
+
+
+def _check_column(array: Any, spec: Column, count: int, what: str) -> None:
+    shape = (count, *spec.shape)
+    if not isinstance(array, np.ndarray) or array.dtype != spec.dtype or array.shape != shape:
+        raise StateFileError(f"{what}: expected an array of {spec.dtype} {shape}")
+    # Some columns begin with it; in all others it would spread.
+    if array.dtype.kind == "f" and not np.isnan(spec.default).any() and np.isnan(array).any():
+        raise StateFileError(f"{what}: numbers that are none")
+    if spec.reference:
+        check_range(array, -1, count, what)
+
+
+def check_range(array: AnyArray, low: int, end: int, what: str) -> None:
+    """Raise StateFileError unless all numbers of `array` are from `low` up to `end`, without that."""
+    if array.size and not (array.min() >= low and array.max() < end):
+        raise StateFileError(f"{what}: expected numbers from {low} to {end - 1}, got {array.min()} to {array.max()}")
+
+
+def check_world(world: World, tables: Tables, names: Any, saved: Any, clock: Any) -> None:
+    """Raise StateFileError unless all numbers of rows, joints and waypoints in a saved world are there."""
+    body = tables["body"]
+    alive = body["alive"]
+    check_clock(clock)
+    _check_names(names, alive)
+    ids = body["object_id"][alive]
+    free, next_id = saved["free"], saved["next_id"]
+    if (
+        not isinstance(free, np.ndarray)
+        or free.dtype != np.int64
+        or not np.array_equal(np.sort(free), np.flatnonzero(~alive))
+    ):
+        raise StateFileError("the free rows are not those without an entity")
+    # Not `isinstance`: True is an int as well.
+    if type(next_id) is not int or len(np.unique(ids)) != len(ids):
+        raise StateFileError("object ids are not unique")
+    check_range(ids, 0, next_id, "object_id")
+    try:
+        check_extent(body["position"][alive], world.extent)
+    except InvalidValueError as error:
+        raise StateFileError(str(error)) from error
+    if set(saved["user_data"]) - set(np.flatnonzero(alive).tolist()):
+        raise StateFileError("user data of entities that do not live")
+    _check_joints(world, tables["robots"], saved["joints"], alive)
+    _check_waypoints(tables["motion"], saved["waypoints"], alive)
+
+
+def check_row(world: World, row: Any) -> None:
+    """Raise StateFileError unless `row` is one of the world's."""
+    if type(row) is not int or not 0 <= row < world.capacity:
+        raise StateFileError(f"{brief(row)} is not a row")
+
+
+def check_clock(clock: Any) -> None:
+    """Raise StateFileError unless `clock` is what `Clock.save` returns."""
+    tick, progress = clock
+    pairs = [number for pair in progress.values() for number in pair]
+    if not all(type(number) is int and abs(number) < MOST_TICKS for number in (tick, *progress, *pairs)) or tick < 0:
+        raise StateFileError("the time is not a number of steps")
+
+
+def _check_names(names: Any, alive: AnyArray) -> None:
+    if not isinstance(names, list) or len(names) != len(alive):
+        raise StateFileError("there is not one name for each row")
+    given = [name for name, lives in zip(names, alive.tolist(), strict=True) if lives and name is not None]
+    if not all(isinstance(name, str) and name for name in given) or len(set(given)) != len(given):
+        raise StateFileError("names of entities are texts, each given once")
+
+
+def _check_joints(world: World, robots: Mapping[str, AnyArray], saved: Any, alive: AnyArray) -> None:
+    arrays = saved["arrays"]
+    used = len(arrays["robot"])
+    check_columns(world.joints, arrays, used, "joints")
+    check_range(arrays["robot"], -1, len(alive), "joints.robot")
+    check_range(arrays["leader"], -1, used, "joints.leader")
+    _check_spans(robots["joint_start"][alive], robots["joint_count"][alive], used, "joints")
+    check_range(robots["model"][alive], -1, len(world.models), "robots.model")
+
+
+def _check_waypoints(motion: Mapping[str, AnyArray], saved: Any, alive: AnyArray) -> None:
+    """Raise StateFileError unless the paths of all entities lie within the saved waypoints."""
+    used = len(saved["position"])
+    shapes = {"position": (used, 3), "orientation": (used, 4)}
+    for name in ("position", "orientation", "speed_limit", "pass_speed", "braking"):
+        array = saved[name]
+        if array.dtype != np.float64 or array.shape != shapes.get(name, (used,)):
+            raise StateFileError(f"waypoints.{name}: not as it was written")
+    lengths = motion["path_length"][alive]
+    _check_spans(motion["path_start"][alive], lengths, used, "paths")
+    on_path = lengths > 0
+    # Relative to the lengths, as each path has its own.
+    check_range(motion["waypoint"][alive][on_path] - lengths[on_path], -used - 1, 1, "motion.waypoint")
+    if int(saved["live"]) != int(lengths.sum()):
+        raise StateFileError("the number of waypoints in use is not that of all paths")
+
+
+def _check_spans(starts: Ints, lengths: Ints, used: int, what: str) -> None:
+    some = lengths > 0
+    check_range(lengths, 0, used + 1, what)
+    check_range(starts[some], 0, used + 1, what)
+    check_range(starts[some] + lengths[some], 0, used + 1, what)
+
+
+# What a part reads from a file is compared with what it would write now: kinds of arrays, numbers, truth values.
+
+
+def check_alike(own: Any, given: Any, where: str) -> None:
+    """Raise StateFileError where `given` holds another kind of array or number than `own` at the same place.
+
+    Members of lists and of tables by number come and go, so they are not compared; None may stand for a number.
+    """
+    if isinstance(own, np.ndarray):
+        if not isinstance(given, np.ndarray) or given.dtype != own.dtype or given.ndim != own.ndim:
+            raise StateFileError(f"{where}: expected an array of {own.dtype} in {own.ndim} dimensions")
+    elif isinstance(own, bool):
+        if not isinstance(given, bool):
+            raise StateFileError(f"{where}: expected true or false, got {brief(given)}")
+    elif isinstance(own, (int, float)):
+        # A count that was never added to is 0 and may have become 0.5.
+        if given is not None and (isinstance(given, bool) or not isinstance(given, (int, float, np.number))):
+            raise StateFileError(f"{where}: expected a number, got {brief(given)}")
+    elif isinstance(own, dict) and isinstance(given, dict):
+        for key in own.keys() & given.keys():
+            if isinstance(key, str):
+                check_alike(own[key], given[key], f"{where}.{key}")
+    elif isinstance(own, tuple) and isinstance(given, tuple) and len(own) == len(given):
+        for index, (one, other) in enumerate(zip(own, given, strict=True)):
+            check_alike(one, other, f"{where}[{index}]")
+    elif type(own) is type(given) and saved_name(type(own)) is not None:
+        mine, theirs = attributes_of(own), attributes_of(given)
+        if not mine.keys() <= theirs.keys():
+            raise StateFileError(f"{where}: {', '.join(mine.keys() - theirs.keys())} is missing")
+        check_alike(mine, theirs, where)
+
+
+class Participant(Protocol):
+    """A part that keeps state outside the columns."""
+
+    def save(self) -> Any:
+        """Return the state as copies, which later changes do not affect.
+
+        State files hold it too: numbers, texts, arrays, the usual containers, objects of classes marked with `saved`,
+        and what the part has a `Form` for.
+        """
+
+    def restore(self, saved: Any) -> None:
+        """Restore what `save` returned; called after the world was restored."""
+
+
+@runtime_checkable
+class CheckedParticipant(Protocol):
+    """A part that checks by itself what is read from a state file."""
+
+    def check_saved(self, saved: Any) -> None:
+        """Raise StateFileError for what `save` never returns; errors of other kinds are reported, too."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Checkpoint:
+    """A saved moment of one simulation; valid as long as that simulation lives, and in no other."""
+
+    owner: World
+    clock: Any
+    world: dict[str, Any]
+    parts: dict[str, Any]
+
+
+class Checkpoints:
+    """Takes and restores checkpoints of a world and of the parts that registered."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._parts: dict[str, Participant] = {}
+        self._beginnings: dict[str, Any] = {}
+
+        self.forms = Forms()
+        """How state files write what is not a plain value."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The names of the parts that registered, in order."""
+        return tuple(self._parts)
+
+    def register(self, name: str, part: Participant, forms: Iterable[Form[Any]] = ()) -> None:
+        """Include `part` in checkpoints from now on; `forms` are of the objects in what it saves."""
+        self._parts[name] = part
+        for form in forms:
+            self.forms.add(form)
+
+    def register_late(self, name: str, part: Participant, forms: Iterable[Form[Any]] = ()) -> None:
+        """Include `part`, which was created late: older checkpoints restore it to the state it has now."""
+        self._beginnings[name] = part.save()
+        self.register(name, part, forms)
+
+    def check_parts(self, parts: Any) -> None:
+        """Raise StateFileError unless `parts` are those that registered here; late ones may be missing."""
+        unknown = sorted(set(parts) - set(self._parts))
+        missing = sorted(set(self._parts) - set(parts) - set(self._beginnings))
+        if unknown or missing:
+            shown = ", ".join(map(str, unknown)) or "none"
+            raise StateFileError(
+                f"it is of a simulation with other parts: {shown} are in the file and not here"
+                + (f"; {', '.join(missing)} are here and not in the file" if missing else "")
+            )
+        for name, saved in parts.items():
+            part = self._parts[name]
+            # What it holds is compared only where asking for it changes nothing.
+            if isinstance(part, CheckedParticipant):
+                part.check_saved(saved)
+            else:
+                check_alike(part.save(), saved, name)
+
+    def made(self, clock: Any, world: dict[str, Any], parts: dict[str, Any]) -> Checkpoint:
+        """Return a checkpoint of this world made of what a state file holds."""
+        return Checkpoint(self._world, clock, world, parts)
+
+    def take(self) -> Checkpoint:
+        """Return a checkpoint of the present state."""
+        parts = {name: part.save() for name, part in self._parts.items()}
+        return Checkpoint(self._world, self._world.clock.save(), save_world(self._world), parts)
+
+    def check(self, checkpoint: Checkpoint) -> None:
+        """Raise InvalidValueError unless `checkpoint` was taken here."""
+        if not isinstance(checkpoint, Checkpoint):
+            raise InvalidValueError(f"expected what save_state() returned, got {checkpoint!r}")
+        if checkpoint.owner is not self._world:
+            raise InvalidValueError("the checkpoint was taken in another simulation; it is valid only there")
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Restore `checkpoint`: clock, world, then the parts in the order of registration."""
+        self.check(checkpoint)
+        self._world.clock.restore(checkpoint.clock)
+        restore_world(self._world, checkpoint.world)
+        # After the world, as the parts look at its rows.
+        for name, part in self._parts.items():
+            part.restore(checkpoint.parts[name] if name in checkpoint.parts else self._beginnings[name])
+
+
+# Saved states of a simulation, by name.
+
+
+MOST = 100
+"""Maximum number of saved states; each is a copy of all state."""
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+class Moments:
+    """Checkpoints by name, the newest last.
+
+    They are kept in memory and end with the simulation; `sim.save_state(path)` writes one to a file.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Checkpoint] = {}
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all saved states."""
+        return list(self._kept)
+
+    def check_name(self, name: str) -> None:
+        """Raise InvalidValueError if a state cannot be saved as `name`."""
+        if not isinstance(name, str) or _NAME.fullmatch(name) is None:
+            allowed = "1 to 64 letters, digits, _, - and ."
+            raise InvalidValueError(f"name: expected {allowed}, got {name!r}; moments are kept in memory, not in files")
+        if name not in self._kept and len(self._kept) >= MOST:
+            raise InvalidValueError(f"{MOST} moments are kept already; save under one of their names to replace it")
+
+    def keep(self, name: str, checkpoint: Checkpoint) -> None:
+        """Save `checkpoint` as `name`; raises InvalidValueError."""
+        self.check_name(name)
+        # Taken out first, so that a replaced state becomes the newest.
+        self._kept.pop(name, None)
+        self._kept[name] = checkpoint
+
+    def named(self, name: str) -> Checkpoint:
+        """Return the state saved as `name`; raises UnknownNameError with the closest name."""
+        checkpoint = self._kept.get(name)
+        if checkpoint is None:
+            raise unknown_name("saved moment", name, self._kept)
+        return checkpoint

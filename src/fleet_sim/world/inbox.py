@@ -1,0 +1,296 @@
+"""The inbox: the only way to change the world from outside the step or from another thread."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, StateError, brief
+from fleet_sim.base.files import replacing
+from fleet_sim.base.gate import LONGEST_STEP, SHORTEST_STEP
+from fleet_sim.world.clock import Clock
+from fleet_sim.world.commands import Command, CommandAck
+
+
+class Dispatcher(Protocol):
+    """Executes commands and reports for which robots they were accepted."""
+
+    def dispatch(self, command: Command) -> CommandAck:
+        """Apply `command` to the world; invalid parts are rejected with reasons."""
+
+
+class Inbox:
+    """Commands in order of arrival, applied in phase 1 of the next step, or between two steps if required.
+
+    A command that must be applied between steps keeps its place in the order: earlier commands are applied before it,
+    later ones after it. `put` may be called from any thread. Its future completes when the command was applied, with
+    the acknowledgement, or with the exception of a malformed command.
+    """
+
+    def __init__(self) -> None:
+        # Appending and popping at a deque's ends is atomic, so no lock is needed.
+        self._waiting: deque[tuple[Command, Future[CommandAck]]] = deque()
+        self.asking: Callable[[], int] = self._waiting.__len__
+        """Returns how many commands wait, for who asks in every step."""
+        self.on_put: Callable[[], object] = lambda: None
+        """Called after each `put`, in the thread that called it."""
+        self.on_apply: list[Callable[[Command], object]] = []
+        """Called with each command, in the simulation's thread, immediately before it is applied."""
+
+    def put(self, command: Command) -> Future[CommandAck]:
+        """Add `command`; raises InvalidValueError if it is not a command."""
+        entry = _entry(command)
+        self._waiting.append(entry)
+        self.on_put()
+        return entry[1]
+
+    def put_ahead(self, commands: Sequence[Command]) -> list[Future[CommandAck]]:
+        """Add `commands`, in order, before all waiting ones.
+
+        For commands that are received at the beginning of a step but were sent earlier. Call it in the simulation's
+        thread.
+        """
+        entries = [_entry(command) for command in commands]
+        # extendleft adds one by one and so turns the order round.
+        self._waiting.extendleft(reversed(entries))
+        return [future for _, future in entries]
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def is_due_between_steps(self) -> bool:
+        """Whether the next command must be applied between steps."""
+        return bool(self._waiting) and self._waiting[0][0].between_steps
+
+    def runs_code(self, count: int) -> bool:
+        """Return whether some of the first `count` commands may run user code."""
+        # By index, as only this thread takes commands away: no other may append while somebody iterates over a deque.
+        return any(self._waiting[index][0].runs_code for index in range(min(count, len(self._waiting))))
+
+    def drain(self, dispatcher: Dispatcher, count: int | None = None, *, in_step: bool = False) -> int:
+        """Apply the first `count` commands (None: all added before this call); return the number applied.
+
+        With `in_step`, stop before the first that must be applied between steps.
+        """
+        # Counted before the first is applied: a command that puts another one must not keep this loop going.
+        count = len(self._waiting) if count is None else min(count, len(self._waiting))
+        for done in range(count):
+            if in_step and self._waiting[0][0].between_steps:
+                return done
+            self._apply_first(dispatcher)
+        return count
+
+    def drain_between_steps(self, dispatcher: Dispatcher) -> None:
+        """Apply commands that must be applied between steps, up to the first other command."""
+        while self._waiting and self._waiting[0][0].between_steps:
+            self._apply_first(dispatcher)
+
+    def _apply_first(self, dispatcher: Dispatcher) -> None:
+        """Apply the oldest command; its acknowledgement, or its exception, goes to whoever sent it."""
+        # Popped one by one: after an interrupt, the remaining commands are still in the inbox.
+        command, future = self._waiting.popleft()
+        # The sender may have cancelled it; from here on this is no longer possible.
+        if not future.set_running_or_notify_cancel():
+            return
+        for listener in self.on_apply:
+            listener(command)
+        try:
+            acknowledgement = dispatcher.dispatch(command)
+        except Exception as error:
+            # A command may run the sender's code, so its exceptions are reported to the sender.
+            future.set_exception(error)
+        else:
+            future.set_result(acknowledgement)
+
+
+def _entry(command: Command) -> tuple[Command, Future[CommandAck]]:
+    if not isinstance(command, Command):
+        raise InvalidValueError(f"expected a command, got {command!r}; see fleet_sim.world.commands")
+    return command, Future()
+
+
+# A log of commands: records the commands given to a simulation, to replay them later. A run is determined by its
+# scenario, its seed and its commands, so the same commands at the same ticks give the same run. Calls of handles and
+# managers in Python are not commands and are not logged.
+
+
+FORMAT = "fleet_sim commands 1"
+
+
+class Describer(Protocol):
+    """Executes commands, and converts them to plain values."""
+
+    def dispatch(self, command: Command) -> CommandAck:
+        """Apply `command`."""
+
+    def described(self, command: Command) -> Command:
+        """Return `command` with objects replaced by plain values where possible."""
+
+
+class Recordable(Protocol):
+    """The parts of a simulation that recording and replaying use."""
+
+    @property
+    def clock(self) -> Clock: ...
+
+    @property
+    def inbox(self) -> Inbox: ...
+
+    @property
+    def dispatcher(self) -> Describer: ...
+
+    @property
+    def is_paused(self) -> bool: ...
+
+    @property
+    def world(self) -> Any: ...
+
+    def step_once(self) -> object: ...
+
+
+@dataclass(frozen=True)
+class LoggedCommand:
+    """A command and the time of its application: in the step that began at `tick`, or before that step."""
+
+    tick: int
+    in_step: bool
+    command: Command
+
+
+class CommandLog:
+    """The commands taken from the inbox of one simulation, in the order of application.
+
+    Rejected commands are included: a replay rejects them again. `timestep` (s) is that of the simulation.
+    """
+
+    def __init__(self, timestep: float, entries: Iterable[LoggedCommand] = ()) -> None:
+        self.timestep = timestep
+        self.entries: list[LoggedCommand] = list(entries)
+        self._inbox: Inbox | None = None
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def record(self, sim: Recordable) -> None:
+        """Add the commands that `sim` applies from now on."""
+
+        def add(command: Command) -> None:
+            # Converted to values right away, as an action changes while it runs.
+            self.entries.append(LoggedCommand(sim.clock.tick, sim.world.in_step, sim.dispatcher.described(command)))
+
+        # A log listens to one inbox only.
+        self.stop()
+        self._inbox, self._listener = sim.inbox, add
+        # When applied, not when put: a replay has to repeat the tick at which a command took effect.
+        sim.inbox.on_apply.append(add)
+
+    def stop(self) -> None:
+        """Stop recording."""
+        if self._inbox is not None:
+            self._inbox.on_apply.remove(self._listener)
+            self._inbox = None
+
+    def save(self, path: str | Path) -> None:
+        """Write the log as JSON, a line for each command; raises InvalidValueError for one that cannot be written.
+
+        A temporary file is written and then renamed: the log is complete or not there at all.
+        """
+        # The time step is written, as ticks mean nothing without it.
+        lines = [json.dumps({"format": FORMAT, "timestep": self.timestep})]
+        for number, entry in enumerate(self.entries):
+            try:
+                command = entry.command.to_dict()
+            except FleetSimError as error:
+                raise InvalidValueError(f"command {number}, applied at tick {entry.tick}: {error}") from error
+            lines.append(json.dumps({"tick": entry.tick, "in_step": entry.in_step, "command": command}))
+        with replacing(path) as part:
+            part.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> CommandLog:
+        """Return the log in a file; raises ConfigError naming file and line."""
+        try:
+            first, *lines = Path(path).read_text(encoding="utf-8").splitlines() or [""]
+        except (OSError, UnicodeError) as error:
+            raise ConfigError(f"cannot be read: {error}", source=str(path)) from error
+        head = _mapping(first, ("format", "timestep"), path, 1)
+        if head["format"] != FORMAT:
+            raise ConfigError(f"expected the format {FORMAT!r}, got {head['format']!r}", source=str(path))
+        log = cls(float(head["timestep"]))
+        for number, line in enumerate(lines, 2):
+            data = _mapping(line, ("tick", "in_step", "command"), path, number)
+            try:
+                command = Command.from_dict(data["command"])
+            except FleetSimError as error:
+                raise ConfigError(str(error), source=str(path), path=f"line {number}") from error
+            log.entries.append(LoggedCommand(data["tick"], data["in_step"], command))
+        return log
+
+
+def record_commands(sim: Recordable) -> CommandLog:
+    """Return a log that records the commands taken from the inbox of `sim` until its `stop` is called."""
+    log = CommandLog(sim.clock.dt)
+    log.record(sim)
+    return log
+
+
+def replay_commands(sim: Recordable, log: CommandLog) -> list[Future[CommandAck]]:
+    """Step `sim` through `log` and apply every command at its tick; return their completed futures.
+
+    `sim` must be in the state of the recorded one when recording began: same scenario and seed, same tick. Ends with
+    the step of the last command. Raises InvalidValueError for a log with another time step, and StateError if `sim` is
+    paused.
+    """
+    if log.timestep != sim.clock.dt:
+        raise InvalidValueError(f"the log has steps of {log.timestep:g} s, this simulation of {sim.clock.dt:g} s")
+    if sim.is_paused:
+        raise StateError("the simulation is paused and would not step; call resume() first")
+    answers = []
+    for entry in log.entries:
+        while sim.clock.tick < entry.tick:
+            sim.step_once()
+        if sim.clock.tick != entry.tick:
+            raise InvalidValueError(
+                f"a command was applied at tick {entry.tick}, but this simulation is at {sim.clock.tick}; start with "
+                "one in the state of the recorded simulation when recording began"
+            )
+        answers.append(sim.inbox.put(entry.command))
+        # Applied right now, as it was when recorded; the others wait for their turn inside the next step.
+        if not entry.in_step:
+            sim.inbox.drain(sim.dispatcher)
+    # The commands of the last tick are still waiting: the step that applies them is part of the log.
+    if len(sim.inbox):
+        sim.step_once()
+    return answers
+
+
+def _mapping(line: str, keys: tuple[str, ...], path: str | Path, number: int) -> dict[str, Any]:
+    """Return a line of a log as a mapping with exactly `keys`; raises ConfigError with the number of the line."""
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"not JSON: {str(error)[:200]}", source=str(path), path=f"line {number}") from error
+    if not isinstance(data, dict) or set(data) != set(keys):
+        raise ConfigError(f"expected {', '.join(keys)}, got {brief(data)}", source=str(path), path=f"line {number}")
+    # A bool is an int in Python, but true is not a number in JSON.
+    tick, timestep, in_step = data.get("tick", 0), data.get("timestep", 1.0), data.get("in_step", False)
+    wrong = ""
+    if not isinstance(tick, int) or isinstance(tick, bool) or tick < 0:
+        wrong = f"a tick from 0 on, got {brief(tick)}"
+    elif (
+        not isinstance(timestep, (int, float))
+        or isinstance(timestep, bool)
+        or not SHORTEST_STEP <= timestep <= LONGEST_STEP
+    ):
+        wrong = f"a timestep from {SHORTEST_STEP:g} to {LONGEST_STEP:g} s, got {brief(timestep)}"
+    elif not isinstance(in_step, bool):
+        wrong = f"in_step, true or false, got {brief(in_step)}"
+    if wrong:
+        raise ConfigError(f"expected {wrong}", source=str(path), path=f"line {number}")
+    return data

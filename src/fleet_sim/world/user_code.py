@@ -1,0 +1,521 @@
+"""Code of users in a run: callbacks, plugins, events; and the isolation of their exceptions, in one place."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from typing import Any, Final, Generic, Literal, TypeVar
+
+from fleet_sim.base.errors import InvalidValueError, StateError, StateFileError, brief
+from fleet_sim.base.registry import Registry, subclasses_of
+from fleet_sim.world.clock import Clock, Schedule
+from fleet_sim.world.state_files import Form
+
+log = logging.getLogger("fleet_sim")
+
+Result = TypeVar("Result")
+
+MAX_FAILURES = 100
+"""In a row, after which a part is called no more, where a simulation sets nothing else."""
+
+
+class CallOutcome(Enum):
+    """What `FaultGuard.attempt` returns in place of a result."""
+
+    FAILED = "failed"
+
+
+FAILED: Final = CallOutcome.FAILED
+
+
+class FaultGuard:
+    """Calls user code so that its exceptions do not stop the simulation.
+
+    The first fault of each function is logged with its traceback, however many entities it is called for; all are
+    counted in `counts` by description. With `raise_on_fault` the exception is counted and re-raised.
+
+    Code that is called again and again is a `part`: it is switched off after `max_failures` faults in a row (0: never),
+    until the simulation is reset. `switched_off` counts these parts by description.
+    """
+
+    def __init__(self, *, raise_on_fault: bool = False, max_failures: int = MAX_FAILURES) -> None:
+        self.raise_on_fault = raise_on_fault
+        self.max_failures = max_failures
+        self.counts: Counter[str] = Counter()
+        self.switched_off: Counter[str] = Counter()
+        self.age = 0
+        """How often `revive` was called."""
+        self._logged: set[tuple[str, object]] = set()
+
+    @property
+    def total(self) -> int:
+        """Total number of faults."""
+        return sum(self.counts.values())
+
+    def note(self, what: str, message: str) -> None:
+        """Count a fault that raised nothing; the first one of `what` is logged. With `raise_on_fault`, raise it."""
+        self.counts[what] += 1
+        if self.raise_on_fault:
+            raise StateError(f"{what}: {message}")
+        if self.counts[what] == 1:
+            log.error("%s: %s; it is counted and not reported again", what, message)
+
+    def call(self, what: str, function: Callable[..., Result], *args: object, **kwargs: object) -> Result | None:
+        """Return `function(*args, **kwargs)`, or None if it raised an exception."""
+        # As in `attempt`, without the cost of one call more for each piece of user code.
+        try:
+            return function(*args, **kwargs)
+        except Exception:
+            self._note_failure(what, function)
+            return None
+
+    def attempt(
+        self, what: str, function: Callable[..., Result], *args: object, **kwargs: object
+    ) -> Result | Literal[CallOutcome.FAILED]:
+        """Return `function(*args, **kwargs)`, or FAILED if it raised an exception: None may be a result."""
+        try:
+            return function(*args, **kwargs)
+        except Exception:
+            self._note_failure(what, function)
+            return FAILED
+
+    def _note_failure(self, what: str, function: Callable[..., object]) -> None:
+        """Count the exception that is being handled; with `raise_on_fault` raise it again, else log the first one."""
+        name, code = _identity(function)
+        label = f"{what} ({name})"
+        self.counts[label] += 1
+        if self.raise_on_fault:
+            raise
+        # By code as well: all lambdas share one name.
+        if (label, code) not in self._logged:
+            self._logged.add((label, code))
+            log.exception("fault in %s; it is counted and not reported again", label)
+
+    def part(self, what: str) -> GuardedPart:
+        """Return a new part: it stands for one piece of code that is called again and again."""
+        return GuardedPart(self, what)
+
+    def part_of(self, saved: tuple[str, int]) -> GuardedPart:
+        """Return a part like the one that `GuardedPart.state_of` returned `saved` of."""
+        part = self.part(str(saved[0]))
+        # As if it had failed so often just now.
+        part.fail(int(saved[1]))
+        return part
+
+    def switch_off(self, what: str, function: Callable[..., object]) -> None:
+        """Count a part that is called no more; the first one of its description is logged."""
+        label = f"{what} ({_identity(function)[0]})"
+        self.switched_off[label] += 1
+        # Many parts may share a description, such as one controller of a thousand robots.
+        if self.switched_off[label] == 1:
+            log.error(
+                "%s failed %d times in a row (max_failures) and is switched off until a reset", label, self.max_failures
+            )
+
+    def revive(self) -> None:
+        """Switch all parts on again, as after a reset."""
+        # Parts compare it with their own: those that failed before are on again.
+        self.age += 1
+        self.switched_off.clear()
+
+
+class GuardedPart:
+    """One piece of user code. A success resets its count of faults."""
+
+    __slots__ = ("_age", "_failures", "_guard", "_what")
+
+    def __init__(self, guard: FaultGuard, what: str) -> None:
+        self._guard = guard
+        self._what = what
+        self._failures = 0
+        self._age = guard.age
+
+    @property
+    def is_off(self) -> bool:
+        """Whether the part failed too often."""
+        # 0 means never; faults of before a reset do not count.
+        return 0 < self._guard.max_failures <= self._failures and self._age == self._guard.age
+
+    def state_of(self) -> tuple[str, int]:
+        """Return what it stands for, and how often it failed in a row."""
+        return self._what, self._failures if self._age == self._guard.age else 0
+
+    def fail(self, times: int) -> None:
+        """Count as having failed `times` times in a row."""
+        self._failures, self._age = times, self._guard.age
+
+    def call(self, function: Callable[..., Result], *args: object, **kwargs: object) -> Result | None:
+        """Return `function(*args, **kwargs)`, or None if it raised an exception or the part is off."""
+        # Asked only after a fault, so that code that works costs nothing.
+        if self._failures and self.is_off:
+            return None
+        guard = self._guard
+        result = guard.attempt(self._what, function, *args, **kwargs)
+        if result is not FAILED:
+            self._failures = 0
+            return result
+        # Faults from before a reset do not count: the part was switched on again.
+        self._failures = self._failures + 1 if self._age == guard.age else 1
+        self._age = guard.age
+        if self.is_off:
+            guard.switch_off(self._what, function)
+        return None
+
+
+def _identity(function: Callable[..., object]) -> tuple[str, object]:
+    """Return the name of `function`, and its code, which is the same for all instances of a method or closure."""
+    # Parts of the package wrap what users give; the name in the log is to be the users' own.
+    while isinstance(function, partial):
+        function = function.func
+    plain = getattr(function, "__func__", function)
+    if not hasattr(plain, "__qualname__"):
+        plain = type(plain)
+    return plain.__qualname__, getattr(plain, "__code__", None)
+
+
+# User callbacks, each with its own rate.
+
+
+@dataclass
+class _CallbackEntry:
+    function: Callable[..., object]
+    schedule: Schedule
+    part: GuardedPart
+
+
+class CallbackList:
+    """Functions called as `function(owner, dt)`, `dt` being the seconds since that function's last call.
+
+    The list may be changed while it runs: changes take effect in the next step.
+    """
+
+    def __init__(self, clock: Clock, guard: FaultGuard) -> None:
+        self._clock = clock
+        self._guard = guard
+        self.entries: tuple[_CallbackEntry, ...] = ()
+        """The functions with their rates; replaced where they change."""
+
+    def add(self, function: Callable[..., object], frequency: float | None, what: str) -> None:
+        """Call `function` `frequency` times per simulated second (None: at each step); raises InvalidValueError."""
+        if not callable(function):
+            raise InvalidValueError(f"{what}: expected a function, got {function!r}")
+        self.entries = (
+            *self.entries,
+            _CallbackEntry(function, self._clock.schedule(frequency), self._guard.part(what)),
+        )
+
+    def remove(self, function: Callable[..., object]) -> bool:
+        """Stop calling `function`; returns whether it was in the list."""
+        # By `!=`, as bound methods are made anew at each access.
+        kept = tuple(entry for entry in self.entries if entry.function != function)
+        removed = len(kept) < len(self.entries)
+        self.entries = kept
+        return removed
+
+    def run(self, owner: object) -> None:
+        """Call the functions that are due in this step."""
+        for entry in self.entries:
+            elapsed = entry.schedule.poll()
+            if elapsed is not None:
+                entry.part.call(entry.function, owner, elapsed)
+
+    @property
+    def functions(self) -> list[Callable[..., object]]:
+        """The functions, in order."""
+        return [entry.function for entry in self.entries]
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+
+# Plugins: user objects with hooks into the life of a simulation, or of one agent. The bases here only define the
+# hooks. Users derive from the classes in `/` and `robots/agent.py`, which are in higher layers so that
+# `self.sim` and `self.agent` have types.
+
+
+Owner = TypeVar("Owner")
+
+
+class Hooks:
+    """What plugins of a simulation and of an agent have in common."""
+
+    def __init__(self, config: dict[str, Any] | None) -> None:
+        self.config = dict(config or {})
+
+    def on_init(self) -> None:
+        """Called when the plugin is added; also when a checkpoint restores the removed agent of the plugin."""
+
+    def on_reset(self) -> None:
+        """Called after the simulation was reset to its initial state; a plugin of a simulation also after `clear`."""
+
+
+class SimHooks(Hooks, Generic[Owner]):
+    """The hooks that the simulation calls on a plugin. Users derive from SimPlugin, which has the type of `sim`."""
+
+    def __init__(self, sim: Owner, config: dict[str, Any] | None = None) -> None:
+        super().__init__(config)
+        self.sim = sim
+
+    def on_step(self, dt: float) -> None:
+        """Called at the plugin's rate; `dt` is the simulated time since the last call."""
+
+    def on_shutdown(self) -> None:
+        """Called once, when the simulation is closed or the plugin removed."""
+
+    def state_of(self) -> Any:
+        """Return what the plugin remembers, as numbers, texts, arrays and containers of them, for saved states.
+
+        A plugin that overrides this and `take_state` is part of checkpoints and of state files.
+        """
+
+    def take_state(self, state: Any) -> None:
+        """Go back to what `state_of` returned, maybe in another process; called after `on_reset`."""
+
+
+class AgentHooks(Hooks, Generic[Owner]):
+    """The hooks that the simulation calls on a plugin of one agent. Users derive from AgentPlugin."""
+
+    def __init__(self, agent: Owner, config: dict[str, Any] | None = None) -> None:
+        super().__init__(config)
+        self.agent = agent
+
+    def on_update(self, dt: float) -> None:
+        """Called at each step, in phase 1."""
+
+    def on_destroy(self) -> None:
+        """Called when the agent or the plugin is removed."""
+
+
+SIM_PLUGINS: Registry[type[SimHooks[Any]]] = Registry("plugin", subclasses_of(SimHooks), group="fleet_sim.plugin")
+"""Plugins of a simulation that a scenario may name."""
+
+AGENT_PLUGINS: Registry[type[AgentHooks[Any]]] = Registry(
+    "agent plugin", subclasses_of(AgentHooks), group="fleet_sim.agent_plugin"
+)
+"""Plugins of one agent that a spawn entry may name."""
+
+
+def keeps_state(plugin: SimHooks[Any]) -> bool:
+    """Return whether a plugin is part of saved states."""
+    return type(plugin).state_of is not SimHooks.state_of and type(plugin).take_state is not SimHooks.take_state
+
+
+def check_plugin(plugin: object, base: type[object], name: str) -> None:
+    """Raise InvalidValueError unless `plugin` is an instance or a subclass of `base`; `name` is its public name."""
+    if not isinstance(plugin, base) and not (isinstance(plugin, type) and issubclass(plugin, base)):
+        raise InvalidValueError(f"expected a plugin that derives from {name}, got {plugin!r}")
+
+
+class PluginRunner:
+    """Runs the plugins of a simulation; an exception in one does not affect the others."""
+
+    def __init__(self, clock: Clock, guard: FaultGuard) -> None:
+        self._clock = clock
+        self._guard = guard
+        self.entries: tuple[tuple[SimHooks[Any], Schedule, GuardedPart], ...] = ()
+        """The plugins with their rates; replaced where they change."""
+        self._states: list[tuple[SimHooks[Any], Any]] = []
+
+    @property
+    def plugins(self) -> list[SimHooks[Any]]:
+        """The registered plugins, in order."""
+        return [plugin for plugin, _, _ in self.entries]
+
+    def add(self, plugin: SimHooks[Any], frequency: float | None) -> None:
+        """Register `plugin` at `frequency` Hz of simulated time (None: at each step)."""
+        check_plugin(plugin, SimHooks, "SimPlugin")
+        # Replaced and never changed: `step` may be iterating over the old tuple.
+        self.entries = (*self.entries, (plugin, self._clock.schedule(frequency), self._guard.part("plugin on_step")))
+        self._guard.call("plugin on_init", plugin.on_init)
+
+    def remove(self, plugin: SimHooks[Any]) -> bool:
+        """Shut `plugin` down and remove it; return whether it was registered."""
+        kept = tuple(entry for entry in self.entries if entry[0] is not plugin)
+        if len(kept) == len(self.entries):
+            return False
+        self.entries = kept
+        self._guard.call("plugin on_shutdown", plugin.on_shutdown)
+        return True
+
+    def __bool__(self) -> bool:
+        return bool(self.entries)
+
+    def step(self) -> None:
+        """Call `on_step` of the plugins that are due."""
+        for plugin, schedule, part in self.entries:
+            elapsed = schedule.poll()
+            if elapsed is not None:
+                part.call(plugin.on_step, elapsed)
+
+    def reset(self) -> None:
+        """Call `on_reset` of all plugins."""
+        plugins = self.plugins
+        for plugin in plugins:
+            self._guard.call("plugin on_reset", plugin.on_reset)
+        # After `on_reset`, which knows the beginning only.
+        states, self._states = self._states, []
+        for plugin, state in states:
+            if plugin in plugins:
+                self._guard.call("plugin take_state", plugin.take_state, deepcopy(state))
+
+    # ---- checkpoints -------------------------------------------------------------------------------------------------
+
+    def save(self) -> Any:
+        """Return the states of the plugins that keep one."""
+        return [(plugin, deepcopy(plugin.state_of())) for plugin in self.plugins if keeps_state(plugin)]
+
+    def restore(self, saved: Any) -> None:
+        """Give plugins back what `save` returned, at the next `reset`."""
+        self._states = list(saved)
+
+    def forms(self) -> Iterator[Form[Any]]:
+        """Yield how plugins are found again: by their place and the name of their class."""
+        yield Form("plugin", SimHooks, self._of_plugin, self._plugin)
+
+    def _of_plugin(self, plugin: SimHooks[Any]) -> object:
+        return self.plugins.index(plugin), type(plugin).__qualname__
+
+    def _plugin(self, saved: tuple[int, str]) -> SimHooks[Any]:
+        place, name = saved
+        plugins = self.plugins
+        if not 0 <= place < len(plugins) or type(plugins[place]).__qualname__ != name:
+            raise StateFileError(
+                f"it holds the state of the plugin {brief(name)}; register that before, in the same order"
+            )
+        return plugins[place]
+
+    def shutdown(self) -> None:
+        """Shut all plugins down."""
+        for plugin in self.plugins:
+            self.remove(plugin)
+
+
+# Named events with handlers that are called in a defined order.
+
+
+Handler = Callable[..., object]
+
+
+class EventBus:
+    """Calls handlers of named events: low priority numbers first, in order of registration within one priority.
+
+    A handler that fails does not keep the others from being called (see FaultGuard). Handlers added or removed while
+    an event is being emitted take effect from its next emission. An event without handlers costs a dict look-up.
+    """
+
+    def __init__(self, guard: FaultGuard) -> None:
+        self._guard = guard
+        self._handlers: dict[str, list[tuple[int, Handler, GuardedPart]]] = {}
+
+    def on(self, event: str, handler: Handler, priority: int = 0) -> Handler:
+        """Call `handler(**details)` at each `event`; returns the handler, for `off`. Raises InvalidValueError."""
+        if not callable(handler):
+            raise InvalidValueError(f"handler of event {event!r}: expected a function, got {handler!r}")
+        part = self._guard.part(f"handler of event {event!r}")
+        handlers = [*self._handlers.get(event, ()), (priority, handler, part)]
+        handlers.sort(key=lambda entry: entry[0])
+        self._handlers[event] = handlers
+        return handler
+
+    def off(self, event: str, handler: Handler) -> bool:
+        """Stop calling `handler` at `event`; returns whether it was registered."""
+        handlers = self._handlers.get(event, [])
+        # By `!=`: each access to a method makes a new bound object, equal to the old one but not the same.
+        kept = [entry for entry in handlers if entry[1] != handler]
+        # No empty lists, so that `has_handlers` stays a look-up.
+        if kept:
+            self._handlers[event] = kept
+        else:
+            self._handlers.pop(event, None)
+        return len(kept) < len(handlers)
+
+    def emit(self, event: str, **details: Any) -> None:
+        """Call every handler of `event` with `details`."""
+        for _, handler, part in self._handlers.get(event, ()):
+            part.call(handler, **details)
+
+    def clear(self, event: str | None = None) -> None:
+        """Remove the handlers of `event`, or all handlers."""
+        if event is None:
+            self._handlers.clear()
+        else:
+            self._handlers.pop(event, None)
+
+    def has_handlers(self, event: str) -> bool:
+        """Return whether `event` has handlers."""
+        return event in self._handlers
+
+    def asking(self, *events: str) -> Callable[[], object]:
+        """Return a function that says whether one of `events` has handlers, for who asks in every step."""
+        if len(events) == 1:
+            return partial(self._handlers.get, events[0])
+        handlers, asked = self._handlers, frozenset(events)
+        return lambda: not asked.isdisjoint(handlers)
+
+    @property
+    def handlers(self) -> list[tuple[str, Handler]]:
+        """All handlers with their events."""
+        return [(event, entry[1]) for event, entries in self._handlers.items() for entry in entries]
+
+    @property
+    def handled(self) -> frozenset[str]:
+        """The events that have handlers."""
+        return frozenset(self._handlers)
+
+    def has_handlers_of_any(self, events: frozenset[str]) -> bool:
+        """Return whether one of `events` has handlers."""
+        return not events.isdisjoint(self._handlers)
+
+    def __bool__(self) -> bool:
+        return bool(self._handlers)
+
+
+class EntityEvents:
+    """The event buses of single entities, created when a handler is first registered."""
+
+    def __init__(self, guard: FaultGuard) -> None:
+        self._guard = guard
+        self.buses: dict[int, EventBus] = {}
+        """The bus of each entity with handlers, by row."""
+
+    def bus(self, row: int) -> EventBus:
+        """Return the bus of the entity in `row`."""
+        bus = self.buses.get(row)
+        if bus is None:
+            bus = self.buses[row] = EventBus(self._guard)
+        return bus
+
+    def emit(self, row: int, event: str, **details: Any) -> None:
+        """Emit `event` to the handlers registered for this entity."""
+        bus = self.buses.get(row)
+        if bus is not None:
+            bus.emit(event, **details)
+
+    @property
+    def handlers(self) -> list[tuple[str, Handler]]:
+        """All handlers with their events."""
+        return [entry for bus in self.buses.values() for entry in bus.handlers]
+
+    def listening(self, event: str) -> list[int]:
+        """Return the rows with handlers of `event`, in ascending order."""
+        return sorted(row for row, bus in self.buses.items() if bus.has_handlers(event))
+
+    def save(self) -> dict[int, EventBus]:
+        """Return the buses by row, for a checkpoint."""
+        return dict(self.buses)
+
+    def revive(self, rows: Iterable[int], saved: dict[int, EventBus]) -> None:
+        """Restore the handlers of entities that live again; those of other entities are not changed."""
+        self.buses.update((row, saved[row]) for row in rows if row in saved)
+
+    def discard(self, row: int) -> None:
+        """Delete the bus of a removed entity."""
+        self.buses.pop(row, None)
+
+    def __len__(self) -> int:
+        return len(self.buses)

@@ -1,0 +1,230 @@
+"""`fleet-sim report`: a page that needs nothing beside itself, and tables."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from fleet_sim import InvalidValueError
+from fleet_sim.apps.cli.main import main
+from fleet_sim.apps.reports import page_of
+from fleet_sim.apps.reports.figures import rows_of
+from fleet_sim.apps.reports.plots import around, clock_to, from_zero
+from fleet_sim.warehouse.sites import Warehouse
+from fleet_sim.warehouse.traffic.figures import FigureCollector, StateKind
+from fleet_sim.warehouse.traffic.run_file import read_run, run_of, write_run
+
+EVIL = "<script>alert(1)</script>\"'&"
+
+
+def make(path: Path, title: str = "hall, pibt", tasks: int = 3, **figures: float | None) -> str:
+    """Write the run of two robots in a warehouse for a minute."""
+    site = Warehouse(rows=2, columns=2).site()
+    found = FigureCollector(site.grid)
+    cells = site.grid.free_cells
+    for step in range(120):
+        found.observe(0.5, np.arange(2), site.grid.positions(cells[[step, 200]]), np.array([0, 1 + step % 2]))
+        if step % 40 == 20:
+            found.tasks_ended(np.full(tasks, 2.0 + step))
+    given = {"robots": 2.0, "simulated_s": 60.0, "tasks_done": float(found.tasks_done), "collisions": 0.0, **figures}
+    about = {"planner": "pibt", title: title}
+    write_run(path, run_of(title, given, found, about=about, distributions={"flow_time_s": found.flow_times}))
+    return str(path)
+
+
+class Outline(HTMLParser):
+    """Which elements there are, and whether each is closed; all their texts and the values of their attributes."""
+
+    VOID = ("meta", "img", "line", "br")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.texts: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.links.extend(value or "" for name, value in attrs if name in ("src", "href"))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def outline(page: str) -> Outline:
+    found = Outline()
+    found.feed(page)
+    assert not found.open
+    return found
+
+
+def test_a_page_needs_nothing_beside_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, out = make(tmp_path / "run.json"), tmp_path / "page.html"
+    assert main(["report", run, "--out", str(out)]) == 0
+    assert capsys.readouterr().out == f"wrote {out}\n"
+    page = out.read_text(encoding="utf-8")
+    found = outline(page)
+    assert found.links
+    assert all(link.startswith("data:image/png;base64,") for link in found.links)
+    assert not re.search(r"https?://|@import|url\(", page)
+    assert found.tags.count("svg") == 3
+    assert found.tags.count("img") == 2
+    assert {"hall, pibt", "Throughput", "Tasks done", "What robots did", "Where robots waited"} <= set(found.texts)
+    # Light and dark.
+    assert "prefers-color-scheme:dark" in page
+
+
+def test_two_runs_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = make(tmp_path / "one.json", wall_s=2.0, deadlocks=0.0)
+    two = make(tmp_path / "two.json", "hall, lacam", tasks=6, wall_s=1.0, deadlocks=1.0)
+    assert main(["report", one, two, "--out", str(tmp_path / "both.html")]) == 0
+    page = (tmp_path / "both.html").read_text(encoding="utf-8")
+    found = outline(page)
+    assert found.tags.count("img") == 4
+    # Twice the tasks are better, as is half the time; a deadlock more is worse.
+    assert '<span class="good">+100 %</span>' in page
+    assert '<span class="good">\u221250 %</span>' in page
+    assert '<span class="bad">+1</span>' in page
+    capsys.readouterr()
+    assert main(["report", one, two]) == 0
+    assert re.search(r"Tasks done +9 +18\n", capsys.readouterr().out)
+
+
+def test_no_name_can_break_out_of_the_page(tmp_path: Path) -> None:
+    one = make(tmp_path / "one.json", EVIL, **{EVIL: 1.0})
+    run = read_run(one)
+    content = json.loads(Path(one).read_text())
+    content["series"]["robot_seconds"] = {EVIL: content["series"]["robot_seconds"]["driving"]}
+    (tmp_path / "two.json").write_text(json.dumps(content))
+    page = page_of([run, read_run(tmp_path / "two.json")])
+    found = outline(page)
+    assert found.tags.count("script") == 1
+    assert "<script>alert" not in page
+    assert any(EVIL in text for text in found.texts)
+    for svg in re.findall(r"<svg.*?</svg>", page):
+        tips = ElementTree.fromstring(svg).get("data-tips")
+        assert tips is not None
+        assert all(isinstance(line, str) for _, lines in json.loads(tips) for line in lines)
+
+
+def test_runs_with_little_in_them_have_a_page(tmp_path: Path) -> None:
+    site = Warehouse(rows=1, columns=1).site()
+    collector = FigureCollector(site.grid, states=[StateKind("driving", role) for role in ()])
+    write_run(tmp_path / "none.json", run_of("", {}, collector, about={}, distributions={}))
+    run = read_run(tmp_path / "none.json")
+    outline(page_of([run]))
+    outline(page_of([run, read_run(make(tmp_path / "one.json"))]))
+    outline(page_of([read_run(make(tmp_path / "one.json")), run]))
+    with pytest.raises(InvalidValueError, match="one or two runs, got 3"):
+        page_of([run] * 3)
+
+
+def test_tables(tmp_path: Path) -> None:
+    runs = [make(tmp_path / "one.json"), make(tmp_path / "two.json", "hall, lacam", closest_m=None, wall_s=1.5)]
+    assert main(["report", *runs, "--csv", str(tmp_path / "both.csv")]) == 0
+    with (tmp_path / "both.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["run"] for row in rows] == ["hall, pibt", "hall, lacam"]
+    assert [row["wall_s"] for row in rows] == ["", "1.5"]
+    assert [row["closest_m"] for row in rows] == ["", ""]
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert main(["report", *runs, "--csv", str(tmp_path / "both.parquet")]) == 0
+    table = parquet.read_table(tmp_path / "both.parquet").to_pydict()
+    assert table["tasks_done"] == [9.0, 9.0]
+    assert table["wall_s"] == [None, 1.5]
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--out", "page.txt"], "the page must be a .html file"),
+        (["--out", "no/page.html"], "there is no folder 'no'"),
+        (["--csv", "table.xlsx"], "end in .csv or .parquet"),
+        (["missing.json"], "there is no such file"),
+    ],
+)
+def test_mistakes_are_one_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], options: list[str], reason: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make(tmp_path / "run.json")
+    assert main(["report", "run.json", *options]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("fleet-sim: error: ")
+    assert reason in error
+    assert error.count("\n") == 1
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["run.json"]
+
+
+def test_a_file_that_is_no_run_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "other.json").write_text("{}")
+    assert main(["report", str(tmp_path / "other.json")]) == 1
+    assert "other.json: is not a run file: expected the format 'fleet_sim run 1'" in capsys.readouterr().err
+
+
+def test_figures_that_nobody_knows_are_shown_by_their_keys(tmp_path: Path) -> None:
+    run = read_run(make(tmp_path / "run.json", share_driving=0.25, my_figure=7.0))
+    rows = {row.figure.name: row for group in rows_of([run]).values() for row in group}
+    assert rows["my_figure"].values == (7.0,)
+    assert rows["Driving"].values == (25.0,)
+
+
+@pytest.mark.parametrize("high", [0.03, 0.9, 1.4, 2.0, 7.0, 42.0, 1e5])
+def test_no_two_numbers_along_an_axis_read_alike(high: float) -> None:
+    scale = from_zero(high)
+    texts = scale.texts("s")
+    assert len(set(texts)) == len(texts) > 2
+    shown = [float(text.removesuffix(" s").replace("\u202f", "")) for text in texts]
+    np.testing.assert_allclose(shown, scale.ticks)
+    clock = clock_to(high)
+    assert len({clock.text(tick) for tick in clock.scale.ticks}) == len(clock.scale.ticks)
+
+
+def test_levels_over_time_and_histograms_are_on_the_page_and_kept_in_files(tmp_path: Path) -> None:
+    site = Warehouse(rows=2, columns=2).site()
+    runs = []
+    for waiting in (3, 5):
+        found = FigureCollector(site.grid, levels=("orders_open", "orders_waiting"))
+        for _ in range(100):
+            place = site.grid.positions(site.grid.free_cells[:1])
+            found.observe(0.5, np.arange(1), place, np.zeros(1, np.int64), (10, waiting))
+        past = np.linspace(-60.0, 40.0, 500)
+        path = tmp_path / f"{waiting}.json"
+        write_run(path, run_of(str(waiting), {"robots": 1.0}, found, about={}, distributions={"past_due_s": past}))
+        run = read_run(path)
+        assert (run.levels["orders_waiting"] / np.diff(run.times, prepend=0.0) == waiting).all()
+        assert set(run.states) == {state.name for state in found.states}
+        runs.append(run)
+    page = page_of(runs)
+    for heading in ("Open orders", "Orders that waited", "When orders were done"):
+        assert heading in page
+    assert "3: 3 waiting orders" in page
+    assert "5: 5 waiting orders" in page
+    # A hundred seconds in bins of five: each has a twentieth.
+    assert "3: 5 %" in page
+    assert "histogram of past_due_s" in page
+    content = json.loads((tmp_path / "3.json").read_text())
+    # Files from before levels were kept.
+    del content["series"]["level_seconds"]
+    (tmp_path / "old.json").write_text(json.dumps(content))
+    old = read_run(tmp_path / "old.json")
+    assert old.levels == {}
+    assert "Open orders" not in page_of([old])
+    assert around(-3.0, 7.0).low <= -3.0 < 7.0 <= around(-3.0, 7.0).high
+    assert around(5.0, 5.0).high > around(5.0, 5.0).low

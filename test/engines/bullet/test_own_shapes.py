@@ -1,0 +1,198 @@
+"""Bodies made by hand, once they are registered: who sees them, and what is said where somebody does not."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pybullet
+import pybullet_data
+import pytest
+from hall import hall, hall_file
+
+import fleet_sim as fs
+from fleet_sim.base.arrays import Floats
+
+# These are about what OpenGL cameras see of bodies that PyBullet alone knows.
+pytestmark = pytest.mark.usefixtures("opengl")
+Sim = fs.MultiRobotSimulationCore
+Maker = Callable[..., Sim]
+
+
+@pytest.fixture
+def sim(make_sim: Maker) -> Sim:
+    return make_sim(enable_floor=False)
+
+
+def waves() -> Floats:
+    """Heights (lines, columns) in m."""
+    x, y = np.meshgrid(np.linspace(-4, 4, 30), np.linspace(-3, 3, 20))
+    return np.asarray(np.sin(x) * np.cos(1.3 * y) + 0.1 * x)
+
+
+def height_field(sim: Sim) -> int:
+    heights = waves()
+    return int(
+        sim.bullet.createCollisionShape(
+            sim.bullet.GEOM_HEIGHTFIELD,
+            meshScale=[0.4, 0.4, 1.5],
+            heightfieldData=heights.ravel().tolist(),
+            numHeightfieldRows=heights.shape[1],
+            numHeightfieldColumns=heights.shape[0],
+        )
+    )
+
+
+def walls(sim: Sim, path: Path) -> int:
+    vertices, triangles = hall()
+    return int(
+        sim.bullet.createCollisionShape(
+            sim.bullet.GEOM_MESH, vertices=vertices.tolist(), indices=triangles.ravel().tolist(), meshScale=[1, 0.5, 1]
+        )
+    )
+
+
+def walls_in_file(sim: Sim, path: Path) -> int:
+    flags = sim.bullet.GEOM_FORCE_CONCAVE_TRIMESH
+    return int(sim.bullet.createCollisionShape(sim.bullet.GEOM_MESH, fileName=hall_file(path), flags=flags))
+
+
+def crystal(sim: Sim, path: Path) -> int:
+    points = [[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1.5], [0, 0, -1]]
+    return int(sim.bullet.createCollisionShape(sim.bullet.GEOM_MESH, vertices=points))
+
+
+def crate(sim: Sim, path: Path) -> int:
+    return int(
+        sim.bullet.createCollisionShape(sim.bullet.GEOM_BOX, halfExtents=[1, 2, 0.5], collisionFramePosition=[1, 0, 0])
+    )
+
+
+def bar(sim: Sim, path: Path) -> int:
+    turn = sim.bullet.getQuaternionFromEuler([1.5, 0, 0])
+    return int(
+        sim.bullet.createCollisionShape(sim.bullet.GEOM_CAPSULE, radius=0.3, height=2.0, collisionFrameOrientation=turn)
+    )
+
+
+def directions(rays: int) -> Floats:
+    angles = -math.pi + 2.0 * math.pi / rays * np.arange(rays)
+    return np.stack((np.cos(angles), np.sin(angles), np.zeros(rays)), axis=1)
+
+
+def engine_ranges(sim: Sim, origin: Any, rays: Floats, reach: float) -> Floats:
+    ends = np.array(origin) + reach * rays
+    found = sim.bullet.rayTestBatch(np.broadcast_to(origin, ends.shape).tolist(), ends.tolist())
+    return np.array([hit[2] * reach if hit[0] >= 0 else math.inf for hit in found])
+
+
+INSIDE = ((0.4, -0.5, 0.2), (0.4, -0.5, 0.9))
+OUTSIDE = ((-6.1, 0.7, 0.1), (-0.5, -6.0, 0.3))
+
+
+def check_seen(sim: Sim, name: str, places: Any = (*INSIDE, *OUTSIDE)) -> None:
+    for place in places:
+        lidar = sim.add_sensor("lidar", pose=list(place), rays=120, range_max=12.0)
+        expected, found = engine_ranges(sim, place, directions(120), 12.0), lidar.read().ranges
+        same_mask = np.isclose(found, expected, rtol=0.0, atol=0.01) | (np.isinf(found) & np.isinf(expected))
+        # A ray that only grazes an edge may meet it or not: the engine computes in 32 bits.
+        assert (~same_mask).sum() <= 2, (name, place, found[~same_mask], expected[~same_mask])
+        lidar.remove()
+        for yaw in (0.0, 1.7):
+            camera = sim.add_sensor(
+                "camera", pose=fs.Pose.from_yaw(*place, yaw), width=33, height=25, channels=["depth", "ids"]
+            )
+            reading = camera.read()
+            ray = np.array([[math.cos(yaw), math.sin(yaw), 0.0]])
+            expected = engine_ranges(sim, place, ray, 30.0)[0]
+            assert (reading.ids[12, 16] >= 0) == math.isfinite(expected), (name, place, yaw)
+            if math.isfinite(expected):
+                # Round bodies and slopes are drawn with flat sides, and pixels are wider than rays.
+                assert reading.depth[12, 16] == pytest.approx(expected, abs=0.03), (name, place, yaw)
+            camera.remove()
+
+
+@pytest.mark.parametrize("make", [walls, walls_in_file, crate, bar])
+def test_registered_bodies_are_seen_by_lidars_and_cameras_as_by_rays(
+    sim: Sim, tmp_path: Path, make: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    turn = sim.bullet.getQuaternionFromEuler([0, 0, 0.3])
+    body = sim.bullet.createMultiBody(0, make(sim, tmp_path), basePosition=[0, 0, 0.4], baseOrientation=turn)
+    sim.register_static_body(body, "thing")
+    check_seen(sim, make.__name__, OUTSIDE if make is bar else (*INSIDE, *OUTSIDE))
+    assert not caplog.records
+
+
+def test_a_registered_height_field_is_seen(sim: Sim) -> None:
+    sim.register_static_body(sim.bullet.createMultiBody(0, height_field(sim), basePosition=[0, 0, 0.2]), "terrain")
+    check_seen(sim, "terrain")
+    grid = fs.occupancy_grid(sim.world, z=0.3)
+    assert 0.01 < (grid.cells > 0).mean() < 0.5
+
+
+def test_a_convex_mesh_of_points_is_seen_by_lidars(sim: Sim, tmp_path: Path) -> None:
+    sim.register_static_body(sim.bullet.createMultiBody(0, crystal(sim, tmp_path), basePosition=[0, 0, 0.4]))
+    place = (-5.0, 0.3, 0.5)
+    lidar = sim.add_sensor("lidar", pose=list(place), rays=360, range_max=12.0)
+    np.testing.assert_allclose(lidar.read().ranges, engine_ranges(sim, place, directions(360), 12.0), atol=0.06)
+
+
+def test_simple_bodies_made_behind_the_handle_are_known_and_of_others_it_is_said_who_does_not_see_them(
+    sim: Sim, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = sim.client
+    box = pybullet.createCollisionShape(pybullet.GEOM_CYLINDER, radius=1.0, height=2.0, physicsClientId=client)
+    sim.register_static_body(pybullet.createMultiBody(0, box, basePosition=[0, 0, 0.2], physicsClientId=client), "box")
+    check_seen(sim, "box", OUTSIDE)
+    assert not caplog.records
+    vertices, triangles = hall()
+    shape = pybullet.createCollisionShape(
+        pybullet.GEOM_MESH, vertices=vertices.tolist(), indices=triangles.ravel().tolist(), physicsClientId=client
+    )
+    with caplog.at_level(logging.WARNING):
+        sim.register_static_body(pybullet.createMultiBody(0, shape, physicsClientId=client), "walls")
+    assert "'walls': its form is not known" in caplog.text and "OpenGL cameras do not see it" in caplog.text
+
+
+def test_what_is_known_of_bodies_ends_with_the_engine(sim: Sim, caplog: pytest.LogCaptureFixture) -> None:
+    body = sim.bullet.createMultiBody(0, walls(sim, Path()))
+    sim.clear()
+    again = pybullet.createCollisionShape(pybullet.GEOM_SPHERE, radius=1.0, physicsClientId=sim.client)
+    ball = pybullet.createMultiBody(0, again, physicsClientId=sim.client)
+    assert ball == body
+    sim.register_static_body(ball)
+    check_seen(sim, "ball", OUTSIDE)
+
+
+def test_a_body_collides_as_its_own_shape_whatever_it_looks_like(sim: Sim) -> None:
+    """PyBullet counts both kinds of shapes from 0."""
+    bullet = sim.bullet
+    collision = bullet.createCollisionShape(bullet.GEOM_SPHERE, radius=1.0)
+    visual = bullet.createVisualShape(bullet.GEOM_BOX, halfExtents=[0.1, 0.1, 0.1])
+    assert collision == visual
+    sim.register_static_body(bullet.createMultiBody(0, collision, visual), "ball")
+    assert sim.queries.ray_cast((3.0, 0.0, 0.0), (-3.0, 0.0, 0.0)).distances[0] == pytest.approx(2.0, abs=1e-6)
+    camera = sim.add_sensor("camera", pose=[3.0, 0.0, 0.0, math.pi], width=3, height=3, channels=["depth"])
+    assert camera.read().depth[1, 1] == pytest.approx(2.9, abs=0.01)
+
+
+def test_what_is_known_of_a_removed_body_is_not_taken_for_the_next_one(sim: Sim) -> None:
+    bullet = sim.bullet
+    ball = bullet.createMultiBody(0, bullet.createCollisionShape(bullet.GEOM_SPHERE, radius=0.1))
+    bullet.removeBody(ball)
+    bullet.setAdditionalSearchPath(pybullet_data.getDataPath())
+    cube = bullet.loadURDF("cube.urdf", useFixedBase=True)
+    assert cube == ball
+    sim.register_static_body(cube, "cube")
+    assert sim.queries.ray_cast((3.0, 0.0, 0.0), (-3.0, 0.0, 0.0)).distances[0] == pytest.approx(2.5, abs=1e-6)
+
+
+def test_a_visual_shape_from_the_search_path_is_seen_as_the_collision_shape(sim: Sim, tmp_path: Path) -> None:
+    sim.bullet.setAdditionalSearchPath(pybullet_data.getDataPath())
+    look = sim.bullet.createVisualShape(sim.bullet.GEOM_MESH, fileName="cube.obj")
+    sim.register_static_body(sim.bullet.createMultiBody(0, crate(sim, tmp_path), look))
+    check_seen(sim, "crate", OUTSIDE)

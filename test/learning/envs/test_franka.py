@@ -1,0 +1,214 @@
+"""Bin picking: grabs, ends of episodes, several arms, cameras on arms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from small_bins import small_bin
+
+from fleet_sim import Pose
+from fleet_sim.base.errors import InvalidValueError, UnknownNameError
+from fleet_sim.learning.envs import Franka0Env, Franka2Env
+from fleet_sim.learning.manipulation import BinScene, load_bin_picking
+
+DOWN = [1.0, 0.0, 0.0, 0.0]
+
+
+@pytest.fixture
+def env() -> Iterator[Franka2Env]:
+    made = Franka2Env(small_bin(objects=(2, 2)), max_steps=5)
+    made.reset(seed=1)
+    yield made
+    made.close()
+
+
+def grip_first_thing(env: Franka2Env) -> None:
+    """Put the first thing into the middle of the bin, and close the gripper around it."""
+    scene, arm = env.loaded_scene(), env.arm()
+    assert scene.pick_bin is not None
+    first, *others = scene.pick_bin.objects
+    for other in others:
+        other.set_pose(Pose((scene.pick_bin.pose.x + 0.06, 0.06, 0.02)))
+    x, y, _ = scene.pick_bin.pose.position
+    first.set_pose(Pose((x, y, 0.018)))
+    for height in (0.12, 0.02):
+        joints = arm.get_joint_poses_ik([x, y, height], DOWN, True)
+        joints[7:] = 0.02
+        arm.apply_action_pos(joints.tolist())
+    arm.close_gripper()
+    arm.clips_to_workspace = False
+    for _ in range(3):
+        arm.apply_action_delta([0.0, 0.0, 0.05, 0.0, -1.0])
+
+
+def test_a_grab_that_survives_the_shake_is_rewarded_and_ends_the_episode(env: Franka2Env) -> None:
+    grip_first_thing(env)
+    _, reward, terminated, truncated, info = env.step(np.array([0.0, 0.0, 0.001, 0.0, -1.0], np.float32))
+    assert info["successful_grab"]
+    assert info["grab_limit_reached"]
+    assert reward == pytest.approx(0.9)
+    assert (terminated, truncated) == (True, False)
+    assert (info["grabs"], info["objects"]) == (1, 1)
+
+
+def test_touching_a_bin_is_punished_and_ends_the_episode_where_settings_say_so(env: Franka2Env) -> None:
+    scene, arm = env.loaded_scene(), env.arm()
+    assert scene.pick_bin is not None
+    arm.clips_to_workspace = False
+    wall = scene.pick_bin.pose.x + 0.08
+    for height in (0.1, 0.01):
+        joints = arm.get_joint_poses_ik([wall, 0.0, height], DOWN, True)
+        joints[7:] = 0.02
+        arm.apply_action_pos(joints.tolist())
+    assert env.check_for_collision_with_bin(arm.arm_id, True)
+    assert not env.check_for_collision_with_bin(arm.arm_id, False)
+    terminated, info = env.check_termination()
+    assert terminated
+    assert env.get_reward(info) == pytest.approx(-1.1)
+
+
+def test_names_of_the_documents_mean_the_same(env: Franka2Env) -> None:
+    scene, arm = env.loaded_scene(), env.arm()
+    assert scene.pick_bin is not None
+    assert env.bullet_client is scene.sim.bullet
+    assert env.num_arms == 1
+    assert list(env.scene_modes) == ["bin-scene"]
+    assert scene.bin_with_objs is scene.pick_bin
+    assert scene.ground_id == scene.ground
+    # MuJoCo's floor is no body.
+    assert (scene.ground > -1) is (scene.sim.engine.name == "bullet")
+    assert scene.pick_bin.bin_origin == list(scene.pick_bin.pose.position)
+    kind = scene.pick_bin.path_to_current_object
+    env.reset(keep_object_type=True)
+    assert scene.pick_bin.path_to_current_object == kind == "box_training_1"
+    settings = env.config_file
+    assert settings["scene"]["drop-bin-enable"] is True
+    assert settings["simulation"]["ml-mode"] == "training"
+    assert load_bin_picking(settings) == env.config
+    assert arm.moveable_joints[7:] == [9, 10]
+
+
+def test_a_reward_and_an_end_may_be_asked_for_without_more(env: Franka2Env) -> None:
+    ended = env.check_termination()
+    assert not ended
+    assert env.get_reward() == pytest.approx(-0.1)
+    grip_first_thing(env)
+    ended = env.check_termination()
+    assert ended
+    assert ended == (True, ended.info)
+    assert env.get_reward() == env.get_reward(ended.info) == pytest.approx(0.9)
+    env.reset(seed=2)
+    assert env.get_reward() == pytest.approx(-0.1)
+
+
+def test_what_render_and_reset_do_not_know_is_refused(env: Franka2Env) -> None:
+    assert np.array_equal(env.render("rgb"), env.render("rgb_array"))
+    with pytest.raises(InvalidValueError, match="rgb_arry"):
+        env.render("rgb_arry")
+    with pytest.raises(UnknownNameError, match="keep_object_type"):
+        env.reset(options={"keep_objct_type": True})
+
+
+def test_a_scene_of_ones_own_is_a_mode() -> None:
+    class Table(BinScene):
+        pass
+
+    class TableEnv(Franka2Env):
+        scene_modes: ClassVar = {"bin-scene": Table}
+
+    env = TableEnv(small_bin(objects=(1, 1)))
+    assert env.bullet_client is None
+    assert isinstance(env.load_scene("bin-scene"), Table)
+    with pytest.raises(InvalidValueError, match="mode"):
+        env.load_scene("table")
+    env.close()
+
+
+def test_an_episode_is_cut_in_the_end(env: Franka2Env) -> None:
+    for step in range(1, 6):
+        *_, terminated, truncated, _ = env.step(np.array([0.0, 0.0, 0.0, 0.0, 1.0], np.float32))
+        assert not terminated
+        assert truncated == (step == 5)
+
+
+def test_the_camera_rides_on_an_arm(env: Franka2Env) -> None:
+    before = env.get_image_observation()
+    env.mount_camera_on_robot(0, 8, 11, mount_position_offset=-0.06)
+    hand = env.get_image_observation()
+    assert not np.array_equal(hand, before)
+    env.arm().apply_action_delta([0.03, 0.03, 0.03, 0.3, 1.0])
+    assert not np.array_equal(env.get_image_observation(), hand)
+    with pytest.raises(InvalidValueError, match="there is no arm 7"):
+        env.mount_camera_on_robot(7, 8, 11)
+    env.recompute_view_and_projection_matrix([0.9, 0.0, 0.5], [0.5, 0.0, 0.0], 24.0, 0.01, 2.0, [0.0, 0.0, 1.0])
+    assert not np.array_equal(env.get_image_observation(), hand)
+
+
+@pytest.mark.parametrize("link", [7, 8, 9])
+def test_a_camera_mounted_as_by_default_sees_the_bin(
+    env: Franka2Env, link: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    env.mount_camera_on_robot(0, link, 11)
+    assert env.camera is not None
+    _, depth = env.camera.get_image(get_depth_data=True)
+    assert np.quantile(depth, 0.5) > 0.2
+    assert not caplog.records
+
+
+def test_nothing_is_said_of_files_that_the_pictures_do_not_lack(caplog: pytest.LogCaptureFixture) -> None:
+    env = Franka2Env(small_bin(objects=(1, 1)))
+    env.reset(seed=0)
+    env.close()
+    # Which renderer draws is told where it is a slow one.
+    assert not [record for record in caplog.records if record.name != "fleet_sim.sensing.sensors.render.renderer"]
+
+
+def test_a_camera_inside_the_hand_is_warned_of(env: Franka2Env, caplog: pytest.LogCaptureFixture) -> None:
+    env.mount_camera_on_robot(0, 8, 11, mount_position_offset=0.02)
+    assert [record.getMessage() for record in caplog.records if "inside the arm" in record.getMessage()]
+
+
+def test_a_reset_puts_the_camera_back(env: Franka2Env) -> None:
+    assert env.camera is not None
+    view = env.camera.view_matrix
+    env.mount_camera_on_robot(0, 8, 11, mount_position_offset=-0.06)
+    env.reset(seed=1)
+    assert env.camera.view_matrix == view
+    shape = np.shape(env.camera.get_image())
+    env.recompute_view_and_projection_matrix([0.9, 0.0, 0.5], [0.5, 0.0, 0.0], 24.0, 0.01, 2.0, render_width=32)
+    env.reset(seed=1)
+    assert env.camera.view_matrix == view
+    assert np.shape(env.camera.get_image()) == shape
+
+
+def test_the_render_mode_of_the_settings_counts() -> None:
+    for mode, shown in (("rgb_array", 3), ("rgb_and_depth_arrays", 2)):
+        made = Franka2Env(small_bin(objects=(2, 2), render_mode=mode))
+        made.reset(seed=0)
+        picture = made.render()
+        assert made.render_mode == mode
+        assert (picture.shape[-1] if mode == "rgb_array" else len(picture)) == shown
+        made.close()
+    assert Franka2Env(small_bin(), render_mode="rgb_and_depth_arrays").render_mode == "rgb_and_depth_arrays"
+    assert Franka2Env(small_bin()).render_mode is None
+
+
+def test_several_arms_stand_around_one_bin() -> None:
+    arms = {"arm-1": {}, "arm-2": {"position": [1.0, 0.0, 0.0], "orientation": [0.0, 0.0, 180.0]}}
+    env = Franka0Env(small_bin(arms=arms))
+    env.reset(seed=0)
+    assert env.number_of_arms == len(env.robots) == 2
+    first, second = (arm.get_gripper_state()[0] for arm in env.robots)
+    assert first[0] + second[0] == pytest.approx(1.0, abs=1e-3)
+    env.close()
+
+
+def test_never_more_grabs_are_asked_for_than_there_are_things() -> None:
+    ends = {"terminate-after-successful-grabs": {"grabs-before-termination": 50}}
+    env = Franka2Env(small_bin(objects=(2, 2), termination=ends))
+    env.reset(seed=0)
+    assert env.grabs_before_termination == 2
+    env.close()

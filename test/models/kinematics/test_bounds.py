@@ -1,0 +1,214 @@
+"""The boxes around robots: as large as PyBullet's but for its margin, current whenever somebody looks."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pybullet_data
+import pytest
+from arms import ARM_JOINTS, PANDA, READY
+
+from fleet_sim import Agent, AgentSpawnParams, MultiRobotSimulationCore, Pose, ShapeParams, SimObjectSpawnParams
+from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.models import load_robot_model
+from fleet_sim.models.kinematics.links import body_boxes, model_box, robot_boxes, round_mask
+from fleet_sim.models.kinematics.tree import Forward, tree_of
+from fleet_sim.models.meshes.loading import mesh_extents
+
+DATA = Path(pybullet_data.getDataPath())
+MARGIN = 0.008
+"""PyBullet's margin around shapes, seen from a corner of a turned one."""
+NAMES = ["franka_panda/panda", "kuka_iiwa/model", "r2d2", "husky/husky", "laikago/laikago", "xarm/xarm6_robot"]
+BOX = ShapeParams("box", half_extents=(0.05, 0.05, 0.05))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_boxes_are_pybullets_but_for_its_margin(sim: MultiRobotSimulationCore, name: str) -> None:
+    path = str(DATA / f"{name}.urdf")
+    model = load_robot_model(path)
+    limited_mask = model.limited_mask[model.movable]
+    low = np.where(limited_mask, model.lower[model.movable], -1.0)
+    high = np.where(limited_mask, model.upper[model.movable], 1.0)
+    # PyBullet widens the box of a wheel as it turns, though the wheel fills the same room.
+    values = np.where(round_mask(model)[model.movable], 0.0, np.random.default_rng(2).uniform(low, high))
+    robot = Agent.from_urdf(path, sim_core=sim, joint_positions=values.tolist(), mimic_joints=False)
+    client, body = sim.bullet, robot.body_id
+    links = [link for link in range(-1, model.num_joints) if client.getCollisionShapeData(body, link)]
+    boxes = np.array([client.getAABB(body, link) for link in links])
+    lower, upper = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
+
+    centre, half = model_box(model, values)
+    assert np.array_equal(sim.world.shape_position[robot.row], centre)
+    assert np.array_equal(sim.world.half_extents[robot.row], half)
+    assert (centre - half <= lower + MARGIN).all()
+    assert (centre + half >= upper - MARGIN).all()
+    assert np.abs(np.concatenate((centre - half - lower, centre + half - upper))).max() < 0.05
+
+
+def test_boxes_of_many_are_those_of_each() -> None:
+    model = load_robot_model(PANDA)
+    values = np.random.default_rng(2).uniform(-1.5, 1.5, (600, len(model.movable)))
+    # They are computed in pieces of 256.
+    centres, halves = robot_boxes(body_boxes(model), Forward(tree_of(model)).frames(values))
+    for robot in (0, 255, 256, 511, 599):
+        centre, half = model_box(model, values[robot])
+        assert np.array_equal(centres[robot], centre) and np.array_equal(halves[robot], half)
+
+
+PROGRAM = """
+import sys
+from fleet_sim import Agent, MultiRobotSimulationCore, Pose, ShapeParams, SimObjectSpawnParams, SimulationParams
+sim = MultiRobotSimulationCore(SimulationParams(gui=False, timestep=0.1))
+panda, mesh = sys.argv[1:]
+arms = [Agent.from_urdf(panda, Pose((0.0, 3.0 * k, 0.0)), use_fixed_base=True, sim_core=sim) for k in range(3)]
+shape = ShapeParams("mesh", mesh_path=mesh)
+sim.spawn(SimObjectSpawnParams(shape, shape, Pose((9.0, 0.0, 0.0))))
+for arm in arms:
+    assert arm.move_end_effector(arm.get_pose().compose(Pose((0.4, 0.2, 0.4))).position)
+for _ in range(20):
+    sim.step_once()
+assert arms[0].are_joints_at_targets()
+assert "pybullet" not in sys.modules
+"""
+
+
+def test_arms_and_meshes_need_no_pybullet() -> None:
+    mesh = DATA / "franka_panda" / "meshes" / "collision" / "hand.obj"
+    subprocess.run([sys.executable, "-c", PROGRAM, PANDA, str(mesh)], check=True, timeout=60)
+
+
+def test_a_box_follows_the_joints(sim: MultiRobotSimulationCore) -> None:
+    arm = Agent.from_urdf(PANDA, use_fixed_base=True, sim_core=sim, joint_positions=READY)
+    other = Agent.from_urdf(PANDA, Pose((0.0, 5.0, 0.0)), use_fixed_base=True, sim_core=sim, joint_positions=READY)
+    sim.step_once()
+    untouched = sim.world.half_extents[other.row].copy()
+    assert sim.world.aabb_upper[arm.row, 0] > 0.4
+    arm.set_joint_target(ARM_JOINTS[0], 2.0)
+    for _ in range(15):
+        sim.step_once()
+    assert sim.world.aabb_upper[arm.row, 0] < 0.3
+    assert sim.world.aabb_upper[arm.row, 1] > 0.4
+    assert np.array_equal(sim.world.half_extents[other.row], untouched)
+
+
+def test_an_arm_collides_where_it_is_now(sim: MultiRobotSimulationCore) -> None:
+    arm = Agent.from_urdf(PANDA, use_fixed_base=True, sim_core=sim, joint_positions=READY, name="arm")
+    hand = arm.get_link_pose("panda_hand")
+    crate = sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((-hand.x, hand.y, hand.z)), name="crate"))
+    pairs: list[str] = []
+    sim.world.events.on("collision_started", lambda obj_a, obj_b, **_: pairs.append(f"{obj_a.name} {obj_b.name}"))
+    sim.step_once()
+    assert pairs == []
+    arm.set_joint_target(ARM_JOINTS[0], 2.8)
+    for _ in range(40):
+        sim.step_once()
+    assert pairs == ["arm crate"]
+    assert crate.is_alive
+
+
+def test_a_new_robot_in_the_row_of_an_old_one_has_its_own_box(sim: MultiRobotSimulationCore) -> None:
+    first = Agent.from_urdf(PANDA, use_fixed_base=True, sim_core=sim, joint_positions=READY)
+    first.set_joint_positions({ARM_JOINTS[0]: 2.0})
+    sim.step_once()
+    box = sim.world.half_extents[first.row].copy()
+    row = first.row
+    sim.remove_object(first)
+    second = Agent.from_urdf(PANDA, use_fixed_base=True, sim_core=sim, joint_positions=READY)
+    assert second.row == row
+    second.set_joint_positions({ARM_JOINTS[0]: 2.0})
+    sim.step_once()
+    assert np.array_equal(sim.world.half_extents[row], box)
+
+
+def test_a_robot_without_collision_geometry_touches_nothing(sim: MultiRobotSimulationCore, tmp_path: Path) -> None:
+    file = tmp_path / "ghost.urdf"
+    file.write_text('<robot name="ghost"><link name="base"/></robot>', encoding="utf-8")
+    sim.spawn(AgentSpawnParams(urdf_path=str(file)))
+    sim.spawn(SimObjectSpawnParams(BOX, BOX))
+    sim.step_once()
+    assert sim.get_active_collision_pairs() == []
+
+
+# ---- mesh files ------------------------------------------------------------------------------------------------------
+
+CORNERS = np.array([[-1.0, -2.0, -3.0], [4.0, 5.0, 6.0]])
+STL = """solid thing
+facet normal 0 0 1
+ outer loop
+  vertex -1 -2 -3
+  vertex 4 5 6
+  vertex 0 0 0
+ endloop
+endfacet
+endsolid
+"""
+OBJ = "# thing\nv -1 -2 -3 0.5 0.5 0.5\n  v 4 5 6\nv 0 0 0\nvn 9 9 9\nf 1 2 3\n"
+
+
+@pytest.mark.parametrize(("ending", "text"), [("stl", STL), ("obj", OBJ)])
+def test_text_files_of_meshes_are_measured(tmp_path: Path, ending: str, text: str) -> None:
+    file = tmp_path / f"thing.{ending}"
+    file.write_text(text, encoding="utf-8")
+    assert np.array_equal(mesh_extents(str(file)), CORNERS)
+
+
+def test_binary_files_of_meshes_are_measured(tmp_path: Path) -> None:
+    file = tmp_path / "thing.stl"
+    triangle = np.zeros(1, [("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
+    triangle["corners"][0, :2] = CORNERS
+    file.write_bytes(b"solid but binary".ljust(80) + np.uint32(1).tobytes() + triangle.tobytes())
+    assert np.array_equal(mesh_extents(str(file)), CORNERS)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("a.obj", b""), ("a.obj", b"v 1 2 x\n"), ("a.stl", b"\0" * 90), ("a.dae", b"<COLLADA>"), ("a.ply", b"ply")],
+)
+def test_broken_meshes_are_refused_with_the_reason(tmp_path: Path, name: str, content: bytes) -> None:
+    file = tmp_path / name
+    file.write_bytes(content)
+    with pytest.raises(InvalidValueError, match=name):
+        mesh_extents(str(file))
+    with pytest.raises(InvalidValueError, match="missing"):
+        mesh_extents(str(tmp_path / "missing.obj"))
+
+
+def test_a_mesh_that_changes_is_measured_again(tmp_path: Path) -> None:
+    file = tmp_path / "a.obj"
+    file.write_text(OBJ, encoding="utf-8")
+    assert mesh_extents(str(file))[1][0] == 4.0
+    file.write_text(OBJ.replace("4 5 6", "14 5 6"), encoding="utf-8")
+    assert mesh_extents(str(file))[1][0] == 14.0
+
+
+def test_an_object_from_a_mesh_has_the_box_of_its_file(sim: MultiRobotSimulationCore, tmp_path: Path) -> None:
+    file = tmp_path / "thing.obj"
+    file.write_text(OBJ, encoding="utf-8")
+    turned = Pose.from_yaw(1.0, 0.0, 0.0, np.pi / 2)
+    mesh = ShapeParams("mesh", mesh_path=str(file), mesh_scale=(0.1, 0.1, 0.2), frame_pose=turned)
+    thing = sim.spawn(SimObjectSpawnParams(mesh, mesh))
+    assert sim.world.half_extents[thing.row] == pytest.approx([0.25, 0.35, 0.9])
+    sim.step_once()
+    assert sim.world.aabb_lower[thing.row] == pytest.approx([0.5, -0.1, -0.6])
+    assert sim.world.aabb_upper[thing.row] == pytest.approx([1.2, 0.4, 1.2])
+
+
+def test_boxes_are_made_only_where_somebody_looks(make_sim) -> None:
+    sim = make_sim(collision_check_frequency=0)
+    arm = Agent.from_urdf(PANDA, use_fixed_base=True, sim_core=sim, joint_positions=READY)
+    before = sim.world.half_extents[arm.row].copy()
+    arm.set_joint_target(ARM_JOINTS[0], 2.0)
+    for _ in range(15):
+        sim.step_once()
+    assert np.array_equal(sim.world.half_extents[arm.row], before)
+    lower, upper = (np.array(corner) for corner in sim.get_aabbs()[arm.object_id])
+    assert upper[0] < 0.3
+    assert lower[0] < 0.0
+    sim.set_collision_check_frequency(None)
+    arm.set_joint_target(ARM_JOINTS[0], 0.0)
+    for _ in range(15):
+        sim.step_once()
+    assert sim.world.aabb_upper[arm.row, 0] > 0.4

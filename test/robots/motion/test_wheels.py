@@ -1,0 +1,198 @@
+"""Wheels of robots without motors turn with the way driven, and those of cars are steered."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fleet_sim as fs
+from fleet_sim.base.errors import ConfigError, InvalidValueError
+from fleet_sim.models import load_robot_model, resolve_urdf
+from fleet_sim.models.kinematics.links import body_boxes
+from fleet_sim.models.kinematics.wheel_places import find_places
+from fleet_sim.world.shapes import RobotModel
+
+RADIUS, TRACK = 0.09, 0.41
+"""Of diff_base."""
+CAR = {"wheelbase": 0.7, "min_turning_radius": 1.3, "max_steering_rate": None}
+
+
+def simulation(**settings: Any) -> fs.MultiRobotSimulationCore:
+    return fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, timestep=0.05, target_rtf=0, **settings))
+
+
+def robot(sim: fs.MultiRobotSimulationCore, model: str = "diff_base", name: str = "r", **more: Any) -> fs.Agent:
+    pose = more.pop("pose", fs.Pose.from_xyz(0, 0, 0))
+    agent = sim.spawn(fs.AgentSpawnParams(urdf_path=model, name=name, initial_pose=pose, mass=0.0, **more))
+    assert isinstance(agent, fs.Agent)
+    return agent
+
+
+def steps(sim: fs.MultiRobotSimulationCore, count: int) -> None:
+    for _ in range(count):
+        sim.step_once()
+
+
+def test_a_goal_turns_wheels_by_its_distance_and_nobody_else_s() -> None:
+    sim = simulation()
+    going, resting = robot(sim, name="going"), robot(sim, name="resting", pose=fs.Pose.from_xyz(0, 3, 0))
+    going.set_goal_pose(fs.Pose.from_xyz(2.0, 0.0, 0.0))
+    steps(sim, 100)
+    assert going.is_goal_reached()
+    np.testing.assert_allclose(going.joint_positions, 2.0 / RADIUS, rtol=1e-9)
+    np.testing.assert_array_equal(resting.joint_positions, 0.0)
+
+
+def test_only_driving_turns_wheels() -> None:
+    sim = simulation()
+    agent, other = robot(sim), robot(sim, name="still", features={"wheels": {"turn": False}})
+    agent.events.on("arrived", lambda *_: agent.set_pose(fs.Pose.from_xyz(20.0, 0.0, 0.0)))
+    for one, y in ((agent, 0.0), (other, 3.0)):
+        one.set_pose(fs.Pose.from_xyz(9.0, y, 0.0))
+        one.set_goal_pose(fs.Pose.from_xyz(10.0, y, 0.0))
+    steps(sim, 100)
+    assert agent.get_pose().position[0] == 20.0
+    np.testing.assert_allclose(agent.joint_positions, 1.0 / RADIUS, rtol=1e-9)
+    np.testing.assert_array_equal(other.joint_positions, 0.0)
+
+
+def test_a_commanded_wheel_does_as_commanded() -> None:
+    sim = simulation()
+    agent = robot(sim, max_linear_accel=1e6)
+    agent.set_joint_velocity("left_wheel_joint", 2.0)
+    agent.set_velocity(vx=0.9)
+    steps(sim, 20)
+    np.testing.assert_allclose(agent.joint_positions, (2.0, 9.75), rtol=1e-9)
+
+
+def test_robots_without_wheels_have_nothing_of_it() -> None:
+    sim = simulation()
+    sim.spawn(fs.AgentSpawnParams(name="box"))
+    robot(sim, "arm6", "arm", use_fixed_base=True)
+    robot(sim, "diff_base", "screwed", use_fixed_base=True)
+    assert "wheels" not in sim.features.used
+    assert not sim.world.on_drive
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ({}, "has no wheels"),
+        ({"urdf_path": "arm6"}, "has no wheels"),
+        ({"urdf_path": "diff_base", "mass": 0.0, "use_fixed_base": True}, "fixed base"),
+        ({"urdf_path": "diff_base", "mass": None}, "motors"),
+    ],
+)
+def test_wheels_that_cannot_turn_are_refused(entry: dict[str, Any], reason: str) -> None:
+    sim = simulation(physics=True)
+    with pytest.raises((InvalidValueError, ConfigError), match=reason):
+        sim.spawn(fs.AgentSpawnParams(name="r", features={"wheels": {}}, **entry))
+    assert len(sim.world) == 0
+
+
+def test_given_sizes_take_the_place_of_those_described() -> None:
+    sim = simulation()
+    agent = robot(sim, wheel_radius=0.2, wheel_separation=1.0, max_angular_accel=1e6)
+    agent.set_velocity(wz=0.8)
+    steps(sim, 2)
+    np.testing.assert_allclose(agent.joint_velocities, (-2.0, 2.0), rtol=1e-9)
+
+
+def test_a_saved_run_goes_on_alike() -> None:
+    def build() -> fs.MultiRobotSimulationCore:
+        sim = simulation(seed=3)
+        robot(sim, name="a", wheel_radius=0.1)
+        robot(sim, "omni_base", "b", pose=fs.Pose.from_xyz(0, 5, 0), motion_mode="omnidirectional")
+        robot(sim, "car", "c", pose=fs.Pose.from_xyz(0, 9, 0), motion_mode="ackermann", features={"ackermann": CAR})
+        for name, y in (("a", 1.0), ("b", 7.0), ("c", 11.0)):
+            sim.get_object(name).set_goal_pose(fs.Pose.from_xyz(4.0, y, 0.0))
+        steps(sim, 37)
+        return sim
+
+    sim = build()
+    moment, before = sim.save_state(), sim.state_hash()
+    steps(sim, 40)
+    angles, after = sim.get_object("c").joint_positions, sim.state_hash()
+    assert np.abs(angles).min() > 0.0
+    sim.restore_state(moment)
+    assert sim.state_hash() == before
+    steps(sim, 40)
+    assert sim.state_hash() == after
+    # In company and alone: the same bits.
+    np.testing.assert_array_equal(sim.get_object("c").joint_positions, angles)
+    alone = simulation(seed=3)
+    car = robot(alone, "car", "c", pose=fs.Pose.from_xyz(0, 9, 0), motion_mode="ackermann", features={"ackermann": CAR})
+    car.set_goal_pose(fs.Pose.from_xyz(4.0, 11.0, 0.0))
+    steps(alone, 77)
+    np.testing.assert_array_equal(car.joint_positions, angles)
+
+
+def test_a_car_steers_both_front_wheels_to_one_centre() -> None:
+    sim = simulation()
+    car = robot(sim, "car", motion_mode="ackermann", features={"ackermann": CAR}, max_linear_accel=1e6)
+    car.set_velocity(vx=1.0, wz=0.5)
+    steps(sim, 2)
+    states = car.get_all_joints_state_by_name()
+    for side, y in (("left", 0.26), ("right", -0.26)):
+        # The centre is 2 m to the left of the rear axle.
+        assert states[f"{side}_steering_joint"][0] == pytest.approx(math.atan2(0.7, 2.0 - y))
+        assert states[f"rear_{side}_wheel_joint"][1] == pytest.approx(0.5 * (2.0 - y) / 0.13)
+        assert states[f"front_{side}_wheel_joint"][1] == pytest.approx(0.5 * math.hypot(0.7, 2.0 - y) / 0.13)
+    car.set_velocity(vx=-1.0)
+    steps(sim, 2)
+    np.testing.assert_allclose(np.sort(car.joint_velocities), [-1.0 / 0.13] * 4 + [0.0] * 2, rtol=1e-9, atol=1e-9)
+
+
+def test_meshes_tell_the_radius_and_steering_is_found() -> None:
+    model = load_robot_model(resolve_urdf("racecar"))
+    places = find_places(model)
+    assert len(places.wheels) == 4 and len(places.steering) == 2
+    np.testing.assert_allclose(places.radii, 0.05, atol=0.01)
+    seen = find_places(replace(model, collisions=()))
+    np.testing.assert_allclose(seen.radii, 0.05, atol=0.01)
+    assert seen.wheels.tolist() == places.wheels.tolist()
+
+
+def test_a_round_wheel_keeps_the_box_of_its_robot() -> None:
+    model: RobotModel = load_robot_model(resolve_urdf("mobile_manipulator"))
+    sim = simulation()
+    agent = robot(sim, "mobile_manipulator")
+    before = sim.world.half_extents[agent.row].copy()
+    agent.set_velocity(vx=0.5)
+    steps(sim, 15)
+    agent.stop()
+    # The arm moves by nothing worth naming, so the box is computed anew, with the wheels as they are.
+    agent.set_joint_target("joint_1", 1e-12)
+    steps(sim, 2)
+    np.testing.assert_allclose(sim.world.half_extents[agent.row], before, atol=1e-9)
+    assert (body_boxes(model).bodies[:3] == -1).any()
+
+
+def test_joints_of_a_robot_removed_on_arrival_are_left_alone() -> None:
+    sim = simulation()
+    agents = [robot(sim, name=f"r{index}", pose=fs.Pose.from_xyz(0, index, 0)) for index in range(3)]
+    arm: list[fs.Agent] = []
+
+    def swap(*_: Any) -> None:
+        sim.remove_object(agents[0])
+        arm.append(robot(sim, "diff_base", "new", pose=fs.Pose.from_xyz(0, 9, 0)))
+
+    agents[0].events.on("arrived", swap)
+    for index, agent in enumerate(agents):
+        agent.set_goal_pose(fs.Pose.from_xyz(1.0 + index, index, 0.0))
+    steps(sim, 100)
+    np.testing.assert_array_equal(arm[0].joint_positions, 0.0)
+    np.testing.assert_allclose(agents[2].joint_positions, 3.0 / RADIUS, rtol=1e-9)
+
+
+def test_turned_wheels_leave_boxes_as_they_are() -> None:
+    sim = simulation()
+    agent = robot(sim)
+    rows = np.array([agent.row])
+    sim.world.robots.boxes_behind[:] = False
+    sim.world.touch_joints(rows, outline=False)
+    assert sim.world.robots.joints_behind[agent.row] and not sim.world.robots.boxes_behind[agent.row]

@@ -1,0 +1,285 @@
+"""Swept motion: nothing is jumped over, nothing is entered, and what touches may leave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from fleet_sim.base.arrays import Floats, Ints, Rows
+from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.spatial import quaternions
+from fleet_sim.base.spatial.shapes import ShapeArrays, ShapeKind
+from fleet_sim.sensing.collision.blocking import DEFAULT_SKIN, Poses, allowed_fractions
+from fleet_sim.sensing.collision.distances import distances_between
+
+Body = tuple[ShapeKind, list[float], float, list[float], float]
+
+
+def bodies(*rows: Body) -> ShapeArrays:
+    kinds, positions, yaws, half_extents, radii = zip(*rows, strict=True)
+    return ShapeArrays(
+        np.array(kinds),
+        np.array(positions),
+        quaternions.from_yaws(np.array(yaws)),
+        np.array(half_extents),
+        np.array(radii),
+    )
+
+
+def box(x: float, y: float = 0.0, *, yaw: float = 0.0, half: list[float] | None = None) -> Body:
+    return ShapeKind.BOX, [x, y, 0.25], yaw, half or [0.25, 0.2, 0.25], 0.0
+
+
+def cylinder(x: float, y: float = 0.0, *, radius: float = 0.25) -> Body:
+    return ShapeKind.CYLINDER, [x, y, 0.25], 0.0, [radius, radius, 0.25], radius
+
+
+WALL = box(5.0, half=[0.01, 50.0, 0.5])
+ONE = np.array([1])
+
+
+def moved(shapes: ShapeArrays, shift: list[float], turn: float = 0.0, movers: Rows = ONE) -> tuple[Floats, Floats]:
+    ends = shapes.positions[movers] + np.array(shift)
+    turns = quaternions.from_yaws(np.full(len(movers), turn))
+    orientations = shapes.orientations[movers]
+    return ends, quaternions.multiply(turns, orientations) if turn else orientations
+
+
+@pytest.mark.parametrize("body", [box(0.0), cylinder(0.0)])
+@pytest.mark.parametrize("length", [5.0, 20.0, 1e4])
+@pytest.mark.parametrize("turn", [0.0, 1.0])
+def test_a_thin_wall_is_not_jumped_over(body: Body, length: float, turn: float) -> None:
+    shapes = bodies(WALL, body)
+    ends, orientations = moved(shapes, [length, 0.0, 0.0], turn)
+    fractions, blockers = allowed_fractions(shapes, ONE, ends, orientations)
+    assert blockers.tolist() == [0]
+    assert 4.6 <= fractions[0] * length <= 4.74 - DEFAULT_SKIN + 1e-6
+
+
+def test_a_mover_stops_a_skin_short_of_contact() -> None:
+    shapes = bodies(WALL, box(0.0))
+    ends, orientations = moved(shapes, [8.0, 0.0, 0.0])
+    fractions, _ = allowed_fractions(shapes, ONE, ends, orientations, skin=0.05)
+    assert fractions[0] * 8.0 == pytest.approx(4.74 - 0.05, abs=1e-6)
+
+
+@pytest.mark.parametrize("shift", [[4.7, 0.0, 0.0], [-30.0, 0.0, 0.0], [0.0, 30.0, 0.0], [0.0, 0.0, 0.0]])
+def test_free_motion_is_not_touched(shift: list[float]) -> None:
+    shapes = bodies(WALL, box(0.0))
+    fractions, blockers = allowed_fractions(shapes, ONE, *moved(shapes, shift))
+    assert (fractions.tolist(), blockers.tolist()) == ([1.0], [-1])
+
+
+TOUCHING, DEEP = 4.74 - 0.5 * DEFAULT_SKIN, 4.85
+
+
+@pytest.mark.parametrize("x", [TOUCHING, DEEP])
+@pytest.mark.parametrize(
+    ("shift", "allowed"),
+    [
+        ([-0.1, 0.0, 0.0], True),
+        ([0.0, 0.1, 0.0], True),
+        ([-0.01, 0.1, 0.0], True),
+        ([0.1, 0.0, 0.0], False),
+        ([0.001, 0.1, 0.0], False),
+    ],
+)
+def test_what_touches_may_leave_or_slide_but_not_press_on(x: float, shift: list[float], allowed: bool) -> None:
+    shapes = bodies(WALL, box(x, 3.0))
+    fractions, blockers = allowed_fractions(shapes, ONE, *moved(shapes, shift))
+    assert (fractions.tolist(), blockers.tolist()) == (([1.0], [-1]) if allowed else ([0.0], [0]))
+
+
+def test_repeated_pushing_does_not_creep() -> None:
+    shapes = bodies(WALL, box(4.0))
+    for _ in range(300):
+        ends, orientations = moved(shapes, [0.1, 0.03, 0.0])
+        fractions, _ = allowed_fractions(shapes, ONE, ends, orientations)
+        shapes.positions[1] += fractions[0] * (ends[0] - shapes.positions[1])
+    assert 4.74 - shapes.positions[1, 0] >= DEFAULT_SKIN - 1e-6
+
+
+def test_a_box_that_turns_against_a_wall_is_held() -> None:
+    shapes = bodies(WALL, box(4.7, half=[0.2, 1.0, 0.25]))
+    fractions, blockers = allowed_fractions(shapes, ONE, *moved(shapes, [0.0, 0.0, 0.0], 1.5))
+    assert blockers.tolist() == [0] and 0.0 < fractions[0] < 0.1
+    turn = quaternions.from_yaws(np.array([1.5 * fractions[0]]))
+    distance = distances_between(shapes.take(ONE).at(shapes.positions[ONE], turn), shapes.take(np.array([0])))[0]
+    assert 0.0 < distance[0] < DEFAULT_SKIN + 1e-4
+
+
+def test_the_work_for_a_body_of_many_kilometres_is_bounded() -> None:
+    """A disc of 200 km turns below a box: near it all the time, and fast at its rim."""
+    shapes = bodies(box(0.0), box(0.0, half=[1e5, 1e5, 0.1]))
+    shapes.positions[1, 2] = -0.105
+    rounds = 0
+
+    def measure(pairs: Ints, positions: Floats, orientations: Floats, reach: float) -> Floats:
+        nonlocal rounds
+        rounds += 1
+        return np.full(len(pairs), 0.005)
+
+    # Tilted a little, so that there is no closed form and each measurement is seen.
+    shapes.orientations[0] = [1e-6, 0.0, 0.0, 1.0]
+    fractions, blockers = allowed_fractions(shapes, ONE, *moved(shapes, [0.0, 0.0, 0.0], 0.5), solve=measure)
+    assert rounds < 1100
+    assert blockers.tolist() == [0] and 0.0 < fractions[0] < 1.0, "it goes only as far as it was measured"
+
+
+def test_a_round_robot_turns_on_the_spot_wherever_it_stands() -> None:
+    shapes = bodies(WALL, cylinder(4.7395))
+    fractions, _ = allowed_fractions(shapes, ONE, *moved(shapes, [0.0, 0.0, 0.0], 1.5))
+    assert fractions.tolist() == [1.0]
+
+
+def test_movers_see_each_other_where_they_stand() -> None:
+    shapes = bodies(cylinder(0.0), cylinder(2.0))
+    both = np.array([0, 1])
+    ends = np.array([[10.0, 0.0, 0.25], [12.0, 0.0, 0.25]])
+    fractions, blockers = allowed_fractions(shapes, both, ends, shapes.orientations)
+    assert fractions[0] == pytest.approx((1.5 - DEFAULT_SKIN) / 10.0, abs=1e-7) and fractions[1] == 1.0
+    assert blockers.tolist() == [1, -1]
+
+
+@pytest.mark.parametrize("body", [box, cylinder])
+@pytest.mark.parametrize("speeds", [(10.0, 10.0), (10.0, 1.0), (0.2, 3.0)])
+def test_movers_that_come_head_on_stop_where_they_meet(body: Callable[[float], Body], speeds: list[float]) -> None:
+    shapes = bodies(body(0.0), body(2.0))
+    ends = shapes.positions + np.array([[speeds[0], 0.0, 0.0], [-speeds[1], 0.0, 0.0]])
+    fractions, blockers = allowed_fractions(shapes, np.array([0, 1]), ends, shapes.orientations)
+    # Both at once: there is as much left between them as a mover keeps from a wall.
+    meet = min((1.5 - DEFAULT_SKIN) / sum(speeds), 1.0)
+    assert fractions == pytest.approx([meet, meet], abs=1e-6)
+    assert blockers.tolist() == [1, 0]
+
+
+def test_who_is_driven_into_from_the_side_drives_on() -> None:
+    shapes = bodies(box(0.0, 3.0), box(0.6, 0.0))
+    # The first one passes the second one, 0.1 m beside it, when that one comes nearer.
+    ends = shapes.positions + np.array([[0.0, -10.0, 0.0], [-0.333, 0.0, 0.0]])
+    fractions, blockers = allowed_fractions(shapes, np.array([0, 1]), ends, shapes.orientations)
+    assert fractions == pytest.approx([1.0, (0.1 - DEFAULT_SKIN) / 0.333], abs=1e-5)
+    assert blockers.tolist() == [-1, 0]
+
+
+def test_movers_that_must_make_all_of_a_step_or_none_make_none_when_they_meet() -> None:
+    shapes = bodies(cylinder(0.0), cylinder(2.0))
+    ends = shapes.positions + np.array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]])
+    whole = np.array([True, False])
+    fractions, _ = allowed_fractions(shapes, np.array([0, 1]), ends, shapes.orientations, whole_mask=whole)
+    assert fractions[0] == 0.0 and fractions[1] == pytest.approx(0.5 * (1.5 - DEFAULT_SKIN), abs=1e-6)
+
+
+def test_the_nearest_obstacle_blocks_and_the_lowest_row_among_equals() -> None:
+    shapes = bodies(WALL, box(0.0), cylinder(3.0), cylinder(4.0), cylinder(3.0))
+    ends, orientations = moved(shapes, [20.0, 0.0, 0.0])
+    assert allowed_fractions(shapes, ONE, ends, orientations)[1].tolist() == [2]
+    only_wall = np.array([True, True, False, False, False])
+    assert allowed_fractions(shapes, ONE, ends, orientations, obstacle_mask=only_wall)[1].tolist() == [0]
+
+
+def test_planes_hold_what_falls() -> None:
+    plane: Body = (ShapeKind.PLANE, [0.0, 0.0, 0.0], 0.0, [0.0, 0.0, 0.0], 0.0)
+    shapes = bodies(plane, (ShapeKind.SPHERE, [0.0, 0.0, 3.0], 0.0, [0.5, 0.5, 0.5], 0.5))
+    fractions, _ = allowed_fractions(shapes, ONE, *moved(shapes, [1.0, 0.0, -10.0]))
+    assert fractions[0] * 10.0 == pytest.approx(2.5 - DEFAULT_SKIN, abs=1e-6)
+
+
+def test_meshes_are_measured_by_the_solver() -> None:
+    shapes = bodies((ShapeKind.MESH, [5.0, 0.0, 0.25], 0.0, [0.01, 50.0, 0.5], 0.0), box(0.0))
+    ends, orientations = moved(shapes, [20.0, 0.0, 0.0])
+    assert allowed_fractions(shapes, ONE, ends, orientations)[0].tolist() == [1.0]
+
+    def solve(pairs: Ints, first: Poses, second: Poses, reach: float) -> Floats:
+        assert pairs.tolist() == [[1, 0]] and first[1].shape == (1, 4)
+        return np.abs(first[0][:, 0] - second[0][:, 0]) - 0.26
+
+    fractions, blockers = allowed_fractions(shapes, ONE, ends, orientations, solve=solve)
+    assert fractions[0] * 20.0 == pytest.approx(4.74 - DEFAULT_SKIN, abs=1e-6) and blockers.tolist() == [0]
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10_000), st.booleans())
+@example(3221, True)  # where one body stops it, it is in another whose corner it cut
+@pytest.mark.slow
+def test_a_crowd_never_gets_deeper_and_rows_do_not_matter(seed: int, turning: bool) -> None:
+    rng = np.random.default_rng(seed)
+    count = 40
+    rows = [
+        box(*rng.uniform(0, 5, 2), yaw=rng.uniform(-3, 3)) if k % 2 else cylinder(*rng.uniform(0, 5, 2))
+        for k in range(count)
+    ]
+    shapes = bodies(*rows)
+    movers = np.sort(rng.choice(count, 20, replace=False))
+    ends = shapes.positions[movers] + rng.normal(0, 1.0, (20, 3)) * [1, 1, 0]
+    turns = quaternions.from_yaws(rng.normal(0, 1.0, 20) * turning)
+    orientations = quaternions.multiply(turns, shapes.orientations[movers])
+    fractions, blockers = allowed_fractions(shapes, movers, ends, orientations)
+    assert ((fractions >= 0.0) & (fractions <= 1.0) & ((blockers >= 0) == (fractions < 1.0))).all()
+
+    start = shapes.take(movers)
+    where = start.positions + fractions[:, None] * (ends - start.positions)
+    there = start.at(where, quaternions.slerp(start.orientations, orientations, fractions))
+    for k, mover in enumerate(movers):
+        others = shapes.take(np.flatnonzero(np.arange(count) != mover))
+        spot = np.full(count - 1, k)
+        before = distances_between(start.take(spot), others)[0]
+        after = distances_between(there.take(spot), others)[0]
+        assert (after >= np.minimum(before, DEFAULT_SKIN) - 1e-6).all()
+        together = distances_between(there.take(np.full(20, k)), there)[0]
+        apart = distances_between(start.take(np.full(20, k)), start)[0]
+        met = np.flatnonzero(together < np.minimum(apart, DEFAULT_SKIN) - 1e-6)
+        assert set(met.tolist()) <= {k}
+
+    order = rng.permutation(count)
+    place = np.argsort(order)
+    again, other_blockers = allowed_fractions(shapes.take(order), place[movers], ends, orientations)
+    assert again == pytest.approx(fractions, abs=1e-6)
+    for k in range(20):
+        alone, blocker = allowed_fractions(shapes, movers[k : k + 1], ends[k : k + 1], orientations[k : k + 1])
+        assert alone[0] >= fractions[k]
+        assert alone[0] > fractions[k] or blocker[0] == blockers[k]
+    stopped = fractions > 0.0
+    assert order[other_blockers[stopped & (blockers >= 0)]].tolist() == blockers[stopped & (blockers >= 0)].tolist()
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 10_000), st.booleans())
+def test_compiled_code_stops_bodies_at_the_same_bits(seed: int, turning: bool) -> None:
+    pytest.importorskip("numba")
+    rng = np.random.default_rng(seed)
+    places = [(0.6 * (k % 5) + rng.uniform(0.0, 0.1), 0.5 * (k // 5) + rng.uniform(0.0, 0.1)) for k in range(30)]
+    shapes = bodies(*(box(*place) if k % 2 else cylinder(*place) for k, place in enumerate(places)))
+    # One is tilted: there is no formula for it.
+    shapes.orientations[4] = quaternions.normalized(np.array([[0.1, 0.2, 0.3, 1.0]]))[0]
+    shapes = shapes._replace(kinds=shapes.kinds.astype(np.uint8))
+    ends = shapes.positions + rng.normal(0.0, 0.2, (30, 3)) * [1.0, 1.0, 0.0]
+    turns = quaternions.from_yaws(rng.normal(0.0, 0.3, 30) * turning * (rng.random(30) < 0.7))
+    orientations = quaternions.multiply(turns, shapes.orientations)
+
+    def solve(pairs: Ints, first: Poses, second: Poses, reach: float) -> Floats:
+        return np.asarray(np.linalg.norm(first[0] - second[0], axis=1) - 0.5)
+
+    movers = np.flatnonzero(rng.random(30) < 0.8)
+    fractions, blockers = allowed_fractions(shapes, movers, ends[movers], orientations[movers], solve=solve)
+    again, others = allowed_fractions(shapes, movers, ends[movers], orientations[movers], solve=solve, compiled=True)
+    assert (again.tobytes(), others.tolist()) == (fractions.tobytes(), blockers.tolist())
+    assert (blockers >= 0).any()
+
+
+@pytest.mark.parametrize("skin", [-1.0, np.nan, np.inf])
+def test_a_bad_skin_is_refused(skin: float) -> None:
+    shapes = bodies(WALL, box(0.0))
+    with pytest.raises(InvalidValueError, match="skin"):
+        allowed_fractions(shapes, ONE, *moved(shapes, [1.0, 0.0, 0.0]), skin=skin)
+
+
+def test_no_movers() -> None:
+    shapes = bodies(WALL)
+    none = np.empty(0, np.int64)
+    fractions, blockers = allowed_fractions(shapes, none, np.empty((0, 3)), np.empty((0, 4)))
+    assert len(fractions) == len(blockers) == 0

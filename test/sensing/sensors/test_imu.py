@@ -1,0 +1,131 @@
+"""What IMUs feel: rotation, acceleration and gravity, in their own frame."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fleet_sim as fs
+from fleet_sim.sensing.sensors.imu import ImuParams
+
+Sim = fs.MultiRobotSimulationCore
+MakeSim = Callable[..., Sim]
+G = 9.81
+
+
+def robot(sim: Sim, pose: fs.Pose | None = None, **settings: Any) -> fs.Agent:
+    start = pose or fs.Pose.from_xyz(0, 0, 0)
+    agent: fs.Agent = sim.spawn(
+        fs.AgentSpawnParams(initial_pose=start, motion_mode="omnidirectional", max_linear_accel=2.0, **settings)
+    )
+    return agent
+
+
+def test_at_rest_it_feels_gravity(sim: Sim) -> None:
+    level = sim.add_sensor("imu", robot(sim)).read()
+    assert level.linear_acceleration.tolist() == [0, 0, G]
+    assert level.angular_velocity.tolist() == [0, 0, 0]
+    on_its_side = sim.add_sensor("imu", pose=fs.Pose.from_euler(0, 0, 0, math.pi / 2)).read()
+    assert on_its_side.linear_acceleration == pytest.approx([0, G, 0])
+    assert on_its_side.orientation == pytest.approx([math.sqrt(0.5), 0, 0, math.sqrt(0.5)])
+
+
+def test_it_feels_acceleration_in_its_own_frame(sim: Sim) -> None:
+    agent = robot(sim, fs.Pose.from_yaw(1, 2, 0, 0.8))
+    ahead, sideways = (
+        sim.add_sensor("imu", agent, name=f"imu{yaw}", pose=[0.0, 0.0, 0.1, yaw]) for yaw in (0.0, math.pi / 2)
+    )
+    for imu in (ahead, sideways):
+        imu.subscribe()
+    agent.set_velocity(1.0)
+    sim.step_once()
+    assert ahead.latest.linear_acceleration == pytest.approx([2.0, 0.0, G])
+    assert sideways.latest.linear_acceleration == pytest.approx([0.0, -2.0, G])
+    for _ in range(10):
+        sim.step_once()
+    assert ahead.latest.linear_acceleration == pytest.approx([0.0, 0.0, G])
+
+
+@pytest.mark.parametrize("rate", [None, 5, 2])
+def test_readings_add_up_to_the_velocity(sim: Sim, rate: float | None) -> None:
+    agent = robot(sim)
+    imu = sim.add_sensor("imu", agent, rate=rate)
+    period = 0.1 if rate is None else 1.0 / rate
+    readings: list[Any] = []
+    imu.on_reading(lambda sensor, reading: readings.append(reading))
+    agent.set_velocity(1.7)
+    for _ in range(30):
+        sim.step_once()
+    assert sum(reading.linear_acceleration[0] * period for reading in readings) == pytest.approx(1.7)
+
+
+def test_asking_twice_gives_the_same(sim: Sim) -> None:
+    agent = robot(sim)
+    imu = sim.add_sensor("imu", agent, accel_noise=0.1, accel_bias_walk=0.3, gyro_noise=0.1, orientation_noise=0.1)
+    imu.subscribe()
+    agent.set_velocity(1.0)
+    for _ in range(3):
+        sim.step_once()
+        first, second = imu.latest, imu.read()
+        for name in ("orientation", "angular_velocity", "linear_acceleration"):
+            assert getattr(first, name).tolist() == getattr(second, name).tolist()
+
+
+def test_a_consumer_that_comes_late_hears_nothing_of_the_past(sim: Sim) -> None:
+    agent = robot(sim)
+    imu = sim.add_sensor("imu", agent)
+    agent.set_velocity(1.0)
+    for _ in range(10):
+        sim.step_once()
+    imu.subscribe()
+    sim.step_once()
+    assert imu.latest.linear_acceleration.tolist() == [0, 0, G]
+
+
+def test_noise_is_as_dense_as_said_at_every_rate(make_sim: MakeSim) -> None:
+    for rate in (None, 2):
+        sim = make_sim(seed=1)
+        settings = {"rate": rate, "accel_noise": 0.2, "gyro_noise": 0.01, "orientation_noise": 0.001}
+        imus = [sim.add_sensor("imu", name=f"imu{index}", **settings) for index in range(500)]
+        readings: list[Any] = []
+        for imu in imus:
+            imu.on_reading(lambda sensor, reading, readings=readings: readings.append(reading))
+        for _ in range(10):
+            sim.step_once()
+        deviation = 1.0 / math.sqrt(0.1 if rate is None else 1.0 / rate)
+        felt = np.array([reading.linear_acceleration for reading in readings]) - [0, 0, G]
+        turned = np.array([reading.angular_velocity for reading in readings])
+        assert felt.std() == pytest.approx(0.2 * deviation, rel=0.06)
+        assert turned.std() == pytest.approx(0.01 * deviation, rel=0.06)
+        assert 2 * np.array([reading.orientation[:3] for reading in readings]).std() == pytest.approx(0.001, rel=0.06)
+        assert abs(np.corrcoef(felt.T)[0, 1]) < 0.1
+
+
+def test_biases_walk(make_sim: MakeSim) -> None:
+    sim = make_sim(seed=2)
+    imus = [sim.add_sensor("imu", name=f"imu{i}", accel_bias_walk=0.3, gyro_bias_walk=0.1, rate=5) for i in range(400)]
+    for imu in imus:
+        imu.subscribe()
+    spread = []
+    for _ in range(2):
+        for _ in range(20):
+            sim.step_once()
+        felt = np.array([imu.latest.linear_acceleration for imu in imus]) - [0, 0, G]
+        turned = np.array([imu.latest.angular_velocity for imu in imus])
+        spread.append((felt.std(), turned.std()))
+    assert spread[0] == pytest.approx((0.3 * math.sqrt(2), 0.1 * math.sqrt(2)), rel=0.08)
+    assert spread[1] == pytest.approx((0.3 * math.sqrt(4), 0.1 * math.sqrt(4)), rel=0.08)
+
+
+def test_gravity_is_that_of_the_simulation(make_sim: MakeSim) -> None:
+    sim = make_sim(gravity=(0.0, 0.0, -1.62))
+    assert sim.add_sensor("imu").read().linear_acceleration.tolist() == [0, 0, 1.62]
+
+
+def test_wrong_settings() -> None:
+    with pytest.raises(fs.ConfigError, match="accel_noise: must be a number at least 0"):
+        ImuParams(accel_noise=-0.1)

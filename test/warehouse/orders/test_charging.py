@@ -1,0 +1,176 @@
+"""Robots that serve orders charge, queue at chargers, and say so when they run empty."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from depot import depot, orders_of, run_until
+
+import fleet_sim as fs
+from fleet_sim.warehouse.orders import OrderState, RobotState
+from fleet_sim.warehouse.orders.charging import ChargingRequest
+
+BATTERY = {"capacity_wh": 1.0, "idle_power": 10.0, "drive_energy": 40.0, "charge_power": 100.0, "low_level": 0.1}
+"""3600 J: a minute and a half of driving."""
+STREAM = {"per_hour": [60.0], "drop": {"drop": 1.0}}
+ONE = {"id": "first", "pick": "shelf_a", "drop": "dock"}
+
+
+def states(sim: fs.MultiRobotSimulationCore) -> list[RobotState]:
+    """What the robots do."""
+    table = sim.features.table("orders")
+    return [RobotState.from_code(int(table.state[robot.row])) for robot in sim.agents]
+
+
+@pytest.mark.parametrize("policy", ["threshold", "opportunity"])
+@pytest.mark.slow
+def test_a_robot_charges_in_time_and_never_runs_empty(tmp_path: Path, policy: str) -> None:
+    charging = {"policy": policy, "options": {"low": 0.4}, "period": 1.0}
+    # Enough for an order and the way to the charger from the lowest level on.
+    battery_entry = {**BATTERY, "capacity_wh": 2.0}
+    with depot(tmp_path, {"arrivals": [STREAM], "charging": charging}, battery=battery_entry) as sim:
+        orders, robot, emptied = orders_of(sim), sim.agents[0], []
+        sim.events.on("robot_out_of_energy", lambda agent: emptied.append(agent.name))
+        places = set()
+        while sim.clock.time < 1200.0:
+            sim.step_once()
+            battery = robot.feature("battery")
+            if battery.is_charging:
+                places.add(tuple(np.round(robot.get_pose().position[:2], 3)))
+                assert states(sim) == [RobotState.CHARGING]
+        assert emptied == []
+        assert places == {(0.5, 3.5)}
+        figures = orders.figures()
+        assert figures["robots"]["time_s"]["charging"] > 30.0
+        assert figures["orders"]["done"] > 5
+
+
+def test_robots_queue_for_a_charger_and_have_it_one_by_one(tmp_path: Path) -> None:
+    battery = {**BATTERY, "level": 0.2, "idle_power": 0.0, "charge_power": 200.0}
+    places = [[0.5, 0.5], [5.5, 3.5], [9.5, 5.5]]
+    with depot(tmp_path, {"charging": {"period": 1.0}}, places, battery=battery) as sim:
+        seen = set()
+        run_until(sim, lambda: states(sim) != [RobotState.IDLE] * 3)
+        while states(sim) != [RobotState.IDLE] * 3:
+            sim.step_once()
+            seen.add(tuple(sorted(state.value for state in states(sim))))
+            assert sum(robot.feature("battery").is_charging for robot in sim.agents) <= 1
+            assert sim.clock.time < 200.0
+        assert ("charging", "waiting", "waiting") in seen
+        assert all(robot.feature("battery").battery_soc >= 0.9 for robot in sim.agents)
+        assert not any(robot.feature("battery").is_charging for robot in sim.agents)
+
+
+def test_a_closed_charger_is_waited_for(tmp_path: Path) -> None:
+    with depot(tmp_path, {"charging": {"period": 1.0}}, battery={**BATTERY, "level": 0.2, "idle_power": 0.0}) as sim:
+        orders_of(sim).close_station("plug")
+        sim.run_simulation(duration=5.0)
+        assert states(sim) == [RobotState.WAITING]
+        orders_of(sim).open_station("plug")
+        run_until(sim, lambda: states(sim) == [RobotState.CHARGING])
+
+
+def test_who_leaves_with_the_charger_or_for_good_makes_room(tmp_path: Path) -> None:
+    battery = {**BATTERY, "level": 0.2, "idle_power": 0.0}
+    with depot(tmp_path, {"charging": {"period": 1.0}}, [[0.5, 2.5], [5.5, 3.5]], battery=battery) as sim:
+        run_until(sim, lambda: states(sim) == [RobotState.CHARGING, RobotState.WAITING])
+        sim.remove_object(sim.agents[0])
+        run_until(sim, lambda: states(sim) == [RobotState.CHARGING])
+
+
+def test_an_empty_robot_gives_its_order_back_and_says_so(tmp_path: Path) -> None:
+    battery = {**BATTERY, "level": 60.0 / 3600.0}
+    heard = []
+    with depot(tmp_path, {"list": [ONE], "charging": {"options": {"low": 0.0}}}, battery=battery) as sim:
+        orders, robot = orders_of(sim), sim.agents[0]
+        sim.events.on("robot_out_of_energy", lambda agent: heard.append(agent.name))
+        run_until(sim, lambda: bool(heard))
+        sim.step_once()
+        place = robot.get_pose().position
+        status = orders.status("first")
+        assert (status.state, status.reason) == (OrderState.WAITING, "its robot has no energy")
+        assert states(sim) == [RobotState.OUT]
+        sim.run_simulation(duration=20.0)
+        assert robot.get_pose().position == place
+        assert heard == ["amr_0"]
+        assert orders.figures()["robots"]["time_s"]["out_of_energy"] == pytest.approx(20.0, abs=0.5)
+        robot.feature("battery").battery_soc = 1.0
+        run_until(sim, lambda: orders.status("first").state is OrderState.DONE)
+
+
+def test_an_empty_robot_keeps_its_load_until_it_has_energy_again(tmp_path: Path) -> None:
+    with depot(tmp_path, {"list": [ONE], "charging": {"options": {"low": 0.0}}}, battery=BATTERY) as sim:
+        orders, robot = orders_of(sim), sim.agents[0]
+        run_until(sim, lambda: orders.status("first").state is OrderState.CARRYING)
+        sim.run_simulation(duration=1.0)
+        robot.feature("battery").battery_soc = 1e-4
+        run_until(sim, lambda: states(sim) == [RobotState.OUT])
+        sim.run_simulation(duration=30.0)
+        assert orders.status("first").state is OrderState.CARRYING
+        assert len(robot.get_attached_objects()) == 1
+        robot.feature("battery").battery_soc = 1.0
+        run_until(sim, lambda: orders.status("first").state is OrderState.DONE)
+
+
+def test_a_load_costs_energy_for_each_metre_and_kilogram(tmp_path: Path) -> None:
+    battery = {"capacity_wh": 100.0, "idle_power": 0.0, "drive_energy": 20.0, "load_energy": 2.0}
+    with depot(tmp_path, {"list": [{**ONE, "load": 30.0}]}, battery=battery) as sim:
+        orders = orders_of(sim)
+        run_until(sim, lambda: orders.status("first").state is OrderState.DONE)
+        robots = orders.figures()["robots"]
+        paid = 20.0 * robots["driven_m"] + 2.0 * 30.0 * robots["driven_loaded_m"]
+        assert robots["energy_j"] == pytest.approx(paid, rel=1e-3)
+
+
+def test_the_same_run_again_from_a_saved_state(tmp_path: Path) -> None:
+    charging = {"policy": "opportunity", "options": {"low": 0.4}, "period": 1.0}
+    entry = {"arrivals": [STREAM], "charging": charging, "idle": "park"}
+    with depot(tmp_path, entry, [[0.5, 0.5], [5.5, 3.5]], battery=BATTERY) as sim:
+        run_until(sim, lambda: RobotState.CHARGING in states(sim))
+        saved, hashes = sim.save_state(), []
+        for _ in range(2):
+            sim.run_simulation(duration=200.0)
+            hashes.append((sim.state_hash(), str(orders_of(sim).figures())))
+            sim.restore_state(saved)
+        assert hashes[0] == hashes[1]
+
+
+def test_idle_robots_park_as_set(tmp_path: Path) -> None:
+    with depot(tmp_path, {"list": [ONE], "idle": "park"}, [[5.5, 3.5], [0.5, 0.5]]) as sim:
+        orders = orders_of(sim)
+        run_until(sim, lambda: orders.status("first").state is OrderState.DONE)
+        run_until(sim, lambda: states(sim) == [RobotState.IDLE] * 2)
+        # There is one place to park that can be reached: one of them has it, the other one stays.
+        assert [13.5, 3.5] in [np.round(robot.get_pose().position[:2], 3).tolist() for robot in sim.agents]
+        following = orders.submit(pick="shelf_b", drop="gate")
+        run_until(sim, lambda: orders.status(following).state is OrderState.DONE)
+
+
+class Never:
+    """A policy of somebody else that says nonsense."""
+
+    def go(self, request: ChargingRequest) -> Any:
+        """Return what has the wrong shape."""
+        return [True]
+
+    def leave(self, request: ChargingRequest) -> Any:
+        """Return nobody."""
+        return np.zeros(len(request.rows), bool)
+
+
+def test_policies_are_found_and_checked(tmp_path: Path) -> None:
+    two = [[5.5, 3.5], [0.5, 0.5]]
+    with depot(tmp_path, {"charging": {"policy": f"{__name__}:Never"}}, two, battery=BATTERY) as sim:
+        sim.run_simulation(duration=11.0)
+        assert sum(count for what, count in sim.guard.counts.items() if "charging policy" in what) == 3
+    for chosen, message in (
+        ({"policy": "treshold"}, "unknown charging policy 'treshold'. Did you mean 'threshold'"),
+        ({"options": {"low": 2.0}}, "low: expected"),
+        ({"options": {"low": 0.9, "full": 0.5}}, "low: must be less than full"),
+        ({"options": {"lowest": 1}}, "cannot be made with"),
+    ):
+        with pytest.raises(fs.ConfigError, match=f"scenario.yaml: orders: .*{message}"):
+            depot(tmp_path, {"charging": chosen})

@@ -1,0 +1,244 @@
+"""What holds for all planners, over random maps and teams."""
+
+from __future__ import annotations
+
+from threading import Thread
+
+import networks
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fleet_sim.base.arrays import Ints
+from fleet_sim.base.errors import PlanError
+from fleet_sim.warehouse.traffic import PLANNERS, Network, Planner, Problem, checked_plan, make_planner, rotations
+
+TEAMS = ["lacam", "pibt", "prioritized"]
+
+
+@st.composite
+def problems(draw: st.DrawFn, window: int | None = None) -> Problem:
+    """Random maps, teams, goals that may be shared, and blocked nodes that cut nobody off."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    network = networks.random_network(rng, draw(st.integers(1, 9)), draw(st.integers(1, 9)), rng.uniform(0.5, 1.0))
+    robots = draw(st.integers(1, max(len(network) * 2 // 3, 1)))
+    starts, goals = networks.random_places(rng, network, robots)
+    blocked = np.zeros(len(network), bool)
+    if window is None:
+        goals = rng.integers(0, len(network), robots)
+        blocked[rng.integers(0, len(network))] = True
+    asked = Problem(network, starts, goals, blocked, window=draw(st.integers(1, 12)) if window is None else window)
+    goals = np.where(asked.unreachable(), starts, goals)
+    return Problem(network, starts, goals, blocked, window=asked.window, seed=draw(st.integers(0, 5)), time_limit=600.0)
+
+
+def planner_for(name: str, problem: Problem) -> Planner:
+    more = {"most_visited": 3000} if name == "lacam" else {}
+    return make_planner(name, problem.network, **more)
+
+
+def planned(planner: Planner, problem: Problem) -> tuple[Ints | None, str]:
+    """Return the plan, or None and why there is none."""
+    try:
+        return checked_plan(planner, problem), ""
+    except PlanError as error:
+        return None, str(error)
+
+
+@pytest.mark.parametrize("name", TEAMS)
+@given(problem=problems())
+@settings(max_examples=60, deadline=None)
+def test_windows_can_always_be_driven(name: str, problem: Problem) -> None:
+    planner = planner_for(name, problem)
+    paths, refusal = planned(planner, problem)
+    if paths is None:
+        # A plan to the end there may not be; within a window the others always have one.
+        assert name == "lacam" and ("there is no plan" in refusal or "LaCAM has found no plan among" in refusal)
+        return
+    assert paths.shape == (len(problem), problem.window + 1)
+    assert rotations(paths) == []
+    again = planner_for(name, problem).plan(problem)
+    assert again.tolist() == paths.tolist()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TEAMS)
+@given(problem=problems(window=0))
+@settings(max_examples=60, deadline=None)
+def test_plans_to_the_end_arrive_or_are_refused(name: str, problem: Problem) -> None:
+    paths, refusal = planned(planner_for(name, problem), problem)
+    if paths is None:
+        assert any(said in refusal for said in ("PIBT has not", "LaCAM has found", "there is no plan", "finds no"))
+    else:
+        assert paths[:, -1].tolist() == problem.goals.tolist() and rotations(paths) == []
+
+
+def all_places(network: Network, starts: Ints) -> set[tuple[int, ...]]:
+    """Return all places that robots can get to, by trying every move of everyone."""
+    seen, waiting = {tuple(starts.tolist())}, [tuple(starts.tolist())]
+    ways = [[node, *(end for end in ends if end >= 0)] for node, ends in enumerate(network.neighbours.tolist())]
+    while waiting:
+        now = waiting.pop()
+        choices: list[tuple[int, ...]] = [()]
+        for node in now:
+            choices = [(*then, end) for then in choices for end in ways[node] if end not in then]
+        for then in choices:
+            if then not in seen and not rotations(np.array([now, then]).T) and not swaps(now, then):
+                seen.add(then)
+                waiting.append(then)
+    return seen
+
+
+def swaps(now: tuple[int, ...], then: tuple[int, ...]) -> bool:
+    at = {node: robot for robot, node in enumerate(now)}
+    return any(end != node and end in at and then[at[end]] == node for node, end in zip(now, then, strict=True))
+
+
+@pytest.mark.slow
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=40, deadline=None)
+def test_lacam_finds_a_plan_exactly_where_there_is_one(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = networks.random_network(rng, 2, 4, 0.7)
+    starts, goals = networks.random_places(rng, network, int(rng.integers(1, min(len(network), 5) + 1)))
+    problem = Problem(network, starts, goals, time_limit=600.0)
+    if tuple(goals.tolist()) in all_places(network, starts):
+        assert checked_plan(make_planner("lacam", network), problem)[:, -1].tolist() == goals.tolist()
+    else:
+        with pytest.raises(PlanError, match="there is no plan"):
+            make_planner("lacam", network).plan(problem)
+
+
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=25, deadline=None)
+def test_refined_plans_are_sound_and_cheaper(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = networks.random_network(rng, 7, 7, 0.9)
+    starts, goals = networks.random_places(rng, network, len(network) // 3)
+    problem = Problem(network, starts, goals, time_limit=600.0)
+    rough, fine = make_planner("lacam", network), make_planner("lacam", network, refinements=200)
+    first, refined = checked_plan(rough, problem), checked_plan(fine, problem)
+    assert rotations(refined) == []
+    assert cost(refined) + fine.figures()["refined_steps"] == cost(first)
+    assert make_planner("lacam", network, refinements=200).plan(problem).tolist() == refined.tolist()
+
+
+def cost(paths: Ints) -> int:
+    """Return the sum of the steps until each robot is where it stays."""
+    return sum(max([step for step in range(1, len(path)) if path[step - 1] != path[-1]], default=0) for path in paths)
+
+
+def test_refinement_saves_much() -> None:
+    rng = np.random.default_rng(2)
+    network = networks.random_network(rng, 16, 16, 0.85)
+    starts, goals = networks.random_places(rng, network, 70)
+    problem = Problem(network, starts, goals, time_limit=600.0)
+    least = sum(int(network.distances(int(goal))[start]) for start, goal in zip(starts, goals, strict=True))
+    rough = checked_plan(make_planner("lacam", network), problem)
+    fine = checked_plan(make_planner("lacam", network, refinements=3000), problem)
+    assert least <= cost(fine) < 1.35 * least < cost(rough)
+
+
+@pytest.mark.slow
+def test_refinement_of_a_crowd_that_fills_half_the_floor() -> None:
+    """As on `random-32-32-20` with 400 robots: 819 free cells of 32 x 32, at random."""
+    rng = np.random.default_rng(3)
+    network = networks.random_network(rng, 32, 32, 0.8)
+    starts, goals = networks.random_places(rng, network, len(network) * 400 // 819)
+    problem = Problem(network, starts, goals, time_limit=6000.0)
+    least = sum(int(network.distances(int(goal))[start]) for start, goal in zip(starts, goals, strict=True))
+    fine = checked_plan(make_planner("lacam", network, refinements=60_000), problem)
+    assert rotations(fine) == []
+    # 1.56; without refinement it is 3.03.
+    assert least <= cost(fine) < 1.65 * least
+
+
+def test_robots_with_one_goal_come_as_near_as_they_can() -> None:
+    network = networks.grid_network("......\n......")
+    problem = Problem(network, np.array([0, 6, 11]), np.array([5, 5, 5]), window=12)
+    paths = checked_plan(make_planner("lacam", network), problem)
+    # The nearest has it, the others stand beside it.
+    assert paths[2, -1] == 5 and sorted(network.distances(5)[paths[:, -1]].tolist()) == [0, 1, 1]
+
+
+@pytest.mark.parametrize("name", [*TEAMS, "astar"])
+def test_goals_without_a_way_are_refused_with_one_error(name: str) -> None:
+    network = networks.grid_network("..#..")
+    with pytest.raises(PlanError, match="no way leads to the goal of robot 0"):
+        make_planner(name, network).plan(Problem(network, np.array([0]), np.array([3]), window=5))
+
+
+@pytest.mark.parametrize("name", [*TEAMS, "astar"])
+def test_every_planner_keeps_the_contract(name: str) -> None:
+    network = networks.grid_network()
+    planner = make_planner(name, network)
+    there = Problem(network, np.array([4]), np.array([4]))
+    assert checked_plan(planner, there).tolist() == [[4, 4]]
+    for window in (0, 3, 40):
+        far = Problem(network, np.array([0]), np.array([39]), window=window)
+        paths = checked_plan(planner, far)
+        steps = int(network.distances(39)[0])
+        assert paths.shape[1] == (window or steps) + 1
+        assert paths[0, min(window or steps, steps)] == 39 or window == 3
+    assert isinstance(planner.figures(), dict)
+    assert set(PLANNERS) == {*TEAMS, "astar", "external"}
+
+
+def test_astar_is_for_one_robot() -> None:
+    network = networks.grid_network()
+    with pytest.raises(PlanError, match="astar plans for one robot, not for 2"):
+        make_planner("astar", network).plan(Problem(network, np.array([0, 1]), np.array([5, 6])))
+
+
+def test_prioritised_planning_says_how_often_it_fell_back() -> None:
+    # In a corridor nobody can pass: one waits.
+    network = networks.grid_network("......")
+    planner = make_planner("prioritized", network, reorders=2)
+    problem = Problem(network, np.array([2, 3]), np.array([5, 0]), window=4)
+    checked_plan(planner, problem)
+    assert planner.figures()["reordered"] <= 2
+    crowd = Problem(network, np.arange(6), np.arange(6)[::-1].copy(), window=4)
+    checked_plan(planner, crowd)
+    assert planner.figures()["waited"] >= 1
+    with pytest.raises(PlanError, match="prioritised planning finds no plan"):
+        planner.plan(Problem(network, np.array([2, 3]), np.array([5, 0])))
+
+
+@pytest.mark.parametrize("name", TEAMS)
+def test_roadmaps_with_claims_are_planned_on(name: str) -> None:
+    # Two parallel lanes nearer than two robots, a crossing, and a parking place beside a lane.
+    points = [(5, 10), (15, 10), (10, 5), (10, 15), (7, 10.5), (7, 13), (20, 10), (20, 20), (10, 20), (5, 20)]
+    pairs = [(0, 1), (2, 3), (4, 5), (1, 6), (6, 7), (7, 8), (3, 8), (8, 9), (0, 9), (5, 9)]
+    network = networks.roadmap_network(points, [lane for a, b in pairs for lane in ((a, b), (b, a))])
+    assert network.claims
+    starts, goals = np.array([0, 2, 4, 7]), np.array([1, 3, 4, 0])
+    planner = make_planner(name, network)
+    for _ in range(40):
+        starts = checked_plan(planner, Problem(network, starts, goals, window=6, time_limit=600.0))[:, -1]
+    assert starts.tolist() == goals.tolist()
+
+
+@pytest.mark.parametrize("name", [*TEAMS, "astar"])
+def test_planners_in_two_threads_use_the_tables_of_a_network_one_after_the_other(name: str) -> None:
+    # One that was given up as late is still at work while the next one plans.
+    network = networks.grid_network()
+    planner, plans = make_planner(name, network), list[Ints]()
+    problem = Problem(network, np.array([0]), np.array([39]), window=4, time_limit=600.0)
+    expected = planner.plan(problem).tolist()
+    thread = Thread(target=lambda: plans.append(make_planner(name, network).plan(problem)))
+    with network.lock:
+        thread.start()
+        thread.join(0.2)
+        assert plans == []
+    thread.join()
+    assert plans[0].tolist() == expected
+
+
+def test_guides_of_lacam_lead_robots_other_ways() -> None:
+    rng = np.random.default_rng(4)
+    network = networks.random_network(rng, 16, 16, 0.95)
+    starts, goals = networks.random_places(rng, network, 60)
+    problem = Problem(network, starts, goals, time_limit=600.0)
+    guided, plain = (checked_plan(make_planner("lacam", network, guides=on), problem) for on in (True, False))
+    assert guided.tolist() != plain.tolist()
