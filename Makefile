@@ -26,7 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help audit sbom constraints venv install lint format types test quick test-fleet_sim test-pocket_ros test-slow test-slow-fleet_sim test-slow-pocket_ros test-whole-fleet_sim test-whole-pocket_ros test-constraints test-constrained test-pythons bench bench-parts bench-ros faults fuzz mutants soak pictures demo docs run fresh clean
+.PHONY: help audit sbom constraints venv install lint format types test quick test-fleet_sim test-pocket_ros test-slow test-slow-fleet_sim test-slow-pocket_ros test-whole-fleet_sim test-whole-pocket_ros test-constraints test-constrained test-pythons bench bench-parts bench-ros faults fuzz mutants structure soak pictures demo docs run fresh clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -90,8 +90,8 @@ test-slow-pocket_ros: $(READY)
 	$(POCKET) test-slow
 
 # What tells fastest that a version of a dependency does other things than expected: the same bits, names, files, readers, ROS.
-CONTRACTS := test/test_public_api.py test/test_output.py test/test_scenarios.py test/config test/settings test/meshes test/swarm/test_contract.py \
-  test/sensors/test_lidar.py test/envs/test_contracts.py test/ros/test_wire.py
+CONTRACTS := test/test_public_api.py test/test_output.py test/test_scenarios.py test/base/config test/base/settings test/models/meshes test/swarm/test_contract.py \
+  test/sensing/sensors/test_lidar.py test/learning/envs/test_contracts.py test/ros/test_wire.py
 
 # What the tests have run with already needs no second look.
 test-constraints: $(READY)  ## Verify the versions in constraints.txt, in a virtual environment of their own, with the fastest tests
@@ -130,6 +130,9 @@ fuzz: $(READY)  ## Feed broken inputs to all that reads what others made (ARGS="
 
 mutants: $(READY)  ## Make small changes of the sources by a seed and count which the tests notice (ARGS="--seed 7 --count 100 motion")
 	$(RUN)python test/mutants/run.py $(ARGS)
+
+structure: $(READY)  ## Print how large the package is, by room, and how it hangs together
+	$(RUN)python test/structure.py
 
 bench-ros: $(READY)  ## Measure the ROS node on this machine (needs ROS 2 or pocket_ros)
 	$(RUN)python bench/ros.py $(ARGS)
