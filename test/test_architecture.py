@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import configparser
+import os
 import re
 import subprocess
 import sys
@@ -51,6 +52,38 @@ RESERVED = {
 }
 # Strings that name a module of a room above, each with the reason why it may.
 NAMED: dict[tuple[str, str], str] = {}
+CORE_PROGRAM = """\
+import importlib.metadata as metadata
+
+found = metadata.entry_points
+
+
+def points_of_the_core(group="", **which):
+    points = found(group=group, **which) if group else found(**which)
+    return [point for point in points if point.value.split(".")[1] in %s] if "fleet_sim" in group else points
+
+
+metadata.entry_points = points_of_the_core
+import fleet_sim as fs
+
+sim = fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, target_rtf=0, timestep=0.05))
+sim.spawn_robots_from_config([{"name": "r", "urdf_path": "diff_base", "sensors": [{"type": "lidar", "rays": 9}]}])
+shape = fs.ShapeParams(shape_type="box", half_extents=[0.1, 0.1, 0.1])
+box = fs.SimObjectSpawnParams(shape, shape, fs.Pose.from_xyz(2.0, 1.0, 0.1), name="box")
+box, robot = sim.spawn(box), sim.agents[0]
+place = fs.Pose.from_xyz(-1.0, 0.5, 0.1)
+for action in (fs.MoveTo(fs.Pose.from_xyz(0.5, 0.5, 0.0)), fs.Pick("box"), fs.Drop(place)):
+    robot.add_action(action)
+sim.run_simulation(60.0)
+assert max(abs(box.position[axis] - place.position[axis]) for axis in (0, 1)) < 0.02, box.position
+assert sim.sensors.all[0].read() is not None
+try:
+    import rclpy
+except ModuleNotFoundError:
+    pass
+else:
+    import fleet_sim.ros.main
+"""
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -234,6 +267,19 @@ def test_foreign_modules_stay_in_their_rooms() -> None:
         for line, name in imports_of(module)
         if (foreign := name.split(".")[0]) in RESERVED and not is_in(module, RESERVED[foreign])
     ] == []
+
+
+def test_the_core_works_without_the_products(tmp_path: Path) -> None:
+    package = tmp_path / "fleet_sim"
+    package.mkdir()
+    for name in (*CORE, "__init__", "py"):
+        source = next(path for path in PACKAGE.glob(f"{name}*") if path.name.split(".")[0] == name)
+        (package / source.name).symlink_to(source)
+    program = CORE_PROGRAM % repr(CORE)
+    command = [sys.executable, "-c", program]
+    found = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+    done = subprocess.run(command, env=found, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_importing_fleet_sim_loads_nothing_heavy() -> None:
