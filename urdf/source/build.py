@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 import panda
-import robots
 import things
+
+import robots
 
 FOLDER = Path(__file__).resolve().parents[1]
 MODELS = (
