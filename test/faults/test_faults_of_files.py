@@ -239,7 +239,7 @@ def test_few_open_files_are_enough() -> None:
 @pytest.mark.slow
 def test_too_little_memory_ends_a_run_and_says_so(tmp_path: Path) -> None:
     scenario = tmp_path / "huge.yaml"
-    grid = "{count: 90000, columns: 300, spacing: [2, 2, 0]}"
+    grid = "{count: 400000, columns: 1000, spacing: [2, 2, 0]}"
     # Without compiled code, which would not even load.
     scenario.write_text(
         f"robots: [{{name: r, shape: {{shape_type: box, half_extents: [1, 1, 1]}}, grid: {grid}}}]\n"
