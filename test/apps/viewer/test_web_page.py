@@ -126,7 +126,8 @@ def test_a_name_is_shown_as_it_is_whatever_it_would_be_as_html(browser: Browser,
             elements = "document.querySelectorAll('iframe, img').length"
             before = page.run(elements)
             select(page, view, name, 0.0, 0.0, 0.5)
-            assert page.run(elements) == before
+            # Pictures of the page itself may go while it begins.
+            assert page.run(elements) <= before
             assert page.run("window.seen === undefined")
 
 
