@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary, ref
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -68,7 +68,6 @@ class UnicycleArrays(NamedTuple):
 
 
 _KNOWN: WeakKeyDictionary[object, tuple[Any, ...]] = WeakKeyDictionary()
-"""By world or table. Scalars know their table: held here, they would keep it."""
 
 
 def unicycle_arrays(world: World) -> UnicycleArrays:
@@ -76,14 +75,14 @@ def unicycle_arrays(world: World) -> UnicycleArrays:
     motion, known = world.motion, _KNOWN.get(world)
     # A table that grows gets other arrays, and other scalars with them. Looking up thirty names takes as long as what
     # is done with twenty agents.
-    if known is None or known[0]() is not motion.scalars or known[1]() is not world.scalars:
+    if known is None or known[0] is not motion.scalars or known[1] is not world.scalars:
         arrays = UnicycleArrays(
             named_columns(BodyArrays, world),
             named_columns(Driving, motion),
             named_columns(SpeedLimits, motion),
             named_columns(AxisLimits, motion),
         )
-        known = _KNOWN[world] = ref(motion.scalars), ref(world.scalars), arrays, numbers_of(arrays)
+        known = _KNOWN[world] = motion.scalars, world.scalars, arrays, numbers_of(arrays)
     found: UnicycleArrays = known[2 if world.compiled else 3]
     return found
 
@@ -91,9 +90,9 @@ def unicycle_arrays(world: World) -> UnicycleArrays:
 def held_arrays(swarm: ColumnTable, *, compiled: bool) -> Held:
     """Return the columns of a swarm: arrays with compiled code, else their numbers."""
     known = _KNOWN.get(swarm)
-    if known is None or known[0]() is not swarm.scalars:
+    if known is None or known[0] is not swarm.scalars:
         arrays = named_columns(Held, swarm)
-        known = _KNOWN[swarm] = ref(swarm.scalars), arrays, numbers_of(arrays)
+        known = _KNOWN[swarm] = swarm.scalars, arrays, numbers_of(arrays)
     found: Held = known[1 if compiled else 2]
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, TypeVar
+from weakref import ref
 
 import numpy as np
 
@@ -184,13 +185,15 @@ class Scalars:
     """
 
     def __init__(self, table: ColumnTable) -> None:
-        self._table = table
+        # Weak: arrays are kept by the scalars that they belong to, which must not keep a world that is gone.
+        self._table = ref(table)
 
     def __getattr__(self, name: str) -> memoryview[float]:
         # Only for a column that is looked at for the first time: from then on it is an attribute.
-        if name.startswith("_") or name not in self._table.schema:
-            raise AttributeError(f"{type(self._table).__name__} has no column {name!r}")
-        numbers: memoryview[float] = memoryview(getattr(self._table, name).reshape(-1))
+        table = None if name.startswith("_") else self._table()
+        if table is None or name not in table.schema:
+            raise AttributeError(f"{type(table).__name__} has no column {name!r}")
+        numbers: memoryview[float] = memoryview(getattr(table, name).reshape(-1))
         setattr(self, name, numbers)
         return numbers
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from typing import NamedTuple
-from weakref import WeakKeyDictionary, ref
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -29,7 +29,6 @@ from fleet_sim.robots.motion.rows import (
     Steering,
     Twists,
     append,
-    in_memory,
     law_columns,
     quaternion_of,
     touch,
@@ -37,7 +36,7 @@ from fleet_sim.robots.motion.rows import (
     write_quaternion,
     write_vector,
 )
-from fleet_sim.world.columns import FeatureColumns, Scalars, column, named_columns
+from fleet_sim.world.columns import FeatureColumns, Scalars, column, named_columns, numbers_of
 from fleet_sim.world.world import World
 
 # The columns of robots that are steered like cars.
@@ -206,7 +205,7 @@ class Cars(NamedTuple):
     left_turn: Floats
 
 
-_CARS: WeakKeyDictionary[World, tuple[tuple[ref[Scalars], bool], Cars]] = WeakKeyDictionary()
+_CARS: WeakKeyDictionary[World, tuple[tuple[Scalars, bool], Cars]] = WeakKeyDictionary()
 """The columns of each world with cars, and what they are valid for."""
 
 
@@ -244,11 +243,11 @@ def _table_of(world: World) -> AckermannColumns:
 def _advance(world: World, table: AckermannColumns, rows: Rows, dt: float, planned: bool) -> tuple[Rows, Rows]:
     """Move `rows` by one step; return those at the ends of their paths, and those that have to be planned for."""
     arrays, lists = law_columns(world)
-    valid_for = ref(table.scalars), world.compiled
+    valid_for = table.scalars, world.compiled
     known = _CARS.get(world)
     if known is None or known[0] != valid_for:
         own = named_columns(Cars, table)
-        known = _CARS[world] = valid_for, own if world.compiled else in_memory(own)
+        known = _CARS[world] = valid_for, own if world.compiled else numbers_of(own)
     limited, tick = world.waypoints.limited, world.clock.tick
     if world.compiled:
         listed = advance_cars(rows, planned, tick, dt, limited, arrays, known[1], lists)

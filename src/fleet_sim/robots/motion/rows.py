@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from typing import Any, NamedTuple, TypeVar
-from weakref import WeakKeyDictionary, ref
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Bytes, Floats, Ints, Rows
 from fleet_sim.base.kernels import Quaternion, Vector, compiled_step, inlined, to_body, to_world
 from fleet_sim.base.spatial.quaternions import gather, vector_index
-from fleet_sim.world.columns import Scalars, named_columns
+from fleet_sim.world.columns import Scalars, named_columns, numbers_of
 from fleet_sim.world.schema import MotionColumns
 from fleet_sim.world.world import World
 
@@ -112,23 +112,22 @@ class LawColumns:
     """
 
     def __init__(self) -> None:
-        # References that are weak: what is kept about a world must not keep it.
-        self._made_of: tuple[ref[Scalars], ref[Scalars], bool] | None = None
+        self._made_of: tuple[Scalars, Scalars, bool] | None = None
         self._points: object = None
 
     def of(self, world: World) -> tuple[MotionArrays, Lists]:
         """Return the columns and the lists of `world`."""
-        made_of = ref(world.scalars), ref(world.motion.scalars), world.compiled
+        made_of = world.scalars, world.motion.scalars, world.compiled
         pool = world.waypoints
         if made_of != self._made_of:
             self._made_of, self._points = made_of, None
             self._arrays, self._lists = _motion_arrays(world), _new_lists(world.capacity)
             if not world.compiled:
-                self._arrays, self._lists = in_memory(self._arrays), in_memory(self._lists)
+                self._arrays, self._lists = numbers_of(self._arrays), numbers_of(self._lists)
         # Waypoints have a table of their own, which grows by itself.
         if pool.position is not self._points:
             self._points, points = pool.position, named_columns(PathPoints, pool)
-            self._arrays = self._arrays._replace(points=points if world.compiled else in_memory(points))
+            self._arrays = self._arrays._replace(points=points if world.compiled else numbers_of(points))
         return self._arrays, self._lists
 
 
@@ -141,12 +140,6 @@ def law_columns(world: World) -> tuple[MotionArrays, Lists]:
     if columns is None:
         columns = _COLUMNS[world] = LawColumns()
     return columns.of(world)
-
-
-def in_memory(columns: Columns) -> Columns:
-    """Return named columns as views of their memory, for kernels that run in Python."""
-    views: list[Any] = [in_memory(column) if isinstance(column, tuple) else memoryview(column) for column in columns]
-    return type(columns)(*views)
 
 
 def _motion_arrays(world: World) -> MotionArrays:
