@@ -27,8 +27,8 @@ from fleet_sim.facade.runner import Runner
 from fleet_sim.facade.state import Origin, State, StateFiles, scenario_of, with_settings
 from fleet_sim.facade.update import CompiledCode, FiniteGuard, StepEvents, Update
 from fleet_sim.facade.view import CollisionQueries, Monitor, View
-from fleet_sim.models.catalog import checked_folder
 from fleet_sim.models.kinematics.links import WorldLinks
+from fleet_sim.models.tiers import checked_folder
 from fleet_sim.robots import attachments
 from fleet_sim.robots.actions.scheduler import ActionScheduler
 from fleet_sim.robots.dispatch import FleetCommandDispatcher

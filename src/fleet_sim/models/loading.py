@@ -39,7 +39,6 @@ from fleet_sim.models.assembly import (
     shape_in,
     turn_of,
 )
-from fleet_sim.models.catalog import get_search_paths
 from fleet_sim.models.generated import XACRO_SUFFIX, content_of
 from fleet_sim.models.markup import Element, read_file, read_text
 from fleet_sim.models.mesh_files import MeshFinder
@@ -47,6 +46,7 @@ from fleet_sim.models.meshes.formats import MeshLimits
 from fleet_sim.models.meshes.loading import version_of
 from fleet_sim.models.mjcf import read_mjcf
 from fleet_sim.models.sdf import SdfWorld, read_sdf, read_sdf_world
+from fleet_sim.models.tiers import get_search_paths
 from fleet_sim.world.shapes import FIXED, PLANAR, PRISMATIC, SPHERICAL, Geometry, Inertial, LinkGeometry, RobotModel
 
 # Reads URDF files as robot models. Elements for simulators and controllers (<gazebo>, <transmission>) are ignored.
