@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TextIO
 
 import pytest
 
@@ -44,23 +43,23 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 # The ports of higher domains are those that the system hands out by itself.
 DOMAINS = range(50, 100)
-_locks: list[TextIO] = []
+PORT = 28600
+"""Whoever holds this port and the number of a domain more holds the domain: files would lie in folders of
+temporary files, of which several test runs may each have their own."""
+_held: list[socket.socket] = []
 
 
 def reserve_domain() -> int:
     """A domain no other test run on this machine is in; it is kept until this one ends."""
     first = os.getpid() % len(DOMAINS)
     for domain in [*DOMAINS[first:], *DOMAINS[:first]]:
+        holder = socket.socket()
         try:
-            lock = open(Path(tempfile.gettempdir()) / f"pocket_ros_test_domain_{domain}", "w")  # noqa: SIM115
-        except PermissionError:  # of another user
+            holder.bind(("127.0.0.1", PORT + domain))
+        except OSError:
+            holder.close()
             continue
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.close()
-            continue
-        _locks.append(lock)
+        _held.append(holder)
         return domain
     raise RuntimeError(f"all domains from {DOMAINS[0]} to {DOMAINS[-1]} are in use by other test runs")
 
