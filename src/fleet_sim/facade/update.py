@@ -28,7 +28,7 @@ from fleet_sim.world.pipeline import Profiler
 from fleet_sim.world.ports import PhysicsEngine
 from fleet_sim.world.schema import KIND_AGENT
 from fleet_sim.world.steering import POSE
-from fleet_sim.world.world import World
+from fleet_sim.world.world import MANY_RAYS, World
 
 # The events of a step, and the hooks of single entities between them.
 
@@ -108,8 +108,6 @@ log = logging.getLogger(__name__)
 
 MANY = 100
 """Entities from which on compiled code is loaded: that takes half a second, and gains 0.1 to 0.5 ms a step."""
-MANY_RAYS = 100_000
-"""Rays in all directions from which on it is loaded too: on arrays so many take as long as loading does."""
 
 
 class CompiledCode:
@@ -131,9 +129,9 @@ class CompiledCode:
     def decide(self) -> None:
         """Switch to compiled code if it is time to; called before each step until then."""
         world = self._world
-        if self._least is None or (world.version == self._seen and world.rays_on_arrays < MANY_RAYS):
+        if self._least is None or (world.version == self._seen and world.rays_in_python < MANY_RAYS):
             return
-        if len(world) < self._least and world.rays_on_arrays < MANY_RAYS:
+        if len(world) < self._least and world.rays_in_python < MANY_RAYS:
             self._seen = world.version
             return
         try:

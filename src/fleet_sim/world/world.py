@@ -12,6 +12,7 @@ import numpy as np
 from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.base.errors import DuplicateNameError
 from fleet_sim.base.gate import EXTENT, check_extent
+from fleet_sim.base.kernels import is_usable
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.world.clock import Clock, RandomStreams
 from fleet_sim.world.collision_rules import CollisionFilters, CollisionRules
@@ -121,6 +122,8 @@ class SpeedRules(WorldRules[SpeedRule]):
 # the engine alone moves it. Height and tilt are the engine's.
 
 
+MANY_RAYS = 5_000
+"""Rays from which on compiled code is loaded also in small worlds: in Python so many take as long as loading does."""
 STRENGTH = 40.0, 1000.0
 """What a drive adds against friction and loads: at most this acceleration (m/s2), and about the vertical (rad/s2)."""
 
@@ -269,8 +272,8 @@ class World(ConnectedParts, BodyColumns):
         self.block_on_collision_default = False
         self.may_carry = True
         """Whether something may be attached to something else; `attachments` finds out and keeps it."""
-        self.compiled, self.rays_on_arrays = False, 0
-        """Whether parts use their compiled code, with equal results, and the rays cast without: see `CompiledCode`."""
+        self.compiled, self.rays_in_python = False, 0
+        """Whether parts use compiled code, with equal results, and the rays cast in Python: see `CompiledCode`."""
         self.may_compile = True
         """Whether parts that are slow in Python may use compiled code in small worlds, too."""
         self.blocked_timeout = 0.0
@@ -448,6 +451,13 @@ class World(ConnectedParts, BodyColumns):
         """Update the engine's view after a write outside a step; inside a step it is updated once, later."""
         if not self.in_step and self.parts.bodies is not None:
             self.parts.bodies.pose_written(rows)
+
+    def casts_compiled(self, rays: int) -> bool:
+        """Return whether so many more rays are cast by compiled code: where steps use it, or many rays were cast."""
+        if self.compiled:
+            return True
+        self.rays_in_python += rays
+        return self.may_compile and self.rays_in_python >= MANY_RAYS and is_usable()
 
     def model_of(self, row: int) -> RobotModel | None:
         """Return the description of the robot in `row`, None if it has none."""

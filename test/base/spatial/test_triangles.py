@@ -15,27 +15,6 @@ def waves(columns: int = 13, lines: int = 11) -> Floats:
     return points[grid_triangles(columns, lines)]
 
 
-@pytest.mark.parametrize("count", [1, 2, 5, 240])
-def test_a_ray_meets_the_first_of_the_triangles_that_it_meets_one_by_one(count: int) -> None:
-    corners, rng = waves()[:count], np.random.default_rng(count)
-    starts = rng.uniform((0, 0, -3), (12, 10, 3), (300, 3))
-    ways = rng.normal(size=(300, 3))
-    ranges, triangles = TriangleTree(corners).cast(starts, ways, np.full(300, 8.0))
-    alone = np.array([TriangleTree(corners[[k]]).cast(starts, ways, np.full(300, 8.0))[0] for k in range(count)])
-    np.testing.assert_allclose(ranges, alone.min(axis=0))
-    assert (triangles[np.isfinite(ranges)] == alone.argmin(axis=0)[np.isfinite(ranges)]).all()
-    assert (triangles[np.isinf(ranges)] == -1).all()
-
-
-def test_rays_along_the_sides_of_boxes_and_through_corners_meet() -> None:
-    corners = waves()
-    x, y = (part.reshape(-1) for part in np.meshgrid(np.arange(13.0), np.arange(11.0)))
-    starts = np.stack((x, y, np.full(len(x), 5.0)), axis=1)
-    down = np.tile(np.array([0.0, 0.0, -1.0]), (len(x), 1))
-    ranges, _ = TriangleTree(corners).cast(starts, down, np.full(len(x), np.inf))
-    np.testing.assert_allclose(5.0 - ranges, np.sin(x) * np.cos(0.7 * y), atol=1e-12)
-
-
 def test_the_nearest_point_is_the_nearest_of_all_triangles() -> None:
     corners, rng = waves(), np.random.default_rng(2)
     points = rng.uniform((-3, -3, -3), (15, 13, 3), (60, 3))

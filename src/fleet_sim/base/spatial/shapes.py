@@ -18,8 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fleet_sim.base.arrays import AnyArray, Bools, Floats, Rows
-from fleet_sim.base.spatial.quaternions import dot
+from fleet_sim.base.arrays import AnyArray, Floats, Rows
 
 
 class ShapeKind(IntEnum):
@@ -61,80 +60,12 @@ class ShapeArrays(NamedTuple):
         return self._replace(positions=positions, orientations=orientations)
 
 
-# Where rays enter convex shapes, in closed form, in the frames of the shapes. All `enter` functions take `origins`
-# (3, K) and unit `directions` (3, K) and return ranges (K,), infinite for misses. A ray that begins inside a shape
-# does not meet it. `normals` tells how surfaces are turned where they are met. Components are computed one by one, so
-# that a ray ends at the same bits alone and in company, and by `sensors.compiled_shapes`.
+# How surfaces are turned where rays meet them. Components are computed one by one, so that a normal has the same bits
+# alone and in company.
 
 
 UPRIGHT = 1e-18
 """Square of the level part of a direction up to which a ray is parallel to the axis of a cylinder."""
-
-
-def enter_boxes(origins: Floats, directions: Floats, half_extents: Floats) -> Floats:
-    """Return where rays enter boxes with `half_extents` (3, K)."""
-    sides = np.sign(directions) * half_extents
-    with np.errstate(divide="ignore", invalid="ignore"):
-        near, far = (-sides - origins) / directions, (sides - origins) / directions
-    # Along an axis in which a ray does not move it is inside the slab forever or never.
-    still_mask = directions == 0.0
-    near[still_mask] = np.where(np.abs(origins) > half_extents, np.inf, -np.inf)[still_mask]
-    far[still_mask] = np.inf
-    into = near.max(axis=0)
-    return _entered(into, (into > far.min(axis=0)) | (into < 0.0))
-
-
-def enter_spheres(origins: Floats, directions: Floats, radii: Floats) -> Floats:
-    """Return where rays enter spheres with `radii` (K,)."""
-    along, beyond = dot(origins, directions), dot(origins, origins) - radii * radii
-    square = along * along - beyond
-    ranges = -along - np.sqrt(np.maximum(square, 0.0))
-    return _entered(ranges, (square < 0.0) | (ranges < 0.0) | (beyond <= 0.0))
-
-
-def enter_cylinders(origins: Floats, directions: Floats, radii: Floats, halves: Floats) -> Floats:
-    """Return where rays enter cylinders about z with `radii` (K,), from -`halves` to `halves` (K,)."""
-    missed_mask, into, out = _side(origins, directions, radii)
-    z, rise = origins[2], directions[2]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        one, other = (-halves - z) / rise, (halves - z) / rise
-    level_mask = rise == 0.0
-    low = np.where(level_mask, np.where(np.abs(z) <= halves, -np.inf, np.inf), np.minimum(one, other))
-    high = np.where(level_mask, np.inf, np.maximum(one, other))
-    ranges = np.maximum(into, low)
-    return _entered(ranges, missed_mask | (ranges > np.minimum(out, high)) | (ranges < 0.0))
-
-
-def enter_capsules(origins: Floats, directions: Floats, radii: Floats, reach: Floats) -> Floats:
-    """Return where rays enter capsules about z with `radii` (K,), whose axes go from -`reach` to `reach` (K,)."""
-    missed_mask, into, _ = _side(origins, directions, radii)
-    height = origins[2] + np.where(np.isfinite(into), into, 0.0) * directions[2]
-    ranges = _entered(into, missed_mask | (np.abs(height) > reach) | (into < 0.0) | ~np.isfinite(into))
-    moved = origins.copy()
-    for end in (-reach, reach):
-        moved[2] = origins[2] - end
-        ranges = np.minimum(ranges, enter_spheres(moved, directions, radii))
-    # From inside of one part a ray may enter another one.
-    moved[2] = origins[2] - np.minimum(np.maximum(origins[2], -reach), reach)
-    return _entered(ranges, dot(moved, moved) <= radii * radii)
-
-
-def meet_planes(origins: Floats, directions: Floats) -> Floats:
-    """Return where rays meet the planes z = 0, from either side."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ranges = -origins[2] / directions[2]
-    return _entered(ranges, ~(ranges >= 0.0) | (origins[2] == 0.0))
-
-
-def enter_hull(origins: Floats, directions: Floats, planes: Floats) -> Floats:
-    """Return where rays enter the convex body behind `planes` (F, 4): unit normals and offsets."""
-    heights, closing = _seen_from(origins, planes) - planes[:, 3, None], _seen_from(directions, planes)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ranges = -heights / closing
-    into = np.where(closing < 0.0, ranges, -np.inf).max(axis=0)
-    out = np.where(closing > 0.0, ranges, np.inf).min(axis=0)
-    beside_mask = ((closing == 0.0) & (heights > 0.0)).any(axis=0)
-    return _entered(into, beside_mask | (into > out) | (into < 0.0))
 
 
 def normals(kind: int, points: Floats, directions: Floats, half_extents: Floats, radii: Floats) -> Floats:
@@ -177,26 +108,6 @@ def _seen_from(vectors: Floats, planes: Floats) -> Floats:
     """Return the components (F, K) of `vectors` (3, K) along the normals of planes."""
     x, y, z = planes[:, 0, None], planes[:, 1, None], planes[:, 2, None]
     return np.asarray(vectors[0] * x + vectors[1] * y + vectors[2] * z)
-
-
-def _side(origins: Floats, directions: Floats, radii: Floats) -> tuple[Bools, Floats, Floats]:
-    """Return which rays miss the infinite cylinder about z, and where the others enter and leave it."""
-    (x, y, _), (across, deep, _) = origins, directions
-    square = across * across + deep * deep
-    along, beyond = x * across + y * deep, x * x + y * y - radii * radii
-    upright_mask = square < UPRIGHT
-    square = np.where(upright_mask, 1.0, square)
-    root = along * along - square * beyond
-    missed_mask = np.where(upright_mask, beyond > 0.0, root < 0.0)
-    half = np.sqrt(np.maximum(root, 0.0))
-    into = np.where(upright_mask, -np.inf, (-along - half) / square)
-    out = np.where(upright_mask, np.inf, (-along + half) / square)
-    return missed_mask, into, out
-
-
-def _entered(ranges: Floats, missed_mask: Bools) -> Floats:
-    # Adding 0 makes a range of -0 one of 0.
-    return np.where(missed_mask, np.inf, ranges) + 0.0
 
 
 # Lines between two points, seen from above.

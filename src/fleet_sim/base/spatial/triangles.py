@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fleet_sim.base.arrays import Bools, Floats, Ints
+from fleet_sim.base.arrays import Floats, Ints
 
 # A tree of boxes: finds those that rays go through, for many rays at once.
 
@@ -44,20 +44,6 @@ class BoxTree:
         """All boxes (B, 6), lower corners first: below box k are boxes 2 * k + 1 and 2 * k + 2."""
         return np.concatenate((np.concatenate(self.lower), np.concatenate(self.upper)), axis=1)
 
-    def pierced(self, origins: Floats, inverse: Floats, reach: Floats) -> tuple[Ints, Ints]:
-        """Return pairs of a ray and a leaf (K,) that it goes through within `reach` (R,).
-
-        Rays begin at `origins` (R, 3); `inverse` (R, 3) are the inverse components of their directions.
-        """
-        rays, boxes = np.arange(len(origins)), np.zeros(len(origins), np.int64)
-        for level in range(self.depth + 1):
-            if level:
-                rays, boxes = np.repeat(rays, 2), (2 * boxes[:, None] + np.arange(2)).reshape(-1)
-            pierced_mask = _pierced(self.lower[level][boxes], self.upper[level][boxes], origins[rays], inverse[rays],
-                                    reach[rays])  # fmt: skip
-            rays, boxes = rays[pierced_mask], boxes[pierced_mask]
-        return rays, boxes
-
     def places(self, leaves: Ints) -> Ints:
         """Return the places (K * leaf,) in `order` of what is in `leaves` (K,)."""
         return (leaves[:, None] * self.leaf + np.arange(self.leaf)).reshape(-1)
@@ -78,20 +64,6 @@ def _levels(corners: Floats, join: np.ufunc, tree: BoxTree) -> list[Floats]:
     for _ in range(tree.depth):
         levels.append(join.reduce(levels[-1].reshape(-1, 2, 3), axis=1))
     return levels[::-1]
-
-
-def _pierced(lower: Floats, upper: Floats, origins: Floats, inverse: Floats, reach: Floats) -> Bools:
-    """Return which boxes (K,) rays go through within `reach` (K,)."""
-    # Along an axis that a ray does not move in, infinities sort the box out or leave it in.
-    with np.errstate(invalid="ignore"):
-        one, other = (lower - origins) * inverse, (upper - origins) * inverse
-    # A ray in the plane of a side has 0 * inf there, which is NaN: along that axis it is in the box all the way.
-    along_mask = np.isnan(one) | np.isnan(other)
-    enter = np.where(along_mask, -np.inf, np.minimum(one, other)).max(axis=1)
-    leave = np.where(along_mask, np.inf, np.maximum(one, other)).min(axis=1)
-    # Boxes of flat walls have no thickness, so rounding must not make a ray leave before it enters.
-    slack = NEAR_ZERO * (1.0 + np.where(np.isfinite(enter), np.abs(enter), 0.0))
-    return np.asarray((enter <= leave + slack) & (leave >= -slack) & (enter <= reach + slack))
 
 
 # A tree of boxes around triangles: finds what rays meet, and the nearest points, for many at once.
@@ -150,52 +122,6 @@ class TriangleTree:
         return RayTree(
             self._tree.flat, np.concatenate((self._apex, *self._sides), axis=1), self._order, self._tree.leaf
         )
-
-    def cast(self, origins: Floats, directions: Floats, reach: Floats) -> tuple[Floats, Ints]:
-        """Return how far rays from `origins` (R, 3) go along `directions` (R, 3) until they meet a triangle, and which.
-
-        In lengths of the directions (R,); infinite and -1 for those that meet none within `reach` (R,). A triangle is
-        met from both sides, but not by a ray that begins on it. Of several at one distance it is the first.
-        """
-        ranges, triangles = np.full(len(origins), np.inf), np.full(len(origins), -1, np.int64)
-        for first in range(0, len(origins), _BATCH):
-            part = slice(first, first + _BATCH)
-            ranges[part], triangles[part] = self._cast(origins[part], directions[part], reach[part])
-        return ranges, triangles
-
-    def _cast(self, origins: Floats, directions: Floats, reach: Floats) -> tuple[Floats, Ints]:
-        """Return ranges (N,) up to `reach` (N,) and the triangles (N,) that rays meet first; inf and -1 for none."""
-        with np.errstate(divide="ignore"):
-            inverse = 1.0 / directions
-        rays, leaves = self._tree.pierced(origins, inverse, reach)
-        places = self._tree.places(leaves)
-        rays = np.repeat(rays, self._tree.leaf)
-        ranges = self._meet(origins[rays], directions[rays], places)
-        met = np.flatnonzero(ranges <= reach[rays])
-        rays, ranges, triangles = rays[met], ranges[met], self._order[places[met]]
-        nearest, numbers = np.full(len(origins), np.inf), np.full(len(origins), -1, np.int64)
-        # Sorted by ray, then range, then number: the first of each ray is the one it meets.
-        order = np.lexsort((triangles, ranges, rays))
-        firsts = order[np.flatnonzero(np.diff(rays[order], prepend=-1))]
-        nearest[rays[firsts]], numbers[rays[firsts]] = ranges[firsts], triangles[firsts]
-        return nearest, numbers
-
-    def _meet(self, origins: Floats, directions: Floats, places: Ints) -> Floats:
-        """Return the range of ray k to the triangle at `places[k]` (K,), infinite where it misses."""
-        # Moeller and Trumbore, "Fast, minimum storage ray/triangle intersection".
-        first, second = self._sides[0][places], self._sides[1][places]
-        across = _cross(directions, second)
-        area = _dot(first, across)
-        parallel_mask = np.abs(area) < PARALLEL
-        # Any number, as these are left out below.
-        area = np.where(parallel_mask, 1.0, area)
-        away = origins - self._apex[places]
-        u = _dot(away, across) / area
-        turned = _cross(away, first)
-        v = _dot(directions, turned) / area
-        ranges = _dot(second, turned) / area
-        missed_mask = (u < -SLACK) | (v < -SLACK) | (u + v > 1.0 + SLACK) | (ranges <= 0.0) | parallel_mask
-        return np.where(missed_mask, np.inf, ranges)
 
     def nearest(self, points: Floats, reach: Floats) -> tuple[Floats, Floats, Ints]:
         """Return the distances (N,) from `points` (N, 3) to the surface, its nearest points (N, 3), and triangles (N,).

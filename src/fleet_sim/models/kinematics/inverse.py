@@ -18,6 +18,7 @@ from fleet_sim.base.kernels import atan2, compiled_step, sin_cos
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.models.kinematics.params import ORIENTATION_TOLERANCE, IKParams
 from fleet_sim.models.kinematics.tree import ORIGIN, Tree, make_tree
+from fleet_sim.world.columns import numbers_of
 from fleet_sim.world.shapes import PRISMATIC, REVOLUTE, RobotModel
 
 # A chain of joints, one after the other: its frames, its end, its Jacobian, and the equations of a step. Kernels for
@@ -118,12 +119,6 @@ def scratch_for(chain: Chain, *, turns: bool) -> ChainScratch:
         np.empty(free),
         np.empty(free, np.bool_),
     )
-
-
-def views_of(arrays: tuple[Any, ...]) -> Any:
-    """Return a Chain or ChainScratch with a memory view of each array, for kernels that run as Python."""
-    views = (part.data if isinstance(part, np.ndarray) else part for part in arrays)
-    return type(arrays)(*views)
 
 
 @compiled_step
@@ -318,8 +313,8 @@ class Descents:
         work = scratch_for(chain, turns=turns)
         self._compiled, self._steps, self._residual = compiled, params.max_inner_iterations, params.residual_threshold
         self._rest_gain = params.rest_gain
-        self._chain: Chain = chain if compiled else views_of(chain)
-        self._work: ChainScratch = work if compiled else views_of(work)
+        self._chain: Chain = chain if compiled else numbers_of(chain)
+        self._work: ChainScratch = work if compiled else numbers_of(work)
         self._descend, self._to_rest = (descend, rest) if compiled else (descend.in_python, rest.in_python)
 
     def descend(self, starts: Floats, targets: Floats, axes: Floats | None) -> tuple[Floats, Floats]:

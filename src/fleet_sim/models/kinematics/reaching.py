@@ -18,8 +18,8 @@ from fleet_sim.world.shapes import RobotModel
 from fleet_sim.world.world import World
 
 DEFAULT_PARAMS = IKParams()
-RAYS = 500
-"""Rays on arrays that take as long as one solution without compiled code: after many of either it is loaded."""
+RAYS = 25
+"""Rays in Python that take as long as one solution without compiled code: after many of either it is loaded."""
 
 
 class Reach(NamedTuple):
@@ -61,7 +61,7 @@ def reach(
         quaternions.stack(*[np.zeros(len(rows))] * 3, np.ones(len(rows))) if orientations is None else orientations,
     )
     if not world.compiled:
-        world.rays_on_arrays += RAYS * len(rows)
+        world.rays_in_python += RAYS * len(rows)
     reachable_mask, errors = np.zeros(len(rows), bool), np.zeros((2, len(rows)))
     slots: list[Ints] = []
     values: list[Floats] = []

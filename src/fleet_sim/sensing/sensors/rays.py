@@ -1,7 +1,6 @@
 """Rays in any direction: what they meet of a world.
 
-`targets.py` has what can be met as arrays, and `compiled_rays.py` casts with compiled code. On arrays, rays are paired
-with the targets whose boxes they pierce, batch by batch, and of each ray the nearest one is kept.
+`solids.py` has what can be met as arrays. Kernels cast one ray after another, in Python or compiled.
 """
 
 from __future__ import annotations
@@ -37,18 +36,21 @@ from fleet_sim.sensing.sensors.solids import (
     sorted_near,
     targets_of,
 )
+from fleet_sim.world.columns import numbers_of
 from fleet_sim.world.schema import NO_ROW
 from fleet_sim.world.world import World
 
-# Where a ray enters a convex shape, by compiled code, with the bits of `spatial.ray_shapes`; inf for a miss. A ray
-# begins at (x, y, z) and goes along the unit vector (u, v, w), both in the frame of the shape.
+# Where a ray enters a convex shape; inf for a miss, and for a ray that begins inside. A ray begins at (x, y, z) and
+# goes along the unit vector (u, v, w), both in the frame of the shape.
 
 
 @compiled_step
-def enter_box(x: float, y: float, z: float, u: float, v: float, w: float, half: Floats) -> float:
-    """As `enter_boxes`, for a box with the half extents `half` (3,)."""
+def enter_box(
+    x: float, y: float, z: float, u: float, v: float, w: float, across: float, deep: float, high: float
+) -> float:
+    """Return where a ray enters a box with half extents `across`, `deep` and `high`."""
     into, out = -math.inf, math.inf
-    for origin, way, size in ((x, u, half[0]), (y, v, half[1]), (z, w, half[2])):
+    for origin, way, size in ((x, u, across), (y, v, deep), (z, w, high)):
         # Along two sides the ray crosses neither: it is between them all the time, or never.
         if way == 0.0:
             if abs(origin) > size:
@@ -62,7 +64,7 @@ def enter_box(x: float, y: float, z: float, u: float, v: float, w: float, half: 
 
 @compiled_step
 def enter_sphere(x: float, y: float, z: float, u: float, v: float, w: float, radius: float) -> float:
-    """As `enter_spheres`."""
+    """Return where a ray enters the ball about the origin."""
     along, beyond = x * u + y * v + z * w, x * x + y * y + z * z - radius * radius
     square = along * along - beyond
     if square < 0.0 or beyond <= 0.0:
@@ -89,7 +91,7 @@ def _side(x: float, y: float, u: float, v: float, radius: float) -> tuple[float,
 def enter_cylinder(
     x: float, y: float, z: float, u: float, v: float, w: float, radius: float, half_height: float
 ) -> float:
-    """As `enter_cylinders`."""
+    """Return where a ray enters the cylinder about z from -`half_height` to `half_height`."""
     into, out = _side(x, y, u, v, radius)
     if w == 0.0:
         if abs(z) > half_height:
@@ -102,7 +104,7 @@ def enter_cylinder(
 
 @compiled_step
 def enter_capsule(x: float, y: float, z: float, u: float, v: float, w: float, radius: float, reach: float) -> float:
-    """As `enter_capsules`, for an axis from -`reach` to `reach`."""
+    """Return where a ray enters the capsule about the part of z from -`reach` to `reach`."""
     # The nearest point of the axis: from inside nothing is met.
     axis = z - min(max(z, -reach), reach)
     if x * x + y * y + axis * axis <= radius * radius:
@@ -118,7 +120,7 @@ def enter_capsule(x: float, y: float, z: float, u: float, v: float, w: float, ra
 
 @compiled_step
 def meet_plane(z: float, w: float) -> float:
-    """As `meet_planes`."""
+    """Return where a ray meets the plane z = 0, from either side."""
     if z == 0.0 or w == 0.0:
         return math.inf
     found = -z / w
@@ -129,7 +131,7 @@ def meet_plane(z: float, w: float) -> float:
 def enter_hull(
     x: float, y: float, z: float, u: float, v: float, w: float, planes: Floats, first: int, last: int
 ) -> float:
-    """As `enter_hull`, for those of `planes` (F, 4) from `first` on, up to `last`."""
+    """Return where a ray enters the convex body behind `planes` (F, 4), unit normals and offsets, from `first` on."""
     into, out = -math.inf, math.inf
     for side in range(first, last):
         a, b, c = planes[side, 0], planes[side, 1], planes[side, 2]
@@ -147,15 +149,16 @@ def enter_hull(
 
 
 @compiled_step
-def meet_triangle(x: float, y: float, z: float, u: float, v: float, w: float, triangle: Floats) -> float:
-    """As `TriangleTree.cast`, for one of its triangles (9,): apex and two sides."""
-    a, b, c, d, e, f = triangle[3], triangle[4], triangle[5], triangle[6], triangle[7], triangle[8]
+def meet_triangle(x: float, y: float, z: float, u: float, v: float, w: float, triangles: Floats, place: int) -> float:
+    """Return where a ray meets `triangles[place]` (9,), apex and two sides, from either side."""
+    a, b, c = triangles[place, 3], triangles[place, 4], triangles[place, 5]
+    d, e, f = triangles[place, 6], triangles[place, 7], triangles[place, 8]
     # As Möller and Trumbore do it: Cramer's rule gives the shares of both sides, and the distance.
     across_x, across_y, across_z = v * f - w * e, w * d - u * f, u * e - v * d
     area = a * across_x + b * across_y + c * across_z
     if abs(area) < PARALLEL:
         return math.inf
-    off_x, off_y, off_z = x - triangle[0], y - triangle[1], z - triangle[2]
+    off_x, off_y, off_z = x - triangles[place, 0], y - triangles[place, 1], z - triangles[place, 2]
     share = (off_x * across_x + off_y * across_y + off_z * across_z) / area
     if share < -SLACK:
         return math.inf
@@ -167,9 +170,8 @@ def meet_triangle(x: float, y: float, z: float, u: float, v: float, w: float, tr
     return found
 
 
-# Rays in any direction against targets, by compiled code, with the bits of `rays`. A ray goes through a tree of boxes
-# from near to far, and leaves out what is behind the nearest thing met so far. Surfaces have trees of their own, in
-# their own frames.
+# Rays in any direction against targets. A ray goes through a tree of boxes from near to far, and leaves out what is
+# behind the nearest thing met so far. Surfaces have trees of their own, in their own frames.
 
 
 _BEHIND = 1e-9
@@ -265,7 +267,7 @@ def _push_both(line: Line, boxes: Floats, first: int, node: int, known: float, s
 
 @inlined
 def _pierced(line: Line, boxes: Floats, box: int) -> float:
-    """Return where a line goes into a box, as `BoxTree.pierced`; inf if it does not."""
+    """Return where a line goes into a box; inf if it does not."""
     enter, leave, reach = -math.inf, math.inf, line[6]
     for axis in range(3):
         origin, inverse = line[axis], line[3 + axis]
@@ -283,49 +285,56 @@ def _pierced(line: Line, boxes: Floats, box: int) -> float:
 @compiled_step
 def _try(beams: Beams, beam: int, targets: Targets, target: int, ranges: Floats, met: Ints) -> bool:
     """Let a beam meet a convex target or a plane; return whether it is what the beam meets so far."""
-    own, kind, size = beams.own[beam], targets.kinds[target], targets.sizes[target]
+    own, kind, sizes = beams.own[beam], targets.kinds[target], targets.sizes
     # A sensor does not see its own entity.
     if own >= 0 and own == targets.rows[target]:
         return False
-    x, y, z, u, v, w = _local(beams, beam, targets.frames[target])
+    x, y, z, u, v, w = _local(beams, beam, targets.frames, target)
     if kind == PLANE:
         return _keep(beams, beam, target, meet_plane(z, w), ranges, met)
     found = math.inf
     if kind == BOX:
-        found = enter_box(x, y, z, u, v, w, size)
+        found = enter_box(x, y, z, u, v, w, sizes[target, 0], sizes[target, 1], sizes[target, 2])
     elif kind == SPHERE:
-        found = enter_sphere(x, y, z, u, v, w, size[3])
+        found = enter_sphere(x, y, z, u, v, w, sizes[target, 3])
     elif kind == CYLINDER:
-        found = enter_cylinder(x, y, z, u, v, w, size[3], size[2])
+        found = enter_cylinder(x, y, z, u, v, w, sizes[target, 3], sizes[target, 2])
     elif kind == CAPSULE:
-        found = enter_capsule(x, y, z, u, v, w, size[3], size[2] - size[3])
+        found = enter_capsule(x, y, z, u, v, w, sizes[target, 3], sizes[target, 2] - sizes[target, 3])
     elif kind == HULL:
-        part = targets.parts[target]
-        found = enter_hull(x, y, z, u, v, w, targets.planes, part[FIRST], part[LAST])
+        first, last = targets.parts[target, FIRST], targets.parts[target, LAST]
+        found = enter_hull(x, y, z, u, v, w, targets.planes, first, last)
     return _keep(beams, beam, target, found, ranges, met)
 
 
 @inlined
-def _local(beams: Beams, beam: int, frame: Floats) -> tuple[float, float, float, float, float, float]:
-    """Return where a beam begins and how it goes in a frame."""
-    a, b, c = beams.origins[beam, 0] - frame[9], beams.origins[beam, 1] - frame[10], beams.origins[beam, 2] - frame[11]
+def _local(beams: Beams, beam: int, frames: Floats, target: int) -> tuple[float, float, float, float, float, float]:
+    """Return where a beam begins and how it goes in the frame of a target."""
+    a, b = beams.origins[beam, 0] - frames[target, 9], beams.origins[beam, 1] - frames[target, 10]
+    c = beams.origins[beam, 2] - frames[target, 11]
     d, e, f = beams.directions[beam, 0], beams.directions[beam, 1], beams.directions[beam, 2]
     # By columns: the inverse of a rotation is its transpose.
     return (
-        frame[0] * a + frame[3] * b + frame[6] * c,
-        frame[1] * a + frame[4] * b + frame[7] * c,
-        frame[2] * a + frame[5] * b + frame[8] * c,
-        frame[0] * d + frame[3] * e + frame[6] * f,
-        frame[1] * d + frame[4] * e + frame[7] * f,
-        frame[2] * d + frame[5] * e + frame[8] * f,
+        frames[target, 0] * a + frames[target, 3] * b + frames[target, 6] * c,
+        frames[target, 1] * a + frames[target, 4] * b + frames[target, 7] * c,
+        frames[target, 2] * a + frames[target, 5] * b + frames[target, 8] * c,
+        frames[target, 0] * d + frames[target, 3] * e + frames[target, 6] * f,
+        frames[target, 1] * d + frames[target, 4] * e + frames[target, 7] * f,
+        frames[target, 2] * d + frames[target, 5] * e + frames[target, 8] * f,
     )
+
+
+@inlined
+def _inverse(way: float) -> float:
+    """Return one over a component of a direction; infinite, with its sign, for 0."""
+    return 1.0 / way if way != 0.0 else math.copysign(math.inf, way)
 
 
 @inlined
 def _keep(beams: Beams, beam: int, target: int, found: float, ranges: Floats, met: Ints) -> bool:
     if found > beams.reach[beam] or found > ranges[beam] or found == math.inf:
         return False
-    # Of several at one distance the first counts, as on arrays.
+    # Of several at one distance the first counts.
     if found == ranges[beam] and met[beam] <= target:
         return False
     ranges[beam], met[beam] = found, target
@@ -345,12 +354,13 @@ def _try_surface(
     triangles: Ints,
 ) -> None:
     """Let a beam meet the triangles of a surface; the nodes on the stack from `base` on are its own."""
-    own, part = beams.own[beam], targets.parts[target]
+    own, parts = beams.own[beam], targets.parts
     if own >= 0 and own == targets.rows[target]:
         return
-    x, y, z, u, v, w = _local(beams, beam, targets.frames[target])
-    line = x, y, z, 1.0 / u, 1.0 / v, 1.0 / w, beams.reach[beam]
-    first, inner, leaf = part[FIRST], (part[LAST] - part[FIRST]) // 2, part[PER_LEAF]
+    x, y, z, u, v, w = _local(beams, beam, targets.frames, target)
+    line = x, y, z, _inverse(u), _inverse(v), _inverse(w), beams.reach[beam]
+    first, leaf = parts[target, FIRST], parts[target, PER_LEAF]
+    inner = (parts[target, LAST] - first) // 2
     height = _push(line, targets.boxes, first, 0, ranges[beam], scratch, base)
     while height > base:
         height -= 1
@@ -360,9 +370,9 @@ def _try_surface(
         if node < inner:
             height = _push_both(line, targets.boxes, first, node, ranges[beam], scratch, height)
             continue
-        begin = part[TRIANGLES] + leaf * (node - inner)
+        begin = parts[target, TRIANGLES] + leaf * (node - inner)
         for place in range(begin, begin + leaf):
-            found, number = meet_triangle(x, y, z, u, v, w, targets.triangles[place]), targets.order[place]
+            found, number = meet_triangle(x, y, z, u, v, w, targets.triangles, place), targets.order[place]
             # Triangles share edges: of two at one distance the lower number counts, in whatever order the tree has
             # them.
             if _keep(beams, beam, target, found, ranges, met) or (
@@ -376,8 +386,6 @@ def new_ray_scratch() -> RayScratch:
     return RayScratch(np.empty(160, np.int64), np.empty(160))
 
 
-_BATCH = 4096
-"""Rays that are compared with targets at once, few enough to keep the lists of pairs short."""
 NOTHING = -1
 
 
@@ -458,7 +466,7 @@ def cast_rays(
 
     They pass through the entities in the rows `own` (R,), -1 for none. A ray that begins inside a convex shape does not
     meet it; planes, height fields and concave meshes are met from both sides. With `floor` the plane z = 0 is met, and
-    with `rows` only what is in those. Results are the same to the last bit with compiled code and without.
+    with `rows` only what is in those.
     """
     with np.errstate(divide="ignore"):
         # A component of 0 has an infinite inverse, as tests of boxes expect.
@@ -471,14 +479,12 @@ def cast_rays(
         # The tree has only what one of the rays could reach.
         longest = reach.max()
         near = sorted_near(targets, origins.min(axis=0) - longest, origins.max(axis=0) + longest)
-        if world.compiled:
-            cast_beams(beams, targets, _flat(*near), new_ray_scratch(), ranges, met, triangles)
+        what = targets, _flat(*near), new_ray_scratch()
+        if world.casts_compiled(len(origins)):
+            cast_beams(beams, *what, ranges, met, triangles)
         else:
-            world.rays_on_arrays += len(origins)
-            for first in range(0, len(origins), _BATCH):
-                part = slice(first, first + _BATCH)
-                some = Beams(origins[part], directions[part], inverse[part], reach[part], own[part])
-                _cast(some, targets, surfaces, near, (ranges[part], met[part], triangles[part]))
+            given = map(numbers_of, (beams, *what, ranges, met, triangles))
+            cast_beams.in_python(*given)
     return Met(beams, targets, surfaces, ranges, met, triangles)
 
 
@@ -499,84 +505,6 @@ def _flat(endless: Ints, tree: BoxTree | None, near: Ints) -> Sorted:
         # Kernels take arrays, also where there is no tree.
         return Sorted(endless, np.zeros((0, 6)), np.zeros(0, np.int64), 1)
     return Sorted(endless, tree.flat, near[tree.order], tree.leaf)
-
-
-def _cast(
-    beams: Beams,
-    targets: Targets,
-    surfaces: tuple[Surface, ...],
-    near: tuple[Ints, BoxTree | None, Ints],
-    out: tuple[Floats, Ints, Ints],
-) -> None:
-    """Write ranges, targets and triangles (R,) to `out`."""
-    endless, tree, numbers = near
-    ranges, met, triangles = out
-    count = len(ranges)
-    # Endless targets go with every ray, those in the tree only with rays that go through their leaf.
-    rays, chosen = np.repeat(np.arange(count), len(endless)), np.tile(endless, count)
-    if tree is not None:
-        pierced, leaves = tree.pierced(beams.origins, beams.inverse, beams.reach)
-        rays = np.concatenate((rays, np.repeat(pierced, tree.leaf)))
-        chosen = np.concatenate((chosen, numbers[tree.order[tree.places(leaves)]]))
-    # Rays pass through the entity that they belong to.
-    others_mask = (beams.own[rays] < 0) | (beams.own[rays] != targets.rows[chosen])
-    rays, chosen = rays[others_mask], chosen[others_mask]
-    found, on = _ranges(beams, rays, targets, chosen, surfaces)
-    kept = np.flatnonzero((found <= beams.reach[rays]) & (found < np.inf))
-    # By ray, then range, then number of the target: the first of each ray is what it meets.
-    order = kept[np.lexsort((chosen[kept], found[kept], rays[kept]))]
-    firsts = order[np.flatnonzero(np.diff(rays[order], prepend=-1))]
-    ranges[rays[firsts]], met[rays[firsts]], triangles[rays[firsts]] = found[firsts], chosen[firsts], on[firsts]
-
-
-def _ranges(
-    beams: Beams, rays: Ints, targets: Targets, chosen: Ints, surfaces: tuple[Surface, ...]
-) -> tuple[Floats, Ints]:
-    """Return how far ray k goes to the target `chosen[k]` (K,), infinite for a miss, and which triangle it meets."""
-    found, triangles = np.full(len(rays), np.inf), np.full(len(rays), NOTHING, np.int64)
-    kinds = targets.kinds[chosen]
-    origins, directions = _rays_local(beams, rays, targets, chosen)
-    half, radii = targets.sizes[chosen, :3].T, targets.sizes[chosen, 3]
-    for kind in np.unique(kinds).tolist():
-        some = np.flatnonzero(kinds == kind)
-        begin, way, size, radius = origins[:, some], directions[:, some], half[:, some], radii[some]
-        if kind == SPHERE:
-            found[some] = ray_shapes.enter_spheres(begin, way, radius)
-        elif kind == CYLINDER:
-            found[some] = ray_shapes.enter_cylinders(begin, way, radius, size[2])
-        elif kind == CAPSULE:
-            found[some] = ray_shapes.enter_capsules(begin, way, radius, size[2] - radius)
-        elif kind == PLANE:
-            found[some] = ray_shapes.meet_planes(begin, way)
-        elif kind == HULL:
-            for part, planes in _by_hull(targets, chosen, some):
-                found[part] = ray_shapes.enter_hull(origins[:, part], directions[:, part], planes)
-        elif kind == SURFACE:
-            local = origins, directions, beams.reach[rays]
-            _meet_surfaces(local, targets, chosen, surfaces, some, found, triangles)
-        else:
-            found[some] = ray_shapes.enter_boxes(begin, way, size)
-    return found, triangles
-
-
-def _meet_surfaces(
-    local: tuple[Floats, Floats, Floats],
-    targets: Targets,
-    chosen: Ints,
-    surfaces: tuple[Surface, ...],
-    some: Ints,
-    found: Floats,
-    triangles: Ints,
-) -> None:
-    """Write how far those pairs go that are in `some` (S,), with surfaces, and which triangles they meet.
-
-    `local` are origins (3, K) and directions (3, K) in the frames of targets, and reaches (K,).
-    """
-    convex = len(targets.kinds) - len(surfaces)
-    for target in np.unique(chosen[some]).tolist():
-        part = some[chosen[some] == target]
-        origins, directions = (np.ascontiguousarray(values[:, part].T) for values in local[:2])
-        found[part], triangles[part] = surfaces[target - convex].tree.cast(origins, directions, local[2][part])
 
 
 def _by_hull(targets: Targets, chosen: Ints, some: Ints) -> Iterator[tuple[Ints, Floats]]:
