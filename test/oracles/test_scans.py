@@ -116,7 +116,7 @@ def may_hold(faces: np.ndarray, point: np.ndarray) -> bool:
 
 @pytest.mark.parametrize("compiled", ["never", "always"])
 @pytest.mark.parametrize("labels", [False, True])
-@holds("api:LidarReading.ranges", fault="sensing/sensors/fans.py: a line of cells less is searched")
+@holds("api:LidarReading.ranges", fault="sensing/sensors/raster.py: a line of cells less is searched")
 def test_many_lidars_see_the_nearest_discs_of_many(compiled: str, labels: bool) -> None:
     rng = np.random.default_rng(6)
     sim, count, lidars, reach = simulation(compiled), 2600, 800, 5.3

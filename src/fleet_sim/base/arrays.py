@@ -82,3 +82,10 @@ def as_whole(value: object, what: str, *, low: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
         raise InvalidValueError(f"{what}: expected a whole number of at least {low}, got {brief(value)}")
     return int(value)
+
+
+def ragged_range(starts: Ints, counts: Ints) -> Ints:
+    """Return start, start + 1, ... for each of `starts`, `counts` numbers each, one after the other."""
+    total = int(counts.sum())
+    before = np.cumsum(counts) - counts
+    return np.arange(total) + np.repeat(starts - before, counts)

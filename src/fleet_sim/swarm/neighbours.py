@@ -9,12 +9,11 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.base.arrays import Bools, Floats, Ints, Rows, ragged_range
 from fleet_sim.base.kernels import compiled_step, inlined
 from fleet_sim.base.registry import saved
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.sensing.collision.broad import radix_order
-from fleet_sim.sensing.sensors.fans import ragged_range
 from fleet_sim.swarm.agents import Group
 from fleet_sim.world.columns import numbers_of
 

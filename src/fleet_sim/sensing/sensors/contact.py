@@ -9,12 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fleet_sim.base.arrays import Floats, Ints, Rows
+from fleet_sim.base.arrays import Floats, Ints, Rows, ragged_range
 from fleet_sim.base.errors import StateError
 from fleet_sim.base.settings import setting
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
-from fleet_sim.sensing.sensors.fans import ragged_range
 from fleet_sim.sensing.sensors.lidar import FULL_TURN, check_span
 from fleet_sim.sensing.sensors.sensor import Batch, Reading, SensorKind, SensorParams, State
 from fleet_sim.sensing.sensors.solids import nearer_on_surfaces, nearest_points, solids_of, surfaces_of

@@ -13,9 +13,8 @@ from fleet_sim.base.arrays import Bools, Bytes, Floats, Ints, Rows
 from fleet_sim.base.errors import ConfigError, InvalidValueError
 from fleet_sim.base.settings import setting
 from fleet_sim.base.spatial import trigonometry as trig
-from fleet_sim.sensing.sensors.fans import Fan, Hits, Stations
 from fleet_sim.sensing.sensors.occupancy import OCCUPIED, OccupancyGrid, outlines_of
-from fleet_sim.sensing.sensors.raster import cast
+from fleet_sim.sensing.sensors.raster import Fan, Hits, Stations, cast
 from fleet_sim.sensing.sensors.rays import cast_in_frames
 from fleet_sim.sensing.sensors.sensor import Batch, Reading, Sensor, SensorKind, SensorParams
 from fleet_sim.sensing.sensors.solids import solids_of, surfaces_of
@@ -107,6 +106,8 @@ def measured(batch: Batch, distances: Floats, params: RangingParams) -> Floats:
     return np.where(near_mask, -np.inf, limited) if near_mask.any() else limited
 
 
+LEVEL_RAYS = 64
+"""Rays in a level plane that take as long in Python as one in any direction."""
 LEVEL = 1e-3
 """Tilt in rad up to which the plane of a lidar counts as level: an error of 1 cm at a distance of 10 m."""
 
@@ -235,7 +236,8 @@ def _see_level(
     lengths = np.sqrt(along_x * along_x + along_y * along_y)
     stations = Stations(batch.rows[members], x, y, z, along_x / lengths, along_y / lengths, senses[members])
     outlines = outlines_of(solids_of(kind.world), surfaces_of(kind.world), z)
-    return cast(stations, fan, outlines, details=details, compiled=kind.world.compiled)
+    compiled = kind.world.casts_compiled(len(members) * fan.rays // LEVEL_RAYS)
+    return cast(stations, fan, outlines, details=details, compiled=compiled)
 
 
 def _see_tilted(kind: SensorKind, batch: Batch, members: Ints, fan: Fan) -> Hits:

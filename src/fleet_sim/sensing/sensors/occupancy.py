@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fleet_sim.base.arrays import NO_ROWS, Bools, Floats, Ints, Rows, as_float, as_floats
+from fleet_sim.base.arrays import NO_ROWS, Bools, Floats, Ints, Rows, as_float, as_floats, ragged_range
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.params import CollisionMode
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.base.spatial.shapes import ShapeKind
-from fleet_sim.sensing.sensors.fans import ragged_range
 from fleet_sim.sensing.sensors.solids import PlacedSurface, Solids, solids_of, surfaces_of
 from fleet_sim.world.schema import KIND_AGENT, NO_ROW
 from fleet_sim.world.world import World
