@@ -43,6 +43,10 @@ def goes_on_elsewhere(sim: Sim, name: str, moments: Sequence[int], folder: Path,
         yield moment
         there = sim.save_state()
         here.append(observed(sim, steps))
+        state_hall.meddle(sim)
+        for _ in range(2):
+            sim.restore_state(there)
+            assert observed(sim, steps) == here[-1], f"{name} goes on otherwise from what was saved at {moment}"
         sim.restore_state(there)
     path = os.pathsep.join(filter(None, (str(PROGRAM.parent), os.environ.get("PYTHONPATH", ""))))
     command = [sys.executable, str(PROGRAM), json.dumps(jobs)]
@@ -56,7 +60,13 @@ def test_every_action_sensor_and_feature_goes_on_in_another_process(tmp_path: Pa
     acting: set[str] = set()
     used: set[str] = set()
     sensing: set[str] = set()
-    moments = {"lanes": (5, 14, 28), "bullet": (9,), "mujoco": (9,), "sites/two_floors_orders.yaml": (40,)}
+    moments = {
+        "lanes": (5, 14, 28),
+        "bullet": (9,),
+        "mujoco": (9,),
+        "sites/two_floors_orders.yaml": (40,),
+        "floor": (200,),
+    }
     for name in moments:
         if (name == "bullet" and find_spec("pybullet") is None) or (name == "mujoco" and find_spec("mujoco") is None):
             continue
@@ -74,7 +84,7 @@ def test_every_action_sensor_and_feature_goes_on_in_another_process(tmp_path: Pa
     assert acting == {*ACTIONS.names()}
     # Other tests may have registered kinds of their own.
     assert sensing == {name for name, kind in SENSORS.all().items() if kind.__module__.startswith("fleet_sim.")}
-    assert used == {*FEATURES.names()} - {"traffic"}, "test_every_shipped_scenario_goes_on_in_another_process has it"
+    assert used == {*FEATURES.names()}
 
 
 def hall(make_sim: MakeSim) -> Sim:

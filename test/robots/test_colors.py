@@ -81,21 +81,6 @@ def test_a_raw_client_sees_a_color_at_once(make_sim: MakeSim) -> None:
     assert tuple(pybullet.getVisualShapeData(body, physicsClientId=sim.client)[0][7]) == BLUE
 
 
-def test_a_saved_state_has_the_colors_of_then(make_sim: MakeSim) -> None:
-    sim = make_sim()
-    obj = box(sim)
-    obj.set_color(GREEN)
-    saved = sim.save_state()
-    obj.set_color(BLUE)
-    assert shown(sim, obj) == BLUE
-    sim.restore_state(saved)
-    assert (obj.get_color(), shown(sim, obj)) == (GREEN, GREEN)
-    saved = sim.save_state()
-    obj.set_color(None)
-    sim.restore_state(saved)
-    assert shown(sim, obj) == GREEN
-
-
 def test_links_of_a_robot_have_colors_of_their_own(make_sim: MakeSim) -> None:
     sim = make_sim()
     arm = fs.Agent.from_params(fs.AgentSpawnParams(urdf_path="panda", use_fixed_base=True), sim)

@@ -161,23 +161,6 @@ def test_tolerance_falls_back_to_the_agents_then_to_the_general_one(arm: fs.Agen
     assert arm.joint_tolerance == 0.01
 
 
-def test_state_goes_back_with_the_checkpoint(sim: Sim, arm: fs.Agent) -> None:
-    arm.joint_tolerance = 0.3
-    arm.set_joints_targets({"panda_joint1": 1.0})
-    sim.step_once()
-    saved, before = sim.save_state(), sim.state_hash()
-    for _ in range(3):
-        sim.step_once()
-    after = sim.state_hash()
-    arm.joint_tolerance = None
-    arm.set_joint_positions([0.0] * 9)
-    sim.restore_state(saved)
-    assert (sim.state_hash(), arm.joint_tolerance) == (before, 0.3)
-    for _ in range(3):
-        sim.step_once()
-    assert sim.state_hash() == after
-
-
 def test_arms_that_come_and_go_keep_their_joints_apart(sim: Sim) -> None:
     arms = [
         sim.spawn(fs.AgentSpawnParams(urdf_path=PANDA, joint_positions={"panda_joint1": 0.1 * n})) for n in range(4)

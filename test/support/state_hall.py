@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from typing import Any
 
@@ -106,15 +107,21 @@ def lanes() -> dict[str, Any]:
     lift = {"name": "lift", "position": [15.0, 0.0], "floors": floors, "doors": [{"name": "front", "x": -1.0}]}
     door = {"name": "gate", "begin": [10.0, 8.0], "end": [10.0, 10.0], "kind": "double_sliding", "time": 2.0}
     sections = {"robots": robots, "objects": things, "lifts": {"list": [lift]}, "doors": {"list": [door]}}
+    sections["vda5050"] = {"fleets": [{"robots": ["charged"], "version": "2.1"}]}
     return {"simulation": {**SIMULATION, "timestep": 0.1}, **sections}
 
 
 def command_lanes(sim: fs.MultiRobotSimulationCore) -> None:
     """Let happen what no scenario says: what others command, and readings that somebody wants."""
+    from master_control import action, header, line
+
     from fleet_sim.warehouse.equipment import CallLift, MoveDoors, ServeRobot
     from fleet_sim.warehouse.rmf import FollowWaypoints, Waypoint
+    from fleet_sim.warehouse.vda5050.order import VehicleMessage
 
-    y = sim.get_object("slotcar").get_pose().y
+    y, at = sim.get_object("slotcar").get_pose().y, sim.get_object("charged").get_pose().y
+    order = line("o", [(0.0, at), (0.5, at), (2.0, at + 0.5)])
+    order["nodes"][1]["actions"] = [action("wait", "w", duration=0.7)]
     way = (Waypoint(0.0, y), Waypoint(1.0, y + 0.3), Waypoint(2.0, y, 1.5))
     for command in (
         FollowWaypoints(robot="slotcar", task="t", path=way),
@@ -122,6 +129,9 @@ def command_lanes(sim: fs.MultiRobotSimulationCore) -> None:
         MoveDoors(names=("gate",)),
         ServeRobot(cell="giver", robots=("does wait",), request="a"),
         fs.SetVelocity(names=("does teleop",), linear=[[0.4, 0.0, 0.0]], angular=[[0.0, 0.0, 0.2]]),
+        VehicleMessage(
+            name="charged", topic="order", text=json.dumps({**header("2.1", "fleet_sim", "charged"), **order})
+        ),
     ):
         sim.inbox.put(command)
 
@@ -163,6 +173,23 @@ def step(sim: fs.MultiRobotSimulationCore) -> None:
     """Make a step, with a goal for robots that have nothing to do."""
     send_idle_robots(sim, sim.step_count)
     sim.step_once()
+
+
+def meddle(sim: fs.MultiRobotSimulationCore) -> None:
+    """Do to a simulation what going back to a state has to undo."""
+    first, *others, last = sim.agents
+    for agent in (first, last, *others[::2]):
+        agent.clear_actions()
+        agent.set_color((0.0, 1.0, 0.0, 1.0))
+        if agent.movable_joint_names:
+            agent.joint_tolerance = 0.7
+    # PyBullet's own state goes with its bodies: docs/joints.md.
+    if not sim.params.physics or sim.params.engine == "mujoco":
+        first.set_collision_filter(mask=2)
+        sim.set_collision_pair(first, last, True)
+        sim.remove_objects([*others[1::2], *list(sim.sim_objects)[-2:]])
+        robot(sim, "meddler", -5.0, -5.0).set_goal(fs.Pose((9.0, 0.0, 0.0)))
+    step(sim)
 
 
 def readings(sim: fs.MultiRobotSimulationCore) -> dict[str, str]:

@@ -16,16 +16,26 @@ from fleet_sim.apps.verification import trace as table
 from fleet_sim.apps.verification.trace import quiet
 from fleet_sim.base.settings import load_mapping
 
-
-def scenario(name: str) -> dict[str, Any]:
-    """A hall by its name, or a shipped scenario."""
-    return HALLS[name] if name in HALLS else quiet(load_mapping(table.shipped()[name]))
+FLOOR = "sites/goods_to_person.yaml"
+TROUBLE = {"delays": {"probability": 0.05}, "breakdowns": {"probability": 0.01}}
 
 
 def opened(name: str) -> MultiRobotSimulationCore:
-    """A simulation of a scenario."""
-    source = "" if name in HALLS else str(table.shipped()[name])
-    return MultiRobotSimulationCore.from_dict(scenario(name), source=source)
+    """A simulation of a hall by its name, of a shipped scenario, or of pods and a traffic in trouble ("floor")."""
+    if name in HALLS:
+        return MultiRobotSimulationCore.from_dict(HALLS[name])
+    file = str(table.shipped()[FLOOR if name == "floor" else name])
+    scenario = quiet(load_mapping(file))
+    if name == "floor":
+        scenario["traffic"] |= {"disturbances": TROUBLE}
+        (robot,) = scenario["robots"]
+        low = {
+            "name": "low",
+            "at": {"site": "free", "count": 5, "seed": 9},
+            "battery": {**robot["battery"], "level": 0.2},
+        }
+        scenario["robots"].append({**robot, **low})
+    return MultiRobotSimulationCore.from_dict(scenario, source=file)
 
 
 def went_on(name: str, file: str, steps: int) -> list[Any]:

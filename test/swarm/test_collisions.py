@@ -36,16 +36,6 @@ def world_of(*agents: dict[str, Any], steps: int = 1, **config: Any) -> Rectangu
 BOTH = pytest.mark.parametrize("update", ["together", "in_turn"])
 
 
-@BOTH
-def test_two_that_meet_are_pushed_apart(update: str) -> None:
-    world = world_of(mover(4, 5), mover(6, 5, np.pi), steps=30, update=update)
-    first, second = world.everyone.positions
-    assert second[0] - first[0] == pytest.approx(1.0, abs=1e-6)
-    assert world.everyone.touching.all()
-    if update == "together":
-        assert first[0] + second[0] == pytest.approx(10.0)
-
-
 def test_who_begins_outside_of_a_border_that_holds_is_told(caplog: pytest.LogCaptureFixture) -> None:
     inside = world_of(mover(12, 5, name="far"), mover(5, 5), steps=3).everyone.positions
     assert inside[0].tolist() == pytest.approx([9.5, 5.0])
@@ -55,15 +45,6 @@ def test_who_begins_outside_of_a_border_that_holds_is_told(caplog: pytest.LogCap
     free = world_of(mover(12, 5), collide_walls=False).everyone.positions
     world_of(mover(9.9, 5))
     assert free[0].tolist() == pytest.approx([12.1, 5.0]) and not caplog.records
-
-
-@BOTH
-def test_the_border_holds_and_can_be_left_out(update: str) -> None:
-    world = world_of(mover(9, 5), mover(5, 1, -np.pi / 2), steps=20, update=update)
-    assert world.everyone.positions == pytest.approx(np.array([[9.5, 5.0], [5.0, 0.5]]))
-    assert world.everyone.touching.all()
-    free = world_of(mover(9, 5), steps=20, update=update, collide_walls=False)
-    assert free.everyone.positions == pytest.approx(np.array([[11.0, 5.0]]))
 
 
 @BOTH
@@ -79,24 +60,6 @@ def test_grounded_agents_and_static_objects_do_not_give_way(update: str) -> None
     )
     assert world.everyone.positions == pytest.approx(np.array([[3.0, 2.0], [4.0, 2.0], [6.5, 8.0]]), abs=1e-6)
     assert world.things.positions.tolist() == [[8.0, 8.0]]
-
-
-@BOTH
-def test_polygons_keep_agents_out_on_every_side(update: str) -> None:
-    square = {"type": "StaticObject", "points": [[-1, -1], [1, -1], [1, 1], [-1, 1]], "position": [5, 5]}
-    turned = np.pi / 4
-    agents = [mover(2, 5), mover(5, 8, -np.pi / 2), mover(3.2, 3.2, turned)]
-    world = world_of(*agents, steps=40, objects=[square], update=update)
-    left, top, corner = world.everyone.positions
-    assert left == pytest.approx([3.5, 5.0]) and top == pytest.approx([5.0, 6.5])
-    assert np.hypot(*(corner - [4, 4])) == pytest.approx(0.5)
-    assert len(world.walls) == 8 and len(world.detectable_walls) == 4
-
-
-def test_an_agent_inside_a_polygon_is_brought_out_the_shortest_way() -> None:
-    square = {"type": "StaticObject", "points": [[-2, -1], [2, -1], [2, 1], [-2, 1]], "position": [5, 5]}
-    world = world_of(mover(5, 5.4, controller=None), objects=[square])
-    assert world.everyone.positions == pytest.approx(np.array([[5.0, 6.5]]))
 
 
 @BOTH
@@ -122,14 +85,6 @@ def test_a_catastrophic_collision_disables(update: str) -> None:
     assert (first.linear, *first.dpos) == (0.0, 0.0, 0.0)
 
 
-@BOTH
-def test_stopping_at_a_goal(update: str) -> None:
-    goal = {"type": "CylinderGoal", "position": [5, 5], "radius": 1.0}
-    world = world_of(mover(3, 5, stop_at_goal=True), mover(3, 7), steps=30, goals=[goal], update=update)
-    assert [agent.halted for agent in world.population] == [True, False]
-    assert world.population[0].x_pos == pytest.approx(4.0, abs=0.11)
-
-
 def test_what_does_not_collide_passes_through() -> None:
     region = {"type": "DetectionRegion", "agent_radius": 1.0, "position": [5, 5], "target_teams": ["red"]}
     world = world_of(mover(3, 5, collides=False, team="red"), mover(4, 5, team="blue"), objects=[region])
@@ -138,28 +93,6 @@ def test_what_does_not_collide_passes_through() -> None:
     world.evaluate(15)
     assert watch.detected == [world.population[0]]
     assert not world.everyone.touching.any()
-
-
-def test_a_crowd_ends_up_without_overlap() -> None:
-    spawner = {
-        "type": "circle",
-        "n": 60,
-        "radius": 1.5,
-        "agent": mover(0, 0, agent_radius=0.2, controller=None, position=None),
-    }
-    world = world_of(steps=200, spawners=[spawner])
-    x, y = world.everyone.positions.T
-    gaps = np.hypot(x[:, None] - x, y[:, None] - y)[np.triu_indices(60, 1)]
-    assert gaps.min() > 0.4 - 1e-3
-
-
-def test_few_and_many_are_kept_apart_alike() -> None:
-    def after(extra: int) -> Floats:
-        far = [mover(9.5, 9.5, agent_radius=0.01, controller=None, collides=True) for _ in range(extra)]
-        near = [mover(1 + 0.3 * index, 2, agent_radius=0.2, controller=None) for index in range(5)]
-        return world_of(*near, *far).everyone.positions[:5]
-
-    assert after(0).tolist() == after(100).tolist()
 
 
 def test_the_border_is_in_the_core_too() -> None:

@@ -9,17 +9,8 @@ import pytest
 
 from fleet_sim.base.arrays import AnyArray, Floats
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.swarm.agents import Controller, Group, Sensor, SwarmAgent
+from fleet_sim.swarm.agents import Controller, Group, Sensor
 from fleet_sim.swarm.world import RectangularWorld
-
-
-class PerAgent(Controller):
-    def __init__(self) -> None:
-        self.turns = 0
-
-    def get_actions(self, agent: SwarmAgent) -> tuple[float, float]:
-        self.turns += 1
-        return (0.2, 0.5) if agent.sensors[0].current_state else (0.1, -0.02 * self.turns)
 
 
 class OnArrays(Controller):
@@ -30,17 +21,9 @@ class OnArrays(Controller):
         return np.stack((np.where(seen_mask, 0.2, 0.1), np.where(seen_mask, 0.5, -0.02 * turns)), axis=1)
 
 
-class RightHalf(Sensor):
-    def step(self, agent: SwarmAgent) -> bool:
-        return agent.x_pos > 2.5
-
-
 class RightHalfOnArrays(Sensor):
     def sense(self, group: Group) -> AnyArray:
         return np.asarray(group.positions[:, 0] > 2.5)
-
-
-WAYS = [(c, s) for c in (PerAgent, OnArrays) for s in (RightHalf, RightHalfOnArrays)]
 
 
 def world_of(update: str, controller: Any, sensor: Any) -> RectangularWorld:
@@ -49,17 +32,6 @@ def world_of(update: str, controller: Any, sensor: Any) -> RectangularWorld:
     world = RectangularWorld({"agents": agents, "update": update, "time_step": 0.05})
     world.setup()
     return world
-
-
-@pytest.mark.parametrize(("controller", "sensor"), WAYS)
-def test_going_back_brings_back_what_components_remember(controller: type, sensor: type) -> None:
-    world = world_of("together", controller, sensor)
-    world.evaluate(60)
-    first = world.sim.state_hash()
-    world.reset()
-    assert world.steps == 0
-    world.evaluate(60)
-    assert world.sim.state_hash() == first
 
 
 def test_memory_per_agent_stays_with_the_agent_when_others_leave_and_join() -> None:

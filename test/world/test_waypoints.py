@@ -37,14 +37,3 @@ def test_abandoned_paths_do_not_pile_up() -> None:
         pool.assign(motion, np.array([0, 1]), np.array([1, 2]), np.zeros((3, 3)), np.zeros((3, 4)))
     assert pool.live == 3
     assert len(pool.position) <= 256
-
-
-def test_restoring_brings_the_points_back() -> None:
-    motion, pool = MotionColumns(1), WaypointPool()
-    pool.assign(motion, np.array([0]), np.array([2]), np.array([[1.0, 0, 0], [2.0, 0, 0]]), np.zeros((2, 4)))
-    saved, columns = pool.save(), motion.copy_arrays()
-    pool.assign(motion, np.array([0]), np.array([1]), np.full((1, 3), 9.0), np.zeros((1, 4)))
-    pool.restore(saved)
-    motion.restore_arrays(columns)
-    assert pool.position[pool.of(motion, 0), 0].tolist() == [1, 2]
-    assert pool.live == 2

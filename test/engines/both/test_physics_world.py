@@ -155,27 +155,6 @@ def test_an_arm_grasps_a_box_by_friction_and_lifts_it(make_sim: MakeSim) -> None
     assert box.position[2] < before + 0.1, "let go, it falls"
 
 
-def test_a_pile_goes_on_bit_by_bit_from_any_moment(make_sim: MakeSim) -> None:
-    sim = make_sim(physics=True, timestep=0.02)
-    random = np.random.default_rng(3)
-    for index in range(15):
-        shape = BALL if index % 3 == 0 else CUBE
-        spawn(sim, f"thing_{index}", shape, *random.uniform(-0.2, 0.2, 2), 0.2 + 0.25 * index, friction=0.6)
-    cart = fs.Agent.from_urdf("diff_base", fs.Pose.from_xyz(-1.5, 0.0, 0.0), sim_core=sim)
-    cart.set_velocity(0.8)
-    moments, hashes = {}, []
-    for tick in range(120):
-        if tick in (0, 30, 60, 90):
-            moments[tick] = sim.save_state()
-        sim.step_once()
-        hashes.append(sim.state_hash())
-    for tick in (60, 0, 90, 30):
-        sim.restore_state(moments[tick])
-        for later in range(tick, min(tick + 30, 120)):
-            sim.step_once()
-            assert sim.state_hash() == hashes[later], f"from {tick}, at {later}"
-
-
 def test_a_robot_that_becomes_unstable_leaves_no_broken_numbers_and_no_files(
     make_sim: MakeSim, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,49 +13,10 @@ from arms import ARM_JOINTS, PANDA, READY
 
 from fleet_sim import Agent, AgentSpawnParams, MultiRobotSimulationCore, Pose, ShapeParams, SimObjectSpawnParams
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.models import load_robot_model
-from fleet_sim.models.kinematics.links import body_boxes, model_box, robot_boxes, round_mask
-from fleet_sim.models.kinematics.tree import Forward, tree_of
 from fleet_sim.models.meshes.loading import mesh_extents
 
 DATA = Path(pybullet_data.getDataPath())
-MARGIN = 0.008
-"""PyBullet's margin around shapes, seen from a corner of a turned one."""
-NAMES = ["franka_panda/panda", "kuka_iiwa/model", "r2d2", "husky/husky", "laikago/laikago", "xarm/xarm6_robot"]
 BOX = ShapeParams("box", half_extents=(0.05, 0.05, 0.05))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_boxes_are_pybullets_but_for_its_margin(sim: MultiRobotSimulationCore, name: str) -> None:
-    path = str(DATA / f"{name}.urdf")
-    model = load_robot_model(path)
-    limited_mask = model.limited_mask[model.movable]
-    low = np.where(limited_mask, model.lower[model.movable], -1.0)
-    high = np.where(limited_mask, model.upper[model.movable], 1.0)
-    # PyBullet widens the box of a wheel as it turns, though the wheel fills the same room.
-    values = np.where(round_mask(model)[model.movable], 0.0, np.random.default_rng(2).uniform(low, high))
-    robot = Agent.from_urdf(path, sim_core=sim, joint_positions=values.tolist(), mimic_joints=False)
-    client, body = sim.bullet, robot.body_id
-    links = [link for link in range(-1, model.num_joints) if client.getCollisionShapeData(body, link)]
-    boxes = np.array([client.getAABB(body, link) for link in links])
-    lower, upper = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
-
-    centre, half = model_box(model, values)
-    assert np.array_equal(sim.world.shape_position[robot.row], centre)
-    assert np.array_equal(sim.world.half_extents[robot.row], half)
-    assert (centre - half <= lower + MARGIN).all()
-    assert (centre + half >= upper - MARGIN).all()
-    assert np.abs(np.concatenate((centre - half - lower, centre + half - upper))).max() < 0.05
-
-
-def test_boxes_of_many_are_those_of_each() -> None:
-    model = load_robot_model(PANDA)
-    values = np.random.default_rng(2).uniform(-1.5, 1.5, (600, len(model.movable)))
-    # They are computed in pieces of 256.
-    centres, halves = robot_boxes(body_boxes(model), Forward(tree_of(model)).frames(values))
-    for robot in (0, 255, 256, 511, 599):
-        centre, half = model_box(model, values[robot])
-        assert np.array_equal(centres[robot], centre) and np.array_equal(halves[robot], half)
 
 
 PROGRAM = """
@@ -78,20 +39,6 @@ assert "pybullet" not in sys.modules
 def test_arms_and_meshes_need_no_pybullet() -> None:
     mesh = DATA / "franka_panda" / "meshes" / "collision" / "hand.obj"
     subprocess.run([sys.executable, "-c", PROGRAM, PANDA, str(mesh)], check=True, timeout=60)
-
-
-def test_a_box_follows_the_joints(sim: MultiRobotSimulationCore) -> None:
-    arm = Agent.from_urdf(PANDA, use_fixed_base=True, sim_core=sim, joint_positions=READY)
-    other = Agent.from_urdf(PANDA, Pose((0.0, 5.0, 0.0)), use_fixed_base=True, sim_core=sim, joint_positions=READY)
-    sim.step_once()
-    untouched = sim.world.half_extents[other.row].copy()
-    assert sim.world.aabb_upper[arm.row, 0] > 0.4
-    arm.set_joint_target(ARM_JOINTS[0], 2.0)
-    for _ in range(15):
-        sim.step_once()
-    assert sim.world.aabb_upper[arm.row, 0] < 0.3
-    assert sim.world.aabb_upper[arm.row, 1] > 0.4
-    assert np.array_equal(sim.world.half_extents[other.row], untouched)
 
 
 def test_an_arm_collides_where_it_is_now(sim: MultiRobotSimulationCore) -> None:

@@ -9,7 +9,6 @@ from jointed_robots import add_robots, set_joints
 
 from fleet_sim import MultiRobotSimulationCore
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.spatial import quaternions
 from fleet_sim.models import load_robot_model
 from fleet_sim.models.kinematics.links import WorldLinks
 from fleet_sim.world.clock import Clock
@@ -72,32 +71,6 @@ def test_a_row_used_again_by_another_robot_has_its_links(world: World) -> None:
     assert np.array_equal(world.link_poses(again, np.array([5]))[0], expected(np.array([0]), np.array([5]))[0])
     set_joints(world, rows[1:], np.full((1, 9), 0.25))
     world.link_poses(rows[1:], np.array([5]))
-
-
-def test_link_velocities_are_the_derivatives_of_positions(world: World) -> None:
-    rng, step = np.random.default_rng(2), 1e-6
-    for name in ("franka_panda/panda", "r2d2", "husky/husky"):
-        model = model_of(name)
-        count, joints = model.num_joints, len(model.movable)
-        row = add_robots(world, model, rng.uniform(-1.0, 1.0, (1, 3)), quaternions.from_yaws(rng.uniform(-2, 2, 1)))
-        rows, links = np.repeat(row, count), np.arange(count)
-        values, rates = rng.uniform(-1.0, 1.0, (1, joints)), rng.uniform(-1.0, 1.0, (1, joints))
-        linear, angular = rng.uniform(-1.0, 1.0, (1, 3)), rng.uniform(-1.0, 1.0, (1, 3))
-        set_joints(world, row, values)
-        world.joints.velocity[world.joints.slots(world.robots, row)] = rates[0]
-        world.velocity[row], world.angular_velocity[row] = linear, angular
-        points, turns = world.link_poses(rows, links)
-        found_linear, found_angular = world.links.link_velocities(rows, links, points)
-
-        set_joints(world, row, values + step * rates)
-        world.position[row] += step * linear
-        world.orientation[row] = quaternions.multiply(
-            quaternions.from_rotation_vectors(step * angular), world.orientation[row]
-        )
-        later_points, later_turns = world.link_poses(rows, links)
-        spun = quaternions.to_rotation_vectors(quaternions.multiply(later_turns, quaternions.conjugate(turns)))
-        assert np.abs((later_points - points) / step - found_linear).max() < 1e-4
-        assert np.abs(spun / step - found_angular).max() < 1e-4
 
 
 def test_a_link_the_robot_does_not_have_is_refused(world: World) -> None:

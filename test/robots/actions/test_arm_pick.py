@@ -232,22 +232,6 @@ def test_a_joint_command_and_a_timeout_stop_the_arm(
     assert not box.is_attached()
 
 
-def test_a_restored_pick_goes_on_bit_by_bit(
-    sim: MultiRobotSimulationCore, arm: Agent, box: SimObject, finish: Finish
-) -> None:
-    pick = Pick("box", use_approach=False, use_arm=True)
-    arm.add_action(pick)
-    for _ in range(3):
-        sim.step_once()
-    saved = sim.save_state()
-    finish(pick)
-    first = sim.sim_time, sim.state_hash()
-    sim.restore_state(saved)
-    finish(pick)
-    assert (sim.sim_time, sim.state_hash()) == first
-    assert box.attached_to == arm
-
-
 def test_arm_parameters_by_name(arm: Agent, box: SimObject, finish: Finish) -> None:
     pick = parse_action_goal(
         "pick",

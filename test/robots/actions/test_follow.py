@@ -65,27 +65,3 @@ def test_others_are_driven_as_by_a_move_action() -> None:
     empty = FollowAction([])
     drive(scenario(), empty)
     assert empty.cause is ActionCause.INVALID_GOAL
-
-
-def test_it_goes_on_from_a_saved_state_and_stops_when_cancelled() -> None:
-    with MultiRobotSimulationCore.from_dict(scenario()) as sim:
-        robot = sim.agents[0]
-        action = FollowAction(path_of(arc(), np.pi), keep_height=True)
-        robot.add_action(action)
-        for _ in range(100):
-            sim.step_once()
-        state = sim.save_state()
-        for _ in range(100):
-            sim.step_once()
-        there = robot.get_pose()
-        sim.restore_state(state)
-        for _ in range(100):
-            sim.step_once()
-        assert robot.get_pose() == there
-        running = robot.get_current_action()
-        assert running is not None
-        running.cancel()
-        sim.step_once()
-        here = robot.get_pose()
-        sim.step_once()
-        assert robot.get_pose() == here

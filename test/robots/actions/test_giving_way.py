@@ -147,20 +147,6 @@ def test_three_get_through_an_automatic_door(kind: str) -> None:
         house.check()
 
 
-def test_a_saved_run_goes_on_alike() -> None:
-    house = crowd(0, "differential", False)
-    with house.sim:
-        while all(move.progress(house.agents[0])["phase"] != "giving way" for move in house.moves):
-            house.sim.step_once()
-        saved = house.sim.save_state()
-        house.run(120.0)
-        ends = [agent.get_pose() for agent in house.agents], house.sim.sim_time
-        house.sim.restore_state(saved)
-        house.run(120.0)
-        assert ([agent.get_pose() for agent in house.agents], house.sim.sim_time) == ends
-        house.check()
-
-
 def test_nobody_leaves_its_way_for_one_that_stays() -> None:
     house = House(7, 10)
     house.add((2.0, 2.0), (8.0, 2.0))

@@ -183,20 +183,6 @@ def test_a_new_action_replaces_it(sim: MultiRobotSimulationCore, arm: Agent, fin
     assert arm.get_joint_state(0)[0] < 0.5
 
 
-def test_it_goes_on_from_a_checkpoint(sim: MultiRobotSimulationCore, arm: Agent, finish: Finish) -> None:
-    action = JointAction({"panda_joint1": 2.0})
-    arm.add_action(action)
-    sim.step_once()
-    sim.step_once()
-    saved = sim.save_state()
-    finish(action)
-    after = sim.state_hash()
-    sim.restore_state(saved)
-    assert action.status is ActionStatus.IN_PROGRESS
-    finish(action)
-    assert sim.state_hash() == after
-
-
 def test_it_is_made_from_its_name(sim: MultiRobotSimulationCore, arm: Agent, finish: Finish) -> None:
     action = parse_action_goal("joint", '{"target_joint_positions": {"panda_joint1": 0.3}, "tolerance": 0.0}')
     arm.add_action(action)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from arms import PANDA, READY, spawn_panda
-from hashed_run import hashed_run
 from small_world import Finish
 
 from fleet_sim import (
@@ -176,20 +175,6 @@ def test_points_may_lie_between_steps(sim: MultiRobotSimulationCore, arm: Agent)
     assert track[:12, 0] == pytest.approx(np.interp(at, times, places))
     assert arm.get_joint_state(J1) == (0.4, 0.0)
     assert action.get_duration() == pytest.approx(1.3)
-
-
-def test_it_goes_on_from_a_checkpoint(sim: MultiRobotSimulationCore, arm: Agent) -> None:
-    action = JointTrajectoryAction([J1, J2], [0.5, 1.5], [[0.5, -0.4], [0.0, 0.1]])
-    arm.add_action(action)
-    for _ in range(3):
-        sim.step_once()
-    saved = sim.save_state()
-    first = hashed_run(sim, 20)
-    assert action.status is ActionStatus.COMPLETED
-    sim.restore_state(saved)
-    for expected in first:
-        sim.step_once()
-        assert sim.state_hash() == expected
 
 
 # ---- curves ----------------------------------------------------------------------------------------------------------

@@ -170,20 +170,6 @@ def test_progress_tells_how_far_it_is(sim: MultiRobotSimulationCore, arm: Agent)
     assert action.progress(arm)["phase"] == "moving"
 
 
-def test_a_restored_run_goes_on_bit_by_bit(sim: MultiRobotSimulationCore, arm: Agent, finish: Finish) -> None:
-    action = PoseAction((-0.45, 0.2, 0.35))
-    arm.add_action(action)
-    for _ in range(3):
-        sim.step_once()
-    saved = sim.save_state()
-    finish(action)
-    ended, first = sim.sim_time, sim.state_hash()
-    sim.restore_state(saved)
-    assert action.status is ActionStatus.IN_PROGRESS
-    assert finish(action).status is ActionStatus.COMPLETED
-    assert (sim.sim_time, sim.state_hash()) == (ended, first)
-
-
 def test_motors_bring_the_end_effector_there(make_sim) -> None:
     sim = make_sim(physics=True, timestep=1 / 240, collision_check_frequency=0)
     arm = Agent.from_urdf(PANDA, mass=None, use_fixed_base=True, sim_core=sim, joint_positions=READY)

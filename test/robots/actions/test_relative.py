@@ -77,23 +77,6 @@ def test_a_tour_goes_on_where_a_pose_cannot_be_reached(sim: MultiRobotSimulation
     assert run(sim, agent, TourAction([])).cause is ActionCause.INVALID_GOAL
 
 
-def test_a_tour_is_saved_and_goes_on(sim: MultiRobotSimulationCore) -> None:
-    agent = robot(sim)
-    tour = TourAction(Path([Pose((1.0, 0.0, 0.15)), Pose((1.0, 1.0, 0.15)), Pose((0.0, 1.0, 0.15))]))
-    agent.add_action(tour)
-    for _ in range(40):
-        sim.step_once()
-    saved, index = sim.save_state(), tour.index
-    for _ in range(400):
-        sim.step_once()
-    end = sim.state_hash()
-    sim.restore_state(saved)
-    assert (tour.index, tour.status) == (index, ActionStatus.IN_PROGRESS)
-    for _ in range(400):
-        sim.step_once()
-    assert (tour.status, sim.state_hash()) == (ActionStatus.COMPLETED, end)
-
-
 def test_a_path_tells_how_many_of_its_poses_are_left(sim: MultiRobotSimulationCore) -> None:
     agent = robot(sim)
     action = MoveAction(Path([Pose((1.0, 0.0, 9.0)), Pose((2.0, 0.0, 9.0))]), keep_height=True)

@@ -186,32 +186,6 @@ def test_a_blocked_car_waits_and_goes_on_along_its_curve() -> None:
     assert agent.is_goal_reached() and len(longest) < 60
 
 
-def test_a_state_is_saved_and_goes_on_the_same() -> None:
-    fleet = told(6)
-    sims = []
-    for _ in range(2):
-        sim = world(seed=1)
-        agents = [car(sim, f"car{at}", start, rate) for at, (start, _, _, rate, _) in enumerate(fleet)]
-        for agent, (_, path, way, _, align) in zip(agents, fleet, strict=True):
-            agent.set_path(path, direction=way, final_orientation_align=align)
-        for _ in range(30):
-            sim.step_once()
-        sims.append((sim, agents))
-    (one, _), (other, agents) = sims
-    saved = one.save_state()
-    for _ in range(40):
-        one.step_once()
-        other.step_once()
-    ahead = one.state_hash()
-    assert ahead == other.state_hash()
-    one.restore_state(saved)
-    assert one.state_hash() != ahead
-    for _ in range(40):
-        one.step_once()
-    assert one.state_hash() == ahead
-    finish(other, agents)
-
-
 def test_what_a_car_cannot_do_is_refused() -> None:
     sim = world()
     stays = sim.spawn(fs.AgentSpawnParams(name="stays", motion_mode="differential", controller={"avoidance": 1.0}))

@@ -12,12 +12,6 @@ from fleet_sim.base.spatial.quaternions import from_eulers, from_yaws, to_eulers
 FORWARD, BACKWARD, AUTO = (direction.code for direction in MovementDirection)
 
 
-def test_straight_ahead_needs_no_turn() -> None:
-    fleet = Fleet(DIFFERENTIAL)
-    fleet.send([10.0, 0.0, 0.0])
-    assert fleet.finish() == 54
-
-
 def test_climbs_in_a_straight_line_and_keeps_roll_and_pitch() -> None:
     fleet = Fleet(DIFFERENTIAL)
     fleet.world.orientation[0] = from_eulers(np.array([[0.1, -0.2, 0.0]]))[0]

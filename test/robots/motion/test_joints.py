@@ -8,7 +8,6 @@ from fleet_sim.robots.motion.system import advance_joints
 from fleet_sim.world import steering as joint_steering
 from fleet_sim.world.clock import Clock
 from fleet_sim.world.hashing import state_hash
-from fleet_sim.world.joints import AT_VELOCITY, HOLD
 from fleet_sim.world.shapes import FIXED, PRISMATIC, REVOLUTE, RobotModel
 from fleet_sim.world.world import World
 
@@ -87,17 +86,6 @@ def test_a_joint_that_only_turns_does_not_keep_its_robot_from_settling() -> None
     assert [arms.step().tolist() for _ in range(2)] == [[], [0]]
 
 
-def test_a_velocity_ends_at_the_limit_of_the_range() -> None:
-    arms = Arms()
-    joint_steering.give_joint_velocities(arms.world, arms.slots[0, :1], np.array([-0.7]))
-    arms.step(28)
-    assert arms.joints.control[arms.slots[0, 0]] == AT_VELOCITY
-    arms.step()
-    assert arms.joints.position[arms.slots[0, 0]] == -2.0
-    assert arms.joints.control[arms.slots[0, 0]] == HOLD
-    assert not arms.joints.moving.any()
-
-
 def test_velocity_zero_and_hold_stop_at_once() -> None:
     arms = Arms()
     joint_steering.give_joint_velocities(arms.world, arms.slots[0], np.array([1.0, 0.2, 1.0]))
@@ -109,15 +97,6 @@ def test_velocity_zero_and_hold_stop_at_once() -> None:
     assert (arms.joints.position[arms.slots[0]] == before).all()
     assert (arms.joints.velocity[arms.slots[0]] == 0.0).all()
     assert (arms.joints.target[arms.slots[0]] == before).all()
-
-
-def test_a_new_target_on_the_way_takes_effect_at_once() -> None:
-    arms = Arms()
-    joint_steering.give_joint_targets(arms.world, arms.slots[0, :1], np.array([2.0]))
-    arms.step(5)
-    joint_steering.give_joint_targets(arms.world, arms.slots[0, :1], np.array([0.0]))
-    assert arms.step(5).tolist() == [0]
-    assert arms.joints.position[arms.slots[0, 0]] == 0.0
 
 
 def test_joints_put_somewhere_stay_there() -> None:

@@ -6,7 +6,7 @@ from motion_fleet import Fleet
 
 from fleet_sim.base.arrays import NO_ROWS, Rows
 from fleet_sim.base.errors import DuplicateNameError, InvalidValueError, UnknownNameError
-from fleet_sim.robots.motion.laws import MotionLaw, motion_law, motion_law_index, motion_law_names, register_motion_law
+from fleet_sim.robots.motion.laws import motion_law, motion_law_index, motion_law_names, register_motion_law
 from fleet_sim.world.world import World
 
 
@@ -20,12 +20,6 @@ class Jump:
         world.position[rows] = world.waypoints.position[motion.path_start[rows] + motion.path_length[rows] - 1]
         world.touch(rows)
         return rows
-
-
-def test_built_in_laws_have_fixed_places() -> None:
-    assert motion_law_names()[:2] == ["omnidirectional", "differential"]
-    assert motion_law_index("omnidirectional") == 1
-    assert isinstance(motion_law(2), MotionLaw)
 
 
 def test_a_law_of_ones_own() -> None:

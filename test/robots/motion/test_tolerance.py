@@ -2,38 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-from small_world import BOX, complete
+from small_world import BOX
 
 from fleet_sim import (
-    Agent,
     AgentSpawnParams,
     MotionMode,
-    MoveAction,
     MoveTo,
     MultiRobotSimulationCore,
     Pose,
     SimulationParams,
 )
-
-
-def drive(mode: str, dt: float, action: MoveAction, start: Pose | None = None) -> tuple[Agent, float]:
-    """Carry `action` out; return the robot, which is at rest, and how long it took."""
-    sim = MultiRobotSimulationCore(SimulationParams(gui=False, timestep=dt))
-    agent = sim.spawn(AgentSpawnParams(BOX, BOX, start or Pose((0, 0, 0)), motion_mode=MotionMode.parse(mode)))
-    agent.execute_action(action)
-    complete(sim, action, 5000)
-    sim.step_once()
-    assert not agent.velocity.any()
-    return agent, action.get_duration()
-
-
-@pytest.mark.parametrize("mode", ["differential", "omnidirectional"])
-def test_waypoints_before_the_last_are_not_cut_short(mode: str) -> None:
-    path = [Pose((2, 0, 0)), Pose((2, 0.3, 0))]
-    agent, _ = drive(mode, 0.05, MoveAction(path, tolerance=0.5))
-    assert agent.get_pose().x > 1.5
-    assert agent.get_pose().distance_to(path[-1]) <= 0.5
 
 
 def test_a_robot_that_is_too_fast_to_stop_at_the_rim_stops_within() -> None:

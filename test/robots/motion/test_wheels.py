@@ -102,35 +102,6 @@ def test_given_sizes_take_the_place_of_those_described() -> None:
     np.testing.assert_allclose(agent.joint_velocities, (-2.0, 2.0), rtol=1e-9)
 
 
-def test_a_saved_run_goes_on_alike() -> None:
-    def build() -> fs.MultiRobotSimulationCore:
-        sim = simulation(seed=3)
-        robot(sim, name="a", wheel_radius=0.1)
-        robot(sim, "omni_base", "b", pose=fs.Pose.from_xyz(0, 5, 0), motion_mode="omnidirectional")
-        robot(sim, "car", "c", pose=fs.Pose.from_xyz(0, 9, 0), motion_mode="ackermann", features={"ackermann": CAR})
-        for name, y in (("a", 1.0), ("b", 7.0), ("c", 11.0)):
-            sim.get_object(name).set_goal_pose(fs.Pose.from_xyz(4.0, y, 0.0))
-        steps(sim, 37)
-        return sim
-
-    sim = build()
-    moment, before = sim.save_state(), sim.state_hash()
-    steps(sim, 40)
-    angles, after = sim.get_object("c").joint_positions, sim.state_hash()
-    assert np.abs(angles).min() > 0.0
-    sim.restore_state(moment)
-    assert sim.state_hash() == before
-    steps(sim, 40)
-    assert sim.state_hash() == after
-    # In company and alone: the same bits.
-    np.testing.assert_array_equal(sim.get_object("c").joint_positions, angles)
-    alone = simulation(seed=3)
-    car = robot(alone, "car", "c", pose=fs.Pose.from_xyz(0, 9, 0), motion_mode="ackermann", features={"ackermann": CAR})
-    car.set_goal_pose(fs.Pose.from_xyz(4.0, 11.0, 0.0))
-    steps(alone, 77)
-    np.testing.assert_array_equal(car.joint_positions, angles)
-
-
 def test_a_car_steers_both_front_wheels_to_one_centre() -> None:
     sim = simulation()
     car = robot(sim, "car", motion_mode="ackermann", features={"ackermann": CAR}, max_linear_accel=1e6)

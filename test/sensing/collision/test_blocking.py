@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -13,7 +11,7 @@ from fleet_sim.base.arrays import Floats, Ints, Rows
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ShapeArrays, ShapeKind
-from fleet_sim.sensing.collision.blocking import DEFAULT_SKIN, Poses, allowed_fractions
+from fleet_sim.sensing.collision.blocking import DEFAULT_SKIN, allowed_fractions
 from fleet_sim.sensing.collision.distances import distances_between
 
 Body = tuple[ShapeKind, list[float], float, list[float], float]
@@ -47,31 +45,6 @@ def moved(shapes: ShapeArrays, shift: list[float], turn: float = 0.0, movers: Ro
     turns = quaternions.from_yaws(np.full(len(movers), turn))
     orientations = shapes.orientations[movers]
     return ends, quaternions.multiply(turns, orientations) if turn else orientations
-
-
-@pytest.mark.parametrize("body", [box(0.0), cylinder(0.0)])
-@pytest.mark.parametrize("length", [5.0, 20.0, 1e4])
-@pytest.mark.parametrize("turn", [0.0, 1.0])
-def test_a_thin_wall_is_not_jumped_over(body: Body, length: float, turn: float) -> None:
-    shapes = bodies(WALL, body)
-    ends, orientations = moved(shapes, [length, 0.0, 0.0], turn)
-    fractions, blockers = allowed_fractions(shapes, ONE, ends, orientations)
-    assert blockers.tolist() == [0]
-    assert 4.6 <= fractions[0] * length <= 4.74 - DEFAULT_SKIN + 1e-6
-
-
-def test_a_mover_stops_a_skin_short_of_contact() -> None:
-    shapes = bodies(WALL, box(0.0))
-    ends, orientations = moved(shapes, [8.0, 0.0, 0.0])
-    fractions, _ = allowed_fractions(shapes, ONE, ends, orientations, skin=0.05)
-    assert fractions[0] * 8.0 == pytest.approx(4.74 - 0.05, abs=1e-6)
-
-
-@pytest.mark.parametrize("shift", [[4.7, 0.0, 0.0], [-30.0, 0.0, 0.0], [0.0, 30.0, 0.0], [0.0, 0.0, 0.0]])
-def test_free_motion_is_not_touched(shift: list[float]) -> None:
-    shapes = bodies(WALL, box(0.0))
-    fractions, blockers = allowed_fractions(shapes, ONE, *moved(shapes, shift))
-    assert (fractions.tolist(), blockers.tolist()) == ([1.0], [-1])
 
 
 TOUCHING, DEEP = 4.74 - 0.5 * DEFAULT_SKIN, 4.85
@@ -136,36 +109,6 @@ def test_a_round_robot_turns_on_the_spot_wherever_it_stands() -> None:
     assert fractions.tolist() == [1.0]
 
 
-def test_movers_see_each_other_where_they_stand() -> None:
-    shapes = bodies(cylinder(0.0), cylinder(2.0))
-    both = np.array([0, 1])
-    ends = np.array([[10.0, 0.0, 0.25], [12.0, 0.0, 0.25]])
-    fractions, blockers = allowed_fractions(shapes, both, ends, shapes.orientations)
-    assert fractions[0] == pytest.approx((1.5 - DEFAULT_SKIN) / 10.0, abs=1e-7) and fractions[1] == 1.0
-    assert blockers.tolist() == [1, -1]
-
-
-@pytest.mark.parametrize("body", [box, cylinder])
-@pytest.mark.parametrize("speeds", [(10.0, 10.0), (10.0, 1.0), (0.2, 3.0)])
-def test_movers_that_come_head_on_stop_where_they_meet(body: Callable[[float], Body], speeds: list[float]) -> None:
-    shapes = bodies(body(0.0), body(2.0))
-    ends = shapes.positions + np.array([[speeds[0], 0.0, 0.0], [-speeds[1], 0.0, 0.0]])
-    fractions, blockers = allowed_fractions(shapes, np.array([0, 1]), ends, shapes.orientations)
-    # Both at once: there is as much left between them as a mover keeps from a wall.
-    meet = min((1.5 - DEFAULT_SKIN) / sum(speeds), 1.0)
-    assert fractions == pytest.approx([meet, meet], abs=1e-6)
-    assert blockers.tolist() == [1, 0]
-
-
-def test_who_is_driven_into_from_the_side_drives_on() -> None:
-    shapes = bodies(box(0.0, 3.0), box(0.6, 0.0))
-    # The first one passes the second one, 0.1 m beside it, when that one comes nearer.
-    ends = shapes.positions + np.array([[0.0, -10.0, 0.0], [-0.333, 0.0, 0.0]])
-    fractions, blockers = allowed_fractions(shapes, np.array([0, 1]), ends, shapes.orientations)
-    assert fractions == pytest.approx([1.0, (0.1 - DEFAULT_SKIN) / 0.333], abs=1e-5)
-    assert blockers.tolist() == [-1, 0]
-
-
 def test_movers_that_must_make_all_of_a_step_or_none_make_none_when_they_meet() -> None:
     shapes = bodies(cylinder(0.0), cylinder(2.0))
     ends = shapes.positions + np.array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]])
@@ -180,26 +123,6 @@ def test_the_nearest_obstacle_blocks_and_the_lowest_row_among_equals() -> None:
     assert allowed_fractions(shapes, ONE, ends, orientations)[1].tolist() == [2]
     only_wall = np.array([True, True, False, False, False])
     assert allowed_fractions(shapes, ONE, ends, orientations, obstacle_mask=only_wall)[1].tolist() == [0]
-
-
-def test_planes_hold_what_falls() -> None:
-    plane: Body = (ShapeKind.PLANE, [0.0, 0.0, 0.0], 0.0, [0.0, 0.0, 0.0], 0.0)
-    shapes = bodies(plane, (ShapeKind.SPHERE, [0.0, 0.0, 3.0], 0.0, [0.5, 0.5, 0.5], 0.5))
-    fractions, _ = allowed_fractions(shapes, ONE, *moved(shapes, [1.0, 0.0, -10.0]))
-    assert fractions[0] * 10.0 == pytest.approx(2.5 - DEFAULT_SKIN, abs=1e-6)
-
-
-def test_meshes_are_measured_by_the_solver() -> None:
-    shapes = bodies((ShapeKind.MESH, [5.0, 0.0, 0.25], 0.0, [0.01, 50.0, 0.5], 0.0), box(0.0))
-    ends, orientations = moved(shapes, [20.0, 0.0, 0.0])
-    assert allowed_fractions(shapes, ONE, ends, orientations)[0].tolist() == [1.0]
-
-    def solve(pairs: Ints, first: Poses, second: Poses, reach: float) -> Floats:
-        assert pairs.tolist() == [[1, 0]] and first[1].shape == (1, 4)
-        return np.abs(first[0][:, 0] - second[0][:, 0]) - 0.26
-
-    fractions, blockers = allowed_fractions(shapes, ONE, ends, orientations, solve=solve)
-    assert fractions[0] * 20.0 == pytest.approx(4.74 - DEFAULT_SKIN, abs=1e-6) and blockers.tolist() == [0]
 
 
 @settings(max_examples=20, deadline=None)
@@ -245,30 +168,6 @@ def test_a_crowd_never_gets_deeper_and_rows_do_not_matter(seed: int, turning: bo
         assert alone[0] > fractions[k] or blocker[0] == blockers[k]
     stopped = fractions > 0.0
     assert order[other_blockers[stopped & (blockers >= 0)]].tolist() == blockers[stopped & (blockers >= 0)].tolist()
-
-
-@settings(max_examples=8, deadline=None)
-@given(st.integers(0, 10_000), st.booleans())
-def test_compiled_code_stops_bodies_at_the_same_bits(seed: int, turning: bool) -> None:
-    pytest.importorskip("numba")
-    rng = np.random.default_rng(seed)
-    places = [(0.6 * (k % 5) + rng.uniform(0.0, 0.1), 0.5 * (k // 5) + rng.uniform(0.0, 0.1)) for k in range(30)]
-    shapes = bodies(*(box(*place) if k % 2 else cylinder(*place) for k, place in enumerate(places)))
-    # One is tilted: there is no formula for it.
-    shapes.orientations[4] = quaternions.normalized(np.array([[0.1, 0.2, 0.3, 1.0]]))[0]
-    shapes = shapes._replace(kinds=shapes.kinds.astype(np.uint8))
-    ends = shapes.positions + rng.normal(0.0, 0.2, (30, 3)) * [1.0, 1.0, 0.0]
-    turns = quaternions.from_yaws(rng.normal(0.0, 0.3, 30) * turning * (rng.random(30) < 0.7))
-    orientations = quaternions.multiply(turns, shapes.orientations)
-
-    def solve(pairs: Ints, first: Poses, second: Poses, reach: float) -> Floats:
-        return np.asarray(np.linalg.norm(first[0] - second[0], axis=1) - 0.5)
-
-    movers = np.flatnonzero(rng.random(30) < 0.8)
-    fractions, blockers = allowed_fractions(shapes, movers, ends[movers], orientations[movers], solve=solve)
-    again, others = allowed_fractions(shapes, movers, ends[movers], orientations[movers], solve=solve, compiled=True)
-    assert (again.tobytes(), others.tolist()) == (fractions.tobytes(), blockers.tolist())
-    assert (blockers >= 0).any()
 
 
 @pytest.mark.parametrize("skin", [-1.0, np.nan, np.inf])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from itertools import combinations_with_replacement
@@ -115,20 +114,6 @@ def test_distances_are_those_of_pybullet(zoo: Any) -> None:
         assert (min(seen) < 0.0) == ((first, second) != ("surface", "surface")), (first, second)
 
 
-def test_distances_of_joints_and_of_what_is_far_from_the_origin(zoo: Any) -> None:
-    sim, made = zoo
-    rng = np.random.default_rng(5)
-    arm, crate = made["arm"][0], made["box"][1]
-    model = sim.world.model_of(arm.row)
-    for _ in range(10):
-        arm.set_joint_positions({name: float(rng.uniform(-1, 1)) for name in model.movable_names})
-        arm.set_pose(fs.Pose((5e3, -2e3, 10.0), tuple(turn(rng))))
-        crate.set_pose(fs.Pose((5e3 + rng.uniform(-1, 1), -2e3, 10.5), tuple(turn(rng))))
-        links = {(point.link, point.other_link) for point in sim.queries.closest_points(arm, crate, 5.0)}
-        assert links == {(shape.link, -1) for shape in model.collisions}
-        check(sim, arm, crate)
-
-
 @pytest.mark.parametrize("scale", [1e-2, 1.0, 1e3])
 def test_touching_nested_and_aligned_boxes_of_all_sizes(make_sim: Maker, scale: float) -> None:
     sim = make_sim(enable_floor=False)
@@ -177,31 +162,3 @@ def test_compiled_and_in_python_they_are_the_same_bits_alone_and_in_company(
         np.testing.assert_array_equal(sim.exact.reaching(few, 0.05) <= 0.05, touching[:: len(pairs) // 40])
     finally:
         distances.kernels.cache_clear()
-
-
-@pytest.mark.slow
-def test_a_fleet_of_urdf_robots_needs_no_pybullet() -> None:
-    # Another process, in which nothing has loaded PyBullet and nothing can.
-    code = """
-import sys
-sys.modules["pybullet"] = None
-import fleet_sim as fs
-sim = fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, timestep=0.05, target_rtf=0))
-robots = []
-for k in range(5):
-    pose = fs.Pose.from_yaw(k, 0, 0, 3.14 * k)
-    robots.append(sim.spawn(fs.AgentSpawnParams(urdf_path="diff_base", name=f"r{k}", initial_pose=pose,
-                                                block_on_collision=k > 3)))
-sim.spawn(fs.AgentSpawnParams(urdf_path="arm_robot", self_collision=True, initial_pose=fs.Pose((0, 3, 0))))
-seen = []
-sim.events.on("collision_started", lambda obj_a, obj_b: seen.append((obj_a.name, obj_b.name)))
-robots[0].set_goal_pose(fs.Pose.from_yaw(2, 0, 0, 0))
-robots[4].set_goal_pose(fs.Pose.from_yaw(0, 0, 0, 0))
-for _ in range(60):
-    sim.step_once()
-gap = sim.queries.distance(robots[3], robots[4])
-points = sim.queries.closest_points(robots[0], robots[1], 9.0)
-print(("r0", "r1") in seen, ("r3", "r4") in seen, 0.0 < gap < 0.002, len(points) > 10)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["True"] * 4, done.stdout + done.stderr

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import references
-from hashed_run import hashed_run
 
 import fleet_sim as fs
 from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
@@ -107,23 +106,6 @@ def test_what_takes_the_place_of_a_load_in_the_engine_is_felt(make_sim: Make) ->
     assert crate.body_id == number or references.MODULES
     assert names(sim.get_active_collision_pairs()) == [["crate", "robot"]]
     assert crate.get_pose().z == pytest.approx(0.75, abs=0.02)
-
-
-def test_going_back_to_a_robot_with_a_load_repeats_everything(make_sim: Make) -> None:
-    sim = make_sim(physics=True)
-    carrier = robot(sim, "robot", 0.0, mass=10.0, use_fixed_base=False)
-    crate = put(sim, "crate", 0.2, 0.0)
-    put(sim, "beside", -0.5, 0.1, mass=2.0)
-    carrier.attach_object(crate, keep_world_pose=True)
-    for _ in range(3):
-        sim.step_once()
-    moment = sim.save_state()
-
-    first = hashed_run(sim, 5)
-    carrier.detach_object(crate)
-    hashed_run(sim, 5)
-    sim.restore_state(moment)
-    assert hashed_run(sim, 5) == first
 
 
 @METHODS

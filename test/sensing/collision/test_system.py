@@ -172,28 +172,6 @@ def test_frames_of_shapes_count(make: Make) -> None:
     assert [{a.name, b.name} for a, b in sim.get_active_collision_pairs()] == [{"a", "b"}]
 
 
-def test_tilted_boxes_and_meshes_are_measured_exactly(make: Make, tmp_path: Path) -> None:
-    """Their boxes overlap, their surfaces do not: PyBullet is asked for these pairs."""
-    wedge = tmp_path / "wedge.obj"
-    corners = [(-1, -1, -1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1), (1, -1, 1), (-1, 1, 1)]
-    faces = [(1, 3, 2), (4, 5, 6), (1, 2, 5), (1, 5, 4), (2, 3, 6), (2, 6, 5), (1, 4, 6), (1, 6, 3)]
-    lines = [f"v {x} {y} {z}" for x, y, z in corners] + [f"f {a} {b} {c}" for a, b, c in faces]
-    wedge.write_text("\n".join(lines) + "\n")
-    sim = make()
-    mesh = fs.ShapeParams("mesh", mesh_path=str(wedge))
-    put(sim, "wedge", 0.0, shape=mesh, pose=fs.Pose((0.0, 0.0, 0.0)))
-    put(sim, "beside", 0.0, shape=fs.ShapeParams("sphere", radius=0.3), pose=fs.Pose((0.7, 0.7, 0.0)))
-    put(sim, "inside", 0.0, shape=fs.ShapeParams("sphere", radius=0.3), pose=fs.Pose((-0.5, -0.5, 0.0)))
-    tilt = fs.Pose.from_euler(10.0, 0.0, 0.0, 0.6, 0.0, 0.0)
-    long_box = fs.ShapeParams("box", half_extents=(0.1, 1.0, 0.1))
-    put(sim, "beam", 0.0, shape=long_box, pose=tilt)
-    put(sim, "under", 0.0, shape=long_box, pose=fs.Pose.from_euler(10.0, 0.7, -0.5))
-    put(sim, "through", 0.0, shape=long_box, pose=fs.Pose.from_euler(10.0, 0.0, 0.0))
-    sim.step_once()
-    names = sorted(sorted((a.name, b.name)) for a, b in sim.get_active_collision_pairs())
-    assert names == [["beam", "through"], ["inside", "wedge"]]
-
-
 @pytest.mark.parametrize("method", ["contact_points", "hybrid"])
 def test_a_falling_box_hits_what_it_lands_on(make: Make, method: str) -> None:
     sim = make(physics=True, collision_detection_method=method, ignore_static_collision=False, enable_floor=False)
@@ -211,23 +189,6 @@ def test_kinematic_robots_collide_with_physics_on(make: Make) -> None:
     put(sim, "b", 0.3)
     sim.step_once()
     assert len(sim.get_active_collision_pairs()) == 1
-
-
-@pytest.mark.parametrize("mode", ["constant", "auto_adaptive", "auto_initial"])
-def test_the_cell_size_changes_nothing_but_time(make: Make, mode: str) -> None:
-    def pairs(**settings: Any) -> list[tuple[str | None, str | None]]:
-        sim = make(**settings)
-        rng = np.random.default_rng(1)
-        for index, (x, y, size) in enumerate(rng.uniform((0, 0, 0.1), (10, 10, 2.0), (150, 3)).tolist()):
-            shape = fs.ShapeParams("box", half_extents=(size, 0.1, 0.1))
-            put(sim, f"o{index}", 0.0, shape=shape, pose=fs.Pose.from_yaw(x, y, 0.0, float(index)))
-        sim.step_once()
-        return [(a.name, b.name) for a, b in sim.get_active_collision_pairs()]
-
-    expected = pairs()
-    assert len(expected) > 50
-    cell = 0.3 if mode == "constant" else None
-    assert pairs(spatial_hash_cell_size_mode=mode, spatial_hash_cell_size=cell) == expected
 
 
 def test_a_fast_robot_stops_at_a_thin_wall_and_goes_on_when_it_is_gone(make: Make) -> None:

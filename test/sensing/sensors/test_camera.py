@@ -11,57 +11,17 @@ import numpy as np
 import pytest
 
 import fleet_sim as fs
-from fleet_sim.sensing.sensors.sensor import CameraReading, CameraSensorParams
+from fleet_sim.sensing.sensors.sensor import CameraSensorParams
 
 Sim = fs.MultiRobotSimulationCore
 MakeSim = Callable[..., Sim]
 SMALL = {"width": 64, "height": 48}
 TARGET = fs.ShapeParams("box", half_extents=(0.5, 0.5, 0.5), rgba_color=(0.9, 0.1, 0.1, 1.0))
 
-renderers = pytest.mark.parametrize("renderer", ["auto", "tiny"])
-
 
 def target(sim: Sim, x: float, y: float, z: float = 0.5) -> fs.SimObject:
     obj: fs.SimObject = sim.spawn(fs.SimObjectSpawnParams(TARGET, TARGET, fs.Pose.from_xyz(x, y, z)))
     return obj
-
-
-@renderers
-def test_a_camera_looks_along_the_x_axis_of_its_frame(sim: Sim, robot: fs.Agent, renderer: str) -> None:
-    ahead = target(sim, 3.0, 0.0)
-    target(sim, -3.0, 0.0)
-    camera = sim.add_sensor(
-        "camera", robot, renderer=renderer, pose=[0.3, 0.0, 0.5], channels=["rgb", "depth", "ids"], **SMALL
-    )
-    reading: CameraReading = camera.read()
-    assert reading.rgb is not None and reading.depth is not None and reading.ids is not None
-    assert reading.links is None
-    assert reading.rgb.shape == (48, 64, 3)
-    assert reading.ids[24, 32] == ahead.object_id
-    assert reading.depth[24, 32] == pytest.approx(2.2, rel=1e-3)
-    assert reading.rgb[24, 32].argmax() == 0
-    assert set(np.unique(reading.ids).tolist()) == {-1, ahead.object_id}
-
-
-@renderers
-def test_it_moves_with_its_robot(sim: Sim, robot: fs.Agent, renderer: str) -> None:
-    wall = target(sim, 0.0, 4.0)
-    camera = sim.add_sensor("camera", robot, renderer=renderer, pose=[0.0, 0.0, 0.5], channels=["depth", "ids"])
-    robot.set_pose(fs.Pose.from_yaw(0.0, 1.0, 0.0, 0.5 * math.pi))
-    reading = camera.read()
-    assert reading.ids[120, 160] == wall.object_id
-    assert reading.depth[120, 160] == pytest.approx(2.5, rel=1e-3)
-    np.testing.assert_allclose(reading.position, [0.0, 1.0, 0.5])
-
-
-def test_an_optical_frame_is_taken_as_it_is(sim: Sim) -> None:
-    target(sim, 3.0, 0.0)
-    body = sim.add_sensor("camera", name="body", pose=[0.0, 0.0, 0.5], **SMALL)
-    turn = {"position": [0.0, 0.0, 0.5], "orientation": [-0.5, 0.5, -0.5, 0.5]}
-    optical = sim.add_sensor("camera", name="optical", pose=turn, frame="optical", **SMALL)
-    first, second = body.read(), optical.read()
-    np.testing.assert_array_equal(first.depth, second.depth)
-    np.testing.assert_allclose(first.orientation, second.orientation)
 
 
 def test_readings_have_the_intrinsics_of_their_picture(sim: Sim) -> None:
@@ -118,34 +78,6 @@ def test_cameras_of_one_rate_are_spread_over_the_steps_of_its_period(make_sim: M
         sim.step_once()
     assert sum(per_step.values()) == 40, "ten cameras, four periods"
     assert max(per_step.values()) == 2
-
-
-def test_noise_is_that_of_the_camera_and_the_time(make_sim: MakeSim) -> None:
-    def pictures(seed: int) -> list[Any]:
-        sim = make_sim(seed=seed)
-        target(sim, 3.0, 0.0)
-        noise = {"depth_noise": 0.02, "rgb_noise": 0.02}
-        cameras = [sim.add_sensor("camera", name=name, pose=[0, 0, 0.5], **noise) for name in ("a", "b")]
-        sim.step_once()
-        first = sim.sensors.read(cameras)
-        sim.step_once()
-        return [*first, *sim.sensors.read(cameras)]
-
-    same, again, other = pictures(1), pictures(1), pictures(2)
-    for before, after in zip(same, again, strict=True):
-        np.testing.assert_array_equal(before.depth, after.depth)
-        np.testing.assert_array_equal(before.rgb, after.rgb)
-    depths = [reading.depth for reading in (*same, other[0])]
-    for index, depth in enumerate(depths):
-        assert not any(np.array_equal(depth, later) for later in depths[index + 1 :])
-    clean_sim = make_sim()
-    target(clean_sim, 3.0, 0.0)
-    clean = clean_sim.add_sensor("camera", pose=[0, 0, 0.5]).read()
-    seen_mask = np.isfinite(clean.depth)
-    np.testing.assert_array_equal(seen_mask, np.isfinite(same[0].depth))
-    assert (same[0].depth[seen_mask] - clean.depth[seen_mask]).std() == pytest.approx(0.02, rel=0.1)
-    middle_mask = (clean.rgb > 30) & (clean.rgb < 225)
-    assert (same[0].rgb.astype(int) - clean.rgb)[middle_mask].std() == pytest.approx(5.1, rel=0.1)
 
 
 def test_readings_do_not_change(sim: Sim) -> None:

@@ -15,7 +15,6 @@ from fleet_sim.sensing.sensors.solids import nearest_points, solids_of
 
 Sim = fs.MultiRobotSimulationCore
 BOT = fs.ShapeParams("cylinder", radius=0.2, height=0.4)
-BOX = fs.ShapeParams("box", half_extents=(0.2, 0.2, 0.2))
 
 
 def robot(sim: Sim, x: float, y: float, yaw: float = 0.0, **settings: Any) -> fs.Agent:
@@ -23,25 +22,6 @@ def robot(sim: Sim, x: float, y: float, yaw: float = 0.0, **settings: Any) -> fs
         fs.AgentSpawnParams(BOT, BOT, fs.Pose.from_yaw(x, y, 0.2, yaw), motion_mode="omnidirectional", **settings)
     )
     return agent
-
-
-def test_it_tells_who_touches_and_where(sim: Sim) -> None:
-    agent = robot(sim, 0.0, 0.0, math.pi / 2, sensors=["contact"])
-    ahead, left = (
-        sim.spawn(fs.SimObjectSpawnParams(BOX, BOX, fs.Pose.from_xyz(x, y, 0.2)))
-        for x, y in ((0.0, 0.39), (-0.39, 0.1))
-    )
-    sim.spawn(fs.SimObjectSpawnParams(BOX, BOX, fs.Pose.from_xyz(2.0, 0.0, 0.2)))
-    bumper = agent.sensor("contacts")
-    bumper.subscribe()
-    sim.step_once()
-    reading = bumper.latest
-    assert reading.touching
-    assert reading.others.tolist() == [ahead.object_id, left.object_id]
-    assert reading.bearings == pytest.approx([0.0, math.pi / 2])
-    assert reading.points == pytest.approx(np.array([[0.19, 0.0, 0.0], [0.0, 0.19, 0.0]]))
-    with pytest.raises(ValueError, match="read-only"):
-        reading.others[0] = 7
 
 
 def test_contacts_begin_and_end(sim: Sim) -> None:
@@ -59,27 +39,6 @@ def test_contacts_begin_and_end(sim: Sim) -> None:
     assert felt[0] == felt[-1] == (False, False)
     assert (True, True) in felt
     assert all(a == b for a, b in felt)
-
-
-def test_it_feels_only_its_own_side(sim: Sim) -> None:
-    agent = robot(sim, 0.0, 0.0)
-    sides = {
-        name: sim.add_sensor("contact", agent, name=name, pose=[0, 0, 0, yaw], angle_min=-0.8, angle_max=0.8)
-        for name, yaw in (("front", 0.0), ("left", math.pi / 2), ("rear", math.pi), ("right", -math.pi / 2))
-    }
-    for index, (x, y) in enumerate([(0.39, 0.1), (-0.3, 0.3), (0.0, -0.39)]):
-        obj = sim.spawn(fs.SimObjectSpawnParams(BOX, BOX, fs.Pose.from_xyz(x, y, 0.2)))
-        sim.step_once()
-        touched = {name for name, sensor in sides.items() if sensor.read().touching}
-        assert touched == [{"front"}, {"left", "rear"}, {"right"}][index]
-        sim.remove_object(obj)
-
-
-def test_alone_there_is_nothing(sim: Sim) -> None:
-    bumpers = [sim.add_sensor("contact", robot(sim, 0.0, 0.0)), sim.add_sensor("contact")]
-    for bumper in bumpers:
-        assert not bumper.read().touching
-        assert bumper.read().points.shape == (0, 3)
 
 
 def test_many_are_read_in_one_call(sim: Sim) -> None:

@@ -25,44 +25,6 @@ def robot(sim: Sim, pose: fs.Pose | None = None, **settings: Any) -> fs.Agent:
     return agent
 
 
-def test_at_rest_it_feels_gravity(sim: Sim) -> None:
-    level = sim.add_sensor("imu", robot(sim)).read()
-    assert level.linear_acceleration.tolist() == [0, 0, G]
-    assert level.angular_velocity.tolist() == [0, 0, 0]
-    on_its_side = sim.add_sensor("imu", pose=fs.Pose.from_euler(0, 0, 0, math.pi / 2)).read()
-    assert on_its_side.linear_acceleration == pytest.approx([0, G, 0])
-    assert on_its_side.orientation == pytest.approx([math.sqrt(0.5), 0, 0, math.sqrt(0.5)])
-
-
-def test_it_feels_acceleration_in_its_own_frame(sim: Sim) -> None:
-    agent = robot(sim, fs.Pose.from_yaw(1, 2, 0, 0.8))
-    ahead, sideways = (
-        sim.add_sensor("imu", agent, name=f"imu{yaw}", pose=[0.0, 0.0, 0.1, yaw]) for yaw in (0.0, math.pi / 2)
-    )
-    for imu in (ahead, sideways):
-        imu.subscribe()
-    agent.set_velocity(1.0)
-    sim.step_once()
-    assert ahead.latest.linear_acceleration == pytest.approx([2.0, 0.0, G])
-    assert sideways.latest.linear_acceleration == pytest.approx([0.0, -2.0, G])
-    for _ in range(10):
-        sim.step_once()
-    assert ahead.latest.linear_acceleration == pytest.approx([0.0, 0.0, G])
-
-
-@pytest.mark.parametrize("rate", [None, 5, 2])
-def test_readings_add_up_to_the_velocity(sim: Sim, rate: float | None) -> None:
-    agent = robot(sim)
-    imu = sim.add_sensor("imu", agent, rate=rate)
-    period = 0.1 if rate is None else 1.0 / rate
-    readings: list[Any] = []
-    imu.on_reading(lambda sensor, reading: readings.append(reading))
-    agent.set_velocity(1.7)
-    for _ in range(30):
-        sim.step_once()
-    assert sum(reading.linear_acceleration[0] * period for reading in readings) == pytest.approx(1.7)
-
-
 def test_asking_twice_gives_the_same(sim: Sim) -> None:
     agent = robot(sim)
     imu = sim.add_sensor("imu", agent, accel_noise=0.1, accel_bias_walk=0.3, gyro_noise=0.1, orientation_noise=0.1)
@@ -119,11 +81,6 @@ def test_biases_walk(make_sim: MakeSim) -> None:
         spread.append((felt.std(), turned.std()))
     assert spread[0] == pytest.approx((0.3 * math.sqrt(2), 0.1 * math.sqrt(2)), rel=0.08)
     assert spread[1] == pytest.approx((0.3 * math.sqrt(4), 0.1 * math.sqrt(4)), rel=0.08)
-
-
-def test_gravity_is_that_of_the_simulation(make_sim: MakeSim) -> None:
-    sim = make_sim(gravity=(0.0, 0.0, -1.62))
-    assert sim.add_sensor("imu").read().linear_acceleration.tolist() == [0, 0, 1.62]
 
 
 def test_wrong_settings() -> None:

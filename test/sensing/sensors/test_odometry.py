@@ -28,18 +28,6 @@ def robots(sim: Sim, count: int, **settings: Any) -> list[fs.Agent]:
     )
 
 
-def test_it_knows_the_way_it_was_not_asked_about(sim: Sim) -> None:
-    agent = robots(sim, 1)[0]
-    agent.set_velocity(1.0)
-    for _ in range(30):
-        sim.step_once()
-    odometry = agent.sensor("odometry")
-    odometry.subscribe()
-    first = odometry.read()
-    assert first.position == pytest.approx([agent.get_pose().x, 0.0, 0.0])
-    assert odometry.read().position.tolist() == first.position.tolist()
-
-
 def test_wrong_wheels(sim: Sim) -> None:
     agent = robots(sim, 1, linear_scale=1.1, angular_scale=0.9)[0]
     odometry = agent.sensor("odometry")
@@ -94,29 +82,3 @@ def test_a_standing_robot_does_not_drift(sim: Sim) -> None:
         sim.step_once()
     assert odometry.latest.position.tolist() == [0, 0, 0]
     assert odometry.latest.orientation.tolist() == [0, 0, 0, 1]
-
-
-def test_the_drift_is_part_of_checkpoints(make_sim: MakeSim) -> None:
-    sim = make_sim(seed=1)
-    agent = robots(sim, 1, linear_noise=0.1, heading_noise=0.1, rate=3)[0]
-    odometry = agent.sensor("odometry")
-    odometry.subscribe()
-    agent.set_velocity(1.0, wz=0.2)
-
-    def drive() -> list[Any]:
-        out = []
-        for _ in range(10):
-            sim.step_once()
-            out.append(odometry.latest and odometry.latest.position.tolist())
-        return out
-
-    drive()
-    saved = sim.save_state()
-    expected = drive()
-    sim.restore_state(saved)
-    assert drive() == expected
-    sim.restore_state(saved)
-    sim.remove_object(agent)
-    sim.step_once()
-    sim.restore_state(saved)
-    assert drive() == expected

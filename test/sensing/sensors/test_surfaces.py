@@ -140,49 +140,6 @@ def test_a_body_of_several_shapes_may_have_a_concave_one(sim: Sim, tmp_path: Pat
 # ---- what sees them --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("place", [(0, 0, 0.5), (3.3, -2.1, 1.7), (8, 5, 0.6), (-4.999, 0, 0.3)])
-@pytest.mark.parametrize("cells", [1, 7])
-def test_lidars_see_walls_as_rays_do(make_sim: Maker, tmp_path: Path, place: Any, cells: int) -> None:
-    sim = make_sim(enable_floor=False)
-    put_hall(sim, tmp_path, fs.Pose.from_yaw(0.0, 0.0, 1.0, 0.4), cells)
-    for rpy in ((0, 0, 0.2), (0.3, 0.2, 0.2), (math.pi, 0, 0.2)):
-        pose = fs.Pose.from_euler(*place, *rpy)
-        lidar = sim.add_sensor("lidar", pose=pose, rays=90, range_max=20.0, intensities=True, labels=True)
-        reading = lidar.read()
-        lidar.remove()
-        turned = np.array([(pose * fs.Pose(tuple(ray))).position for ray in fan(90).tolist()]) - np.array(place)
-        expected = engine_ranges(sim, place, turned, 20.0)
-        np.testing.assert_allclose(reading.ranges, expected, atol=0.01)
-        assert (reading.labels == np.where(np.isfinite(expected), 0, -1)).all()
-        assert ((reading.intensities > 0.0) == np.isfinite(expected)).all()
-
-
-def test_a_tilted_hall_is_seen_as_rays_see_it(sim: Sim, tmp_path: Path) -> None:
-    put_hall(sim, tmp_path, fs.Pose.from_euler(0.2, 0.1, 1.0, 0.2, -0.1, 0.7), 5)
-    lidar = sim.add_sensor("lidar", pose=[0.3, 0.2, 1.1], rays=180)
-    np.testing.assert_allclose(lidar.read().ranges, engine_ranges(sim, (0.3, 0.2, 1.1), fan(180), 10.0), atol=0.01)
-
-
-def test_a_hall_that_is_put_elsewhere_is_seen_there(sim: Sim, tmp_path: Path) -> None:
-    hall = put_hall(sim, tmp_path)
-    lidar = sim.add_sensor("lidar", pose=[0, 0, 0.5], rays=4, angle_min=0.0, angle_max=2.0 * math.pi)
-    assert lidar.read().ranges == pytest.approx([5, 3, 5, 3])
-    hall.set_pose(fs.Pose.from_xyz(1, 0.5, 1))
-    assert lidar.read().ranges == pytest.approx([6, 3.5, 4, 2.5])
-    sim.remove_object(hall)
-    assert np.isinf(lidar.read().ranges).all()
-
-
-def test_layers_cones_and_fans_see_walls(sim: Sim, tmp_path: Path) -> None:
-    put_hall(sim, tmp_path)
-    points = sim.add_sensor("lidar_3d", pose=[1, 0, 1], rays=4, layers=3, elevation_min=-0.1, elevation_max=0.1)
-    ahead = points.read().ranges[:, 2]
-    np.testing.assert_allclose(ahead, [4 / math.cos(0.1), 4.0, 4 / math.cos(0.1)], atol=0.01)
-    for shape in ("fan", "cone"):
-        finder = sim.add_sensor("range", pose=[3, 0, 1], shape=shape, name=shape)
-        assert finder.read().range == pytest.approx(2.0, abs=0.01)
-
-
 def test_a_robot_with_a_bumper_knows_where_the_wall_touches_it(sim: Sim, tmp_path: Path) -> None:
     put_hall(sim, tmp_path)
     robot = sim.spawn(fs.AgentSpawnParams(BOT, BOT, fs.Pose.from_xyz(4.85, 0.5, 0.5)))
@@ -204,14 +161,6 @@ def test_the_map_has_the_walls_and_not_what_is_between_them(sim: Sim, tmp_path: 
     assert (grid.values_at(np.array([[0, 0], [4.5, 2.5], [-3, 0.7]])) == 0).all()
     # Nothing else: a frame one or two cells wide.
     assert (grid.cells > 0).sum() <= 2 * (2 * 202 + 2 * 122)
-
-
-def test_ten_thousand_triangles_are_seen_by_a_fleet(sim: Sim, tmp_path: Path) -> None:
-    put_hall(sim, tmp_path, cells=45)
-    places = [(x, y, 0.5) for x in np.linspace(-4, 4, 5) for y in np.linspace(-2, 2, 4)]
-    lidars = [sim.add_sensor("lidar", pose=list(place), rays=180, name=str(place)) for place in places]
-    for place, lidar in zip(places, lidars, strict=True):
-        np.testing.assert_allclose(lidar.read().ranges, engine_ranges(sim, place, fan(180), 10.0), atol=0.01)
 
 
 @pytest.mark.parametrize("renderer", ["auto", "tiny"])

@@ -225,30 +225,6 @@ def history(sim: Sim, sensor: Sensor, count: int) -> list[Any]:
     return out
 
 
-def test_a_checkpoint_takes_sensors_along(sim: Sim) -> None:
-    fleet = agents(sim, 2, sensors=[{"type": "probe", "rate": 3}])
-    fleet[1].set_velocity(0.5)
-    probe = fleet[1].sensor("probe")
-    probe.subscribe()
-    history(sim, probe, 5)
-    saved = sim.save_state()
-    expected = history(sim, probe, 9)
-    sim.restore_state(saved)
-    assert history(sim, probe, 9) == expected
-    sim.remove_objects(fleet)
-    added = sim.add_sensor("probe", name="added")
-    steps(sim, 2)
-    sim.restore_state(saved)
-    assert fleet[1].sensor("probe") is probe
-    assert history(sim, probe, 9) == expected
-    assert added.is_alive
-    sim.restore_state(saved)
-    fleet[1].sensor("probe").remove()
-    other = sim.add_sensor("probe", fleet[1], rate=3)
-    sim.restore_state(saved)
-    assert fleet[1].sensor("probe") is other
-
-
 def test_reset_begins_anew(sim: Sim) -> None:
     probe = agents(sim, 1, sensors=["probe"])[0].sensor("probe")
     probe.subscribe()

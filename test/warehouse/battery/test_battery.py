@@ -190,24 +190,6 @@ def test_a_scenario_gives_batteries() -> None:
             Sim.from_dict(wrong)
 
 
-def test_saved_states_and_hashes_hold_them(sim: Sim) -> None:
-    agent, battery = robot(sim)
-    agent.set_velocity(vx=0.5)
-    steps(sim, 2)
-    saved, hashed = sim.save_state(), sim.state_hash()
-    battery.set_charging()
-    assert sim.state_hash() != hashed
-    steps(sim, 3)
-    end = sim.state_hash()
-    sim.restore_state(saved)
-    assert sim.state_hash() == hashed and not battery.is_charging and battery.energy == FULL - 3.5
-    battery.set_charging()
-    steps(sim, 3)
-    assert sim.state_hash() == end
-    sim.reset()
-    assert battery.energy == FULL
-
-
 def test_nothing_is_loaded_without_batteries() -> None:
     code = (
         "import sys, fleet_sim as fs\n"

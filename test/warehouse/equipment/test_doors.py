@@ -115,19 +115,6 @@ def test_what_moves_by_itself_is_no_leaf(sim: Sim) -> None:
     assert len(sim.world) == 0
 
 
-def test_a_restored_door_goes_on(sim: Sim) -> None:
-    way = door(sim, kind="double_swing", time=2.0)
-    way.open()
-    steps(sim, 8)
-    saved, told = sim.save_state(), way.opening
-    steps(sim, 20)
-    ended = sim.state_hash()
-    sim.restore_state(saved)
-    assert way.opening == told
-    steps(sim, 20)
-    assert sim.state_hash() == ended
-
-
 def test_a_closed_door_is_an_obstacle_to_the_traffic(tmp_path: Any) -> None:
     (tmp_path / "hall.map").write_text(HALL)
     (tmp_path / "site.yaml").write_text(

@@ -125,19 +125,6 @@ def test_a_load_costs_energy_for_each_metre_and_kilogram(tmp_path: Path) -> None
         assert robots["energy_j"] == pytest.approx(paid, rel=1e-3)
 
 
-def test_the_same_run_again_from_a_saved_state(tmp_path: Path) -> None:
-    charging = {"policy": "opportunity", "options": {"low": 0.4}, "period": 1.0}
-    entry = {"arrivals": [STREAM], "charging": charging, "idle": "park"}
-    with depot(tmp_path, entry, [[0.5, 0.5], [5.5, 3.5]], battery=BATTERY) as sim:
-        run_until(sim, lambda: RobotState.CHARGING in states(sim))
-        saved, hashes = sim.save_state(), []
-        for _ in range(2):
-            sim.run_simulation(duration=200.0)
-            hashes.append((sim.state_hash(), str(orders_of(sim).figures())))
-            sim.restore_state(saved)
-        assert hashes[0] == hashes[1]
-
-
 def test_idle_robots_park_as_set(tmp_path: Path) -> None:
     with depot(tmp_path, {"list": [ONE], "idle": "park"}, [[5.5, 3.5], [0.5, 0.5]]) as sim:
         orders = orders_of(sim)

@@ -67,20 +67,6 @@ def test_who_leaves_the_traffic_goes_on_by_itself(tmp_path: Path) -> None:
         assert orders.status("a").robot == robot.name
 
 
-def test_a_saved_state_goes_on_in_the_same_way(tmp_path: Path) -> None:
-    entries = [{"pick": f"shelf_{7 * n % 60}", "drop": f"workstation_{n % 4}"} for n in range(30)]
-    with warehouse(tmp_path, {"list": entries}) as sim:
-        orders = orders_of(sim)
-        sim.run_simulation(duration=30.0)
-        saved = sim.save_state()
-        hashes = []
-        for _ in range(2):
-            sim.run_simulation(duration=60.0)
-            hashes.append((sim.state_hash(), [orders.status(name) for name in orders.names]))
-            sim.restore_state(saved)
-        assert hashes[0] == hashes[1]
-
-
 def test_a_crowd_charges_without_touching_and_one_that_runs_empty_goes_on_later(tmp_path: Path) -> None:
     entries = [{"pick": f"shelf_{7 * n % 60}", "drop": f"workstation_{n % 4}"} for n in range(40)]
     section = {"list": entries, "charging": {"policy": "opportunity", "options": {"low": 0.35}, "period": 1.0}}

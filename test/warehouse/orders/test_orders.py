@@ -66,28 +66,6 @@ def test_urgent_orders_are_served_first_and_robots_keep_to_their_limits(tmp_path
         assert orders.status("low").state is OrderState.WAITING
 
 
-def test_the_same_run_again_after_a_reset_and_from_a_saved_state(tmp_path: Path) -> None:
-    entries = [{**ONE, "id": str(number), "pick": f"shelf_{'abc'[number % 3]}"} for number in range(5)]
-    with depot(tmp_path, {"list": entries, "allocation": {"type": "hungarian"}}, [[5.5, 3.5], [0.5, 0.5]]) as sim:
-        orders = orders_of(sim)
-
-        def finish() -> tuple[str, list[object]]:
-            run_until(sim, lambda: orders.counts[OrderState.DONE] == 5)
-            return sim.state_hash(), [orders.status(str(number)) for number in range(5)]
-
-        run_until(sim, lambda: orders.counts[OrderState.CARRYING] == 2)
-        saved = sim.save_state()
-        first = finish()
-        sim.restore_state(saved)
-        assert orders.counts[OrderState.CARRYING] == 2
-        assert finish() == first
-        sim.reset()
-        assert orders.counts[OrderState.WAITING] == 5
-        assert finish() == first
-        sim.restore_state(saved)
-        assert finish() == first
-
-
 def test_orders_go_with_a_clear_and_come_back_with_a_new_building(tmp_path: Path) -> None:
     with depot(tmp_path, {"list": [ONE]}) as sim:
         sim.run_simulation(duration=1.0)

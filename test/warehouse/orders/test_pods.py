@@ -187,22 +187,6 @@ def test_a_robot_that_rests_with_a_pod_works_again_when_that_is_removed(tmp_path
         assert orders.status("b").state is OrderState.DONE
 
 
-def test_saved_states_and_resets_go_on_in_the_same_way(tmp_path: Path) -> None:
-    pods = {"count": 16, "skus": 8, "items": [3, 6]}
-    with scenario(tmp_path, pods, orders={"arrivals": [demand("a")]}) as sim:
-        hashes = []
-        sim.run_simulation(duration=30.0)
-        saved = sim.save_state()
-        for _ in range(2):
-            sim.run_simulation(duration=40.0)
-            hashes.append((sim.state_hash(), orders_of(sim).figures()))
-            sim.restore_state(saved)
-        assert hashes[0] == hashes[1]
-        sim.reset()
-        sim.run_simulation(duration=70.0)
-        assert (sim.state_hash(), orders_of(sim).figures()) == hashes[0]
-
-
 def test_own_policies_are_asked_and_checked(tmp_path: Path) -> None:
     own = {"choice": {"type": "pod_floor.FirstPod"}, "place": {"type": "pod_floor.Nowhere"}}
     with scenario(tmp_path, {**ONE, **own}) as sim:

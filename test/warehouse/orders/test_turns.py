@@ -27,22 +27,6 @@ def test_what_is_due_comes_by_tick_and_then_in_the_order_it_was_asked_for() -> N
     assert [timer.what for timer in timers.due(100)] == ["late"]
 
 
-def test_saved_timers_come_again_in_the_same_order() -> None:
-    timers = Timers()
-    for number in range(20):
-        timers.add(number % 3, f"{number}", subject=number)
-    saved = timers.save()
-    first = [timer.what for timer in timers.due(5)]
-    timers.add(0, "of the state that is left", subject=0)
-    for _ in range(2):
-        timers.restore(saved)
-        assert [timer.what for timer in timers.due(5)] == first
-    # A timer added after a restore comes after those of its tick.
-    timers.restore(saved)
-    timers.add(0, "new", subject=0)
-    assert [timer.what for timer in timers.due(0)] == [*(what for what in first if int(what) % 3 == 0), "new"]
-
-
 # ---- turns at a place ------------------------------------------------------------------------------------------------
 
 
@@ -144,16 +128,3 @@ def test_a_pod_is_not_filled_with_more_than_it_holds() -> None:
         made.fill(0, {"cup": 2, "pen": 2}, "p")
     with pytest.raises(UnknownNameError, match="Did you mean 'pen'"):
         made.number("pem")
-
-
-def test_a_checkpoint_of_the_stock_is_a_copy() -> None:
-    made = stock()
-    saved = made.save()
-    made.promise(0, 0, 2)
-    made.pick(0, 0, 2)
-    made.restore(saved)
-    assert made.held.tolist() == stock().held.tolist()
-    assert made.picked.tolist() == [0, 0]
-    made.pick(0, 0, 1)
-    made.restore(saved)
-    assert made.picked.tolist() == [0, 0]

@@ -174,16 +174,3 @@ def test_who_follows_a_path_is_not_driven_by_others_and_a_stop_ends_it(sim: Sim)
     car.stop()
     run(sim, lambda: mode(sim) is SlotcarMode.IDLE)
     assert car.get_pose().position[0] < 1.0
-
-
-def test_a_restored_slotcar_goes_on(sim: Sim) -> None:
-    car = slotcar(sim)
-    send(sim, Waypoint(0.0, 0.0), Waypoint(1.0, 0.0), Waypoint(1.0, 1.0))
-    for _ in range(30):
-        sim.step_once()
-    saved = sim.save_state()
-    run(sim, lambda: car.get_pose().position[1] > 0.95)
-    ended = sim.state_hash()
-    sim.restore_state(saved)
-    run(sim, lambda: car.get_pose().position[1] > 0.95)
-    assert sim.state_hash() == ended

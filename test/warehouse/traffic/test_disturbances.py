@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 from crowds import Crowd
 from networks import site_of
@@ -54,19 +53,6 @@ def test_a_place_is_closed_by_schedule() -> None:
     crowd.run(10.0)
     assert crowd.traffic.has_arrived(agent)
     assert not crowd.traffic.blocked[0].any()
-
-
-def test_a_restored_run_is_disturbed_as_before() -> None:
-    crowd = Crowd(site_of(HALL), 10, disturbances={"delays": {"probability": 0.2}, "breakdowns": {"probability": 0.02}})
-    crowd.traffic.send_rows(crowd.traffic.rows, np.arange(10) * 7)
-    crowd.run(4.2)
-    saved = crowd.sim.save_state()
-    crowd.run(8.0)
-    expected, figures = crowd.sim.state_hash(), dict(crowd.traffic.figures())
-    crowd.sim.restore_state(saved)
-    crowd.run(8.0)
-    assert crowd.sim.state_hash() == expected
-    assert crowd.traffic.figures()["delays"] == figures["delays"]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from buildings import drive, gap, office, scenario, warehouse
 
 import fleet_sim as fs
 from fleet_sim.base.params import ActionCause
-from fleet_sim.warehouse.sites import Site, Zone, ZoneKind
+from fleet_sim.warehouse.sites import Site
 from fleet_sim.world.commands import ExecuteAction
 
 DIFF = {"name": "amr", "urdf_path": "diff_base"}
@@ -180,21 +179,3 @@ def test_via_points_are_passed_around_walls_and_clearance_is_kept(tmp_path: Path
         assert np.hypot(*(seen - via).T).min() < 0.01
         assert amr.get_pose().position[:2] == pytest.approx(end)
         assert min(gap(site, place) for place in seen) >= RADIUS["diff_base"] + 0.04 - 1e-6
-
-
-def test_a_restored_run_goes_on_along_its_route(tmp_path: Path) -> None:
-    slow = Zone("people", ZoneKind.SPEED_LIMIT, np.array([[6, 0], [9, 0], [9, 20], [6, 20]]), speed=0.4)
-    site = replace(warehouse(), zones=(slow,))
-    goal = site.station("workstation_1")
-    with fs.MultiRobotSimulationCore.from_yaml(scenario(tmp_path, site, [{**DIFF, "at": {"site": "shelf_0"}}])) as sim:
-        amr = sim.agents[0]
-        amr.execute_action(fs.MoveTo(fs.Pose((goal.x, goal.y, 0.0)), route=True))
-        for _ in range(120):
-            sim.step_once()
-        saved = sim.save_state()
-        first = drive(sim, amr)
-        sim.restore_state(saved)
-        amr = sim.agents[0]
-        assert (drive(sim, amr) == first).all()
-        inside = slow.contains(first)[1:] & slow.contains(first)[:-1]
-        assert (np.hypot(*np.diff(first, axis=0).T)[inside] / 0.05).max() == pytest.approx(0.4)

@@ -33,19 +33,6 @@ def test_a_robot_arrives_once_exactly_where_it_was_sent() -> None:
     assert not agent.is_moving
 
 
-def test_a_restored_run_goes_on_as_it_did() -> None:
-    crowd = Crowd(site_of(HALL), 12, seed=5)
-    nodes = np.random.default_rng(0).permutation(len(crowd.traffic.network))[:12]
-    crowd.traffic.send_rows(crowd.traffic.rows, nodes)
-    crowd.run(5.3)
-    saved = crowd.sim.save_state()
-    crowd.run(7.0)
-    expected = crowd.sim.state_hash()
-    crowd.sim.restore_state(saved)
-    crowd.run(7.0)
-    assert crowd.sim.state_hash() == expected
-
-
 def test_a_scenario_has_traffic(tmp_path) -> None:
     site = Warehouse(rows=2, columns=2, shelf_length=5).site("hall")
     write_site(site, tmp_path / "hall.yaml")

@@ -187,23 +187,6 @@ def test_a_pause_stops_the_vehicle_and_its_actions_and_the_order_goes_on_after_i
     assert bench.place == (10.0, 0.0)
 
 
-def test_a_saved_state_goes_on_with_the_order() -> None:
-    bench = VehicleBench(scenario())
-    order = line("o", [(0.0, 0.0), (4.0, 0.0), (4.0, 3.0)])
-    order["nodes"][1]["actions"] = [action("wait", "w", duration=2.0)]
-    bench.order(order)
-    bench.run(lambda state: status(state, "w") == "RUNNING")
-    saved = bench.sim.save_state()
-    end = bench.arrive("n2")
-    hashed, time = bench.sim.state_hash(), bench.sim.sim_time
-    bench.sim.restore_state(saved)
-    assert status(bench.state(), "w") == "RUNNING"
-    assert bench.arrive("n2") == end
-    assert (bench.sim.state_hash(), bench.sim.sim_time) == (hashed, time)
-    bench.sim.reset()
-    assert (bench.state()["orderId"], bench.place) == ("", (0.0, 0.0))
-
-
 def test_another_command_holds_the_order_up_and_it_goes_on_afterwards() -> None:
     bench = VehicleBench(scenario())
     bench.order(line("o", [(0.0, 0.0), (6.0, 0.0)]))
