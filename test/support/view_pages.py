@@ -25,7 +25,7 @@ def sole_page(browser: Browser, view: Any) -> Iterator[Page]:
     page = opened(browser, view)
     try:
         yield page
-        assert page.errors == []
+        assert page.errors == [], page.errors
     finally:
         page.close()
         view.close()

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import socket
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
@@ -91,3 +96,57 @@ def test_viser_of_others_is_served_as_ever(views: tuple[Any, Any]) -> None:
         assert status(f"http://127.0.0.1:{other.get_port()}/", Origin=STRANGER) == 200
     finally:
         other.stop()
+
+
+def test_connections_without_the_token_take_no_place_of_pages(views: tuple[Any, Any]) -> None:
+    _, view = views
+    place = urlsplit(view.url)
+    silent = [socket.create_connection((place.hostname or "", place.port or 0)) for _ in range(260)]
+    try:
+        assert status(view.url) == 200 and speaks(view.url.replace("http", "ws"))
+        # Of too many the oldest were dropped.
+        silent[0].settimeout(30.0)
+        with suppress(ConnectionResetError):
+            assert silent[0].recv(1) == b""
+    finally:
+        for one in silent:
+            one.close()
+
+
+FLOOD = """
+import socket, sys, time
+place, kept, made, begin = ("127.0.0.1", int(sys.argv[1])), [], 0, time.monotonic()
+while (now := time.monotonic() - begin) < 8.0:
+    for _ in range(max(0, int(1000 * now) - made)):
+        one = socket.create_connection(place, 5.0)
+        made += 1
+        if made % 2:
+            one.sendall(b"GET /wrong HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
+        kept.append(one)
+        if len(kept) > 400:
+            kept.pop(0).close()
+    time.sleep(0.002)
+print(made)
+"""
+
+
+@pytest.mark.slow
+def test_in_a_flood_of_connections_who_has_the_token_is_answered_within_a_second(views: tuple[Any, Any]) -> None:
+    _, view = views
+    port = str(urlsplit(view.url).port)
+
+    def wait() -> float:
+        begin = time.monotonic()
+        assert status(view.url) == 200
+        return time.monotonic() - begin
+
+    # What a busy machine adds to each answer.
+    quiet = max(wait() for _ in range(20))
+    with subprocess.Popen([sys.executable, "-c", FLOOD, port], stdout=subprocess.PIPE, text=True) as flood:
+        waits = []
+        while flood.poll() is None:
+            waits.append(wait())
+            time.sleep(0.05)
+        made = int(flood.communicate()[0])
+    print(f"{made} connections in 8 s; the owner waited at most {max(waits):.3f} s, before it {quiet:.3f} s")
+    assert made > 2000 and max(waits) < 1.0 + 3.0 * quiet

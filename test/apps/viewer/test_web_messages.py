@@ -6,18 +6,20 @@ import asyncio
 import logging
 import socket
 from collections.abc import Iterator
+from importlib.metadata import version
 from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from chromium import until
 
 from fleet_sim import MultiRobotSimulationCore
 
 pytest.importorskip("viser")
 from page_client import CAMERA, PATIENCE, PageClient, click
 
-from fleet_sim.apps.viewer.view import BURST, MOST_PAGES, LoopEvent
+from fleet_sim.apps.viewer.server import BURST, MOST_PAGES, LoopEvent
 
 # Here pages go while something is said to them.
 pytestmark = pytest.mark.filterwarnings("ignore:Queued a .* on a closed connection:UserWarning")
@@ -70,6 +72,7 @@ def hostile(uuid: str) -> dict[str, object]:
         "no type": {},
         "a type of type": {"type": ["GuiUpdateMessage"]},
         "no message": {"type": "Nothing"},
+        "to be published": {"type": "ShareUrlRequest"},
         "a message of the server": {"type": "SetCameraFovMessage", "fov": 1.0},
         "a file": {"type": "FileTransferStartUpload", "source_component_uuid": uuid, "transfer_uuid": "a", **upload},
         "a long message": {**update, "updates": {"value": "x" * 100_000}},
@@ -167,13 +170,22 @@ def test_requests_of_every_kind_are_answered(running: Running, caplog: pytest.Lo
 
 def test_more_pages_than_there_may_be_are_refused(running: Running, page: PageClient) -> None:
     place = urlsplit(running[1].url)
-    silent = [socket.create_connection((place.hostname or "", place.port or 0)) for _ in range(MOST_PAGES)]
+    asks = (
+        f"GET / HTTP/1.1\r\nHost: {place.netloc}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+        f"Sec-WebSocket-Protocol: viser-v{version('viser')}\r\n\r\n"
+    )
+    pages = [socket.create_connection((place.hostname or "", place.port or 0)) for _ in range(MOST_PAGES)]
     try:
+        for one in pages:
+            one.sendall(asks.encode())
+            one.recv(12)
         assert b" 503 " in answer_to(running[1].url, b"GET / HTTP/1.1\r\nHost: HERE\r\n\r\n")
         goes_on(page)
     finally:
-        for connection in silent:
+        for connection in pages:
             connection.close()
+    until(lambda: running[1].pages <= 1, "the server has forgotten them")
 
 
 def test_a_flood_of_messages_is_read_at_the_pace_of_a_page(running: Running, page: PageClient) -> None:

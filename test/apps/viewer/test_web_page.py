@@ -114,23 +114,6 @@ def test_a_click_on_an_upper_floor_is_where_it_looks(browser: Browser) -> None:
             view.close()
 
 
-def test_a_name_is_shown_as_it_is_whatever_it_would_be_as_html(browser: Browser, tmp_path: Path) -> None:
-    picture = tmp_path / "secret.png"
-    picture.write_bytes(b"no picture")
-    name = f"<iframe srcdoc='<script>parent.seen=1</script>'></iframe> ![p]({picture}) {{1+1}} | **a**"
-    with MultiRobotSimulationCore(SimulationParams(gui=False, timestep=0.1, target_rtf=0.0)) as sim:
-        box = ShapeParams("box", half_extents=(0.5, 0.4, 0.3), rgba_color=RED)
-        sim.spawn(AgentSpawnParams(box, box, Pose.from_xyz(0.0, 0.0, 0.3), name=name))
-        view: Any = sim.view.show(port=0)
-        with sole_page(browser, view) as page:
-            elements = "document.querySelectorAll('iframe, img').length"
-            before = page.run(elements)
-            select(page, view, name, 0.0, 0.0, 0.5)
-            # Pictures of the page itself may go while it begins.
-            assert page.run(elements) <= before
-            assert page.run("window.seen === undefined")
-
-
 def test_the_planned_path_of_a_robot_is_drawn_and_its_load_stands_for_it(browser: Browser) -> None:
     crowd = Crowd(site_of(HALL), 1, at=np.array([(0.5, 0.5), (0.5, 0.5)]), window=40)
     sim, agent = crowd.sim, crowd.agents[0]

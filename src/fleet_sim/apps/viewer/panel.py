@@ -393,12 +393,32 @@ RUN, SHOW, SELECTED, ADD, PANEL_PLOTS = 1.0, 4.0, 2.0, 3.0, 5.0
 """The order of the folders."""
 
 
+def literal(text: str) -> str:
+    """Return Markdown that shows `text` as it is.
+
+    Names come from messages and recordings. As Markdown they could be HTML with scripts, which the page would run, or
+    the path of a picture, which the server would read.
+    """
+    return "".join(char if char.isalnum() or char in " .,:+-/%" else f"&#{ord(char)};" for char in text)
+
+
+class PanelText:
+    """Text on a page: the only place where it becomes Markdown."""
+
+    def __init__(self, gui: viser.GuiApi, markdown: str = "", *, visible: bool = True) -> None:
+        self._handle = gui.add_markdown(markdown, visible=visible)
+
+    def show(self, markdown: str, *values: str) -> None:
+        """Show `markdown`, a constant, with the values at its `{}` as they are. Without any text it is not there."""
+        self._handle.content = markdown.format(*map(literal, values))
+        self._handle.visible = bool(markdown)
+
+
 class Panel:
     """Controls of the run and of what is shown; without controls of the run in a view that only looks."""
 
     def __init__(self, gui: viser.GuiApi, source: Source, *, may_act: bool) -> None:
         self._source = source
-        self._status: viser.GuiMarkdownHandle
         self._pause: viser.GuiButtonHandle | None = None
         self._step: viser.GuiButtonHandle | None = None
         self._speed: SharedInput | None = None
@@ -408,12 +428,12 @@ class Panel:
         self._paused = False
         # A recording is played by who looks at it; that changes nothing.
         with gui.add_folder("Run", order=RUN):
-            self._status = gui.add_markdown("")
+            self._status = PanelText(gui)
             if may_act or not source.takes_commands:
                 self._add_controls(gui)
         with gui.add_folder("Show", order=SHOW):
             self.colors = gui.add_dropdown("colors", (OWN,), hint="What robots are colored by")
-            self._legend = gui.add_markdown("", visible=False)
+            self._legend = PanelText(gui, visible=False)
             self.collisions = gui.add_checkbox("collisions", True, hint="Whatever touches something is red")
             levels = {plan.name: number for number, plan in enumerate(source.floor_plans)}
             self._levels = levels if len(levels) > 1 else {}
@@ -465,15 +485,13 @@ class Panel:
         modes = color_modes(snapshot)
         if tuple(self.colors.options) != modes:
             self.colors.options = modes
-        legend = legend_of(self.color_mode)
-        self._legend.visible = bool(legend)
-        self._legend.content = legend
+        self._legend.show(legend_of(self.color_mode))
         robots = int(snapshot.agent_mask.sum())
         moving = int((moving_mask(snapshot) & snapshot.agent_mask).sum())
         state = "paused" if status.paused else f"{self._plots.factor:.3g}x"
         count = f"{robots} robot{'s' * (robots != 1)}"
         # Whole tenths: text that does not change is not sent. On two lines at any time: what is below never moves.
-        self._status.content = f"**{snapshot.time:.1f} s** · {state}\n\n{count}, {moving} moving"
+        self._status.show("**{} s** · {}\n\n{}, {} moving", f"{snapshot.time:.1f}", state, count, str(moving))
         self._paused = status.paused
         if self._pause is not None and self._step is not None and self._speed is not None:
             self._pause.label = RESUME if status.paused else PAUSE

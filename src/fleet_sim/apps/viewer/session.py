@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from itertools import chain
 from threading import RLock
 
 import numpy as np
@@ -13,7 +14,7 @@ import viser
 
 from fleet_sim.apps.viewer import source as commands
 from fleet_sim.apps.viewer.bodies import linear_light, meets_floor
-from fleet_sim.apps.viewer.panel import ADD, SELECTED, add_button, show_value
+from fleet_sim.apps.viewer.panel import ADD, SELECTED, PanelText, add_button, show_value
 from fleet_sim.apps.viewer.source import RobotDetails, Source, ViewFrame
 from fleet_sim.base.arrays import Floats, Ints
 from fleet_sim.base.params import ActionStatus
@@ -149,21 +150,13 @@ def pose_lines(position: Floats, velocity: Floats) -> list[tuple[str, str]]:
 
 
 NOBODY = "Click a robot to select it."
-SEND = "Click the floor to send it there; with shift it goes there after what it does."
+HEADING, ROW = "**{}**\n\n| | |\n|---|---|\n", "| {} | {} |\n"
+SEND = "\n*Click the floor to send it there; with shift it goes there after what it does.*"
 NOTICE = 6.0
 """How long a message stays, in s."""
 NO_CAMERA = "none"
 HANDLES, HANDLES_SEEN = 1.2, 0.05
 """Size of the handles that a robot is dragged with at least: in m, and for one of how far away the eye is."""
-
-
-def literal(text: str) -> str:
-    """Return Markdown that shows `text` as it is.
-
-    Names come from messages and recordings. As Markdown they could be HTML with scripts, which the page would run, or
-    the path of a picture, which the server would read.
-    """
-    return "".join(char if char.isalnum() or char in " .,:+-/%" else f"&#{ord(char)};" for char in text)
 
 
 class Session:
@@ -207,7 +200,7 @@ class Session:
     def _build(self) -> None:
         gui = self._client.gui
         with gui.add_folder("Selected", order=SELECTED):
-            self._text = gui.add_markdown(NOBODY)
+            self._text = PanelText(gui, NOBODY)
             self._follow = gui.add_checkbox("follow with the camera", False, visible=False)
             self._move = gui.add_checkbox("move by hand", False, visible=False)
             self._camera = gui.add_dropdown("camera", (NO_CAMERA,), visible=False)
@@ -321,9 +314,8 @@ class Session:
         is_robot = bool(snapshot.agent_mask[index])
         details = frame.details.get(self.selected, RobotDetails())
         lines = details.lines or pose_lines(self._position, snapshot.velocities[index])
-        advice = [f"\n*{SEND}*"] if is_robot and self._may_act else []
-        rows = [f"| {literal(what)} | {literal(value)} |" for what, value in lines]
-        self._text.content = "\n".join([f"**{literal(self.selected)}**\n", "| | |", "|---|---|", *rows, *advice])
+        advice = SEND if is_robot and self._may_act else ""
+        self._text.show(HEADING + ROW * len(lines) + advice, self.selected, *chain.from_iterable(lines))
         self._follow.visible = self._let_go.visible = True
         # What is carried is where its carrier has it.
         self._move.visible = self._may_act and snapshot.carriers[index] < 0
@@ -345,7 +337,7 @@ class Session:
                 self._driving.append((name, action))
 
     def _show_nobody(self) -> None:
-        self._text.content = NOBODY
+        self._text.show(NOBODY)
         self.floor = 0.0
         show_value(self._follow, False)
         show_value(self._move, False)
