@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fleet_sim.base.arrays import transparent_png_bytes
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.files import transparent_png_bytes, write_png
+from fleet_sim.base.files import write_png
 
 
 def test_a_file_holds_its_pixels(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 import fleet_sim as fs
 from fleet_sim.apps.cli.main import interrupted_by_sigterm, main
+from fleet_sim.base import files
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.files import check_target, part_of, replacing, write_png
 
@@ -84,7 +85,7 @@ def test_a_link_stays_and_leads_to_what_was_written(tmp_path: Path) -> None:
 
 
 def test_a_picture_on_a_full_disk_is_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(files, "opened", full)
     with pytest.raises(InvalidValueError, match="No space"):
         write_png(tmp_path / "a.png", np.zeros((2, 2, 3), np.uint8))
     assert not list(tmp_path.iterdir())

@@ -11,7 +11,7 @@ from pages import blocks
 
 import fleet_sim as fs
 from fleet_sim.base.errors import ConfigError, InvalidValueError
-from fleet_sim.base.gate import remote_input
+from fleet_sim.base.files import remote_input
 
 PAGE = Path(__file__).parents[1] / "docs/own_code.md"
 

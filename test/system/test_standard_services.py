@@ -289,6 +289,24 @@ def test_worlds_are_loaded_and_unloaded(world: World) -> None:
     assert world.code("step_simulation", steps=1) == WRONG_STATE
 
 
+def test_a_world_of_a_stranger_neither_reads_nor_writes_files_of_the_host(world: World, tmp_path: Path) -> None:
+    canary, absent = tmp_path / "canary.csv", tmp_path / "absent.csv"
+    canary.write_text("root:x:0:0")
+    swarm = "{type: RectangularWorld, agents: [{type: MazeAgent, position: [3, 3]}]"
+    for text in (
+        "{robots: [{name: r, at: free}], site: sites/office.yaml, orders: {file: PATH}}",
+        "{robots: [{name: r, at: free}], site: sites/office.yaml, orders: {tasks: PATH}}",
+        f"{{swarm: {swarm}, subscribers: [{{type: table, path: PATH}}]}}}}",
+    ):
+        answers = [world.ask("load_world", resource_string=text.replace("PATH", str(at))) for at in (canary, absent)]
+        (code, there), (_, missing) = answers
+        assert code == 103
+        assert there.result.error_message.replace("canary", "absent") == missing.result.error_message
+        assert "root:" not in there.result.error_message
+    assert (canary.read_text(), list(tmp_path.iterdir())) == ("root:x:0:0", [canary])
+    assert world.names() == ["robot_0", "robot_1", "crate", "post"]
+
+
 def test_every_service_of_the_definitions_is_offered_and_the_features_are_true(world: World) -> None:
     response = world.client.call(srv.GetSimulatorFeatures, "/sim/get_simulator_features")
     known = {

@@ -1,4 +1,4 @@
-"""Array types used in signatures of the whole package, and checks of given values.
+"""Array types used in signatures of the whole package, checks of given values, and pictures as PNG.
 
 Floats are float64, SI units and radians; quaternions are xyzw; rows are int64 indices into columns.
 """
@@ -6,6 +6,8 @@ Floats are float64, SI units and radians; quaternions are xyzw; rows are int64 i
 from __future__ import annotations
 
 import math
+import struct
+import zlib
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -89,3 +91,38 @@ def ragged_range(starts: Ints, counts: Ints) -> Ints:
     total = int(counts.sum())
     before = np.cumsum(counts) - counts
     return np.arange(total) + np.repeat(starts - before, counts)
+
+
+# Pictures as the content of PNG files.
+
+
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+
+
+def png_bytes(rgb: Bytes) -> bytes:
+    """Return `rgb` (H, W, 3) uint8 as the content of a PNG file; raises InvalidValueError as `write_png` does."""
+    return _encoded(rgb, "rgb", 3)
+
+
+def transparent_png_bytes(rgba: Bytes) -> bytes:
+    """Return `rgba` (H, W, 4) uint8, the last its opacity, as the content of a PNG file; raises InvalidValueError."""
+    return _encoded(rgba, "rgba", 4)
+
+
+def _encoded(pixels: Bytes, what: str, channels: int) -> bytes:
+    """Return uint8 pixels (H, W, `channels`) as a PNG file; raises InvalidValueError for other arrays."""
+    if pixels.ndim != 3 or pixels.shape[2] != channels or pixels.dtype != np.uint8:
+        wanted = f"uint8 of shape (H, W, {channels})"
+        raise InvalidValueError(f"{what}: expected {wanted}, got {pixels.dtype} of shape {pixels.shape}")
+    height, width, _ = pixels.shape
+    # In PNG, each row of pixels starts with its filter type; 0 means none.
+    lines = np.zeros((height, 1 + channels * width), np.uint8)
+    lines[:, 1:] = pixels.reshape(height, channels * width)
+    # Colors are of type 2, with opacity of type 6.
+    header = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 6, 0, 0, 0)
+    data = zlib.compress(lines.tobytes(), 6)
+    return _SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", data) + _chunk(b"IEND", b"")
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

@@ -1,26 +1,31 @@
-"""Files: names that are checked, files written whole or not at all, PNG pictures, and where config/ and urdf/ are."""
+"""The one door to files: whatever the package looks at, reads and writes goes through here.
+
+It depends on who asks. The operator may do what the system lets him. What came from outside, inside `remote_input`, may
+read below the folders that he named, and write new files below his folder for output. Everything else is not there for
+it: the answer is the same as for a file that does not exist.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
-import struct
+import stat
 import sys
 import tempfile
 import threading
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import IO, Any
 from urllib.parse import quote
 
-import numpy as np
-
-from fleet_sim.base.arrays import Bytes
+from fleet_sim.base.arrays import Bytes, png_bytes
 from fleet_sim.base.errors import (
     ConfigError,
     InvalidValueError,
@@ -30,6 +35,164 @@ from fleet_sim.base.errors import (
     known_names,
     missing_extra,
 )
+
+# Who asks.
+
+
+@dataclass(frozen=True)
+class _Rights:
+    reads: tuple[Path, ...]
+    outputs: tuple[Path, ...]
+
+
+# None: the operator. The value belongs to a thread, so a local call beside a remote one stays local.
+_rights: ContextVar[_Rights | None] = ContextVar("fleet_sim_rights", default=None)
+# Where a trial writes; None: no trial.
+_trial: ContextVar[Path | None] = ContextVar("fleet_sim_trial", default=None)
+
+
+@contextmanager
+def remote_input(folders: Iterable[str | Path] = (), *, output: str | Path = "") -> Iterator[None]:
+    """Treat what is read inside as input from outside: it may read below `folders`, and write new files in `output`."""
+    reads = (*(expanded(folder).resolve() for folder in folders), _cache_place("models").resolve())
+    token = _rights.set(_Rights(reads, (expanded(output).resolve(),) if output else ()))
+    try:
+        yield
+    finally:
+        _rights.reset(token)
+
+
+@contextmanager
+def operator_input() -> Iterator[None]:
+    """Inside, what is done is the operator's own again, such as the end of what he began."""
+    token = _rights.set(None)
+    try:
+        yield
+    finally:
+        _rights.reset(token)
+
+
+@contextmanager
+def discarding() -> Iterator[None]:
+    """Let what is written inside go to a folder that is thrown away: nothing is created or replaced."""
+    with tempfile.TemporaryDirectory(prefix="fleet_sim-trial-") as folder:
+        token = _trial.set(Path(folder))
+        try:
+            yield
+        finally:
+            _trial.reset(token)
+
+
+def is_remote() -> bool:
+    """Return whether input from outside is being read."""
+    return _rights.get() is not None
+
+
+def may_read(path: str | Path) -> bool:
+    """Return whether the operator asks, or `path`, links resolved, is in a folder that may be read from outside."""
+    rights = _rights.get()
+    return rights is None or _is_below(path, rights.reads)
+
+
+def _is_below(path: str | Path, folders: tuple[Path, ...]) -> bool:
+    try:
+        real = Path(path).resolve()
+    except (OSError, RuntimeError, ValueError):
+        # What cannot be resolved, such as a loop of links, is in no folder.
+        return False
+    return any(real.is_relative_to(folder) for folder in folders)
+
+
+def check_file(path: str | Path, what: str) -> None:
+    """Raise InvalidValueError where `path` may not be read: for a better answer than that it is not there."""
+    if not may_read(path):
+        raise InvalidValueError(
+            f"{what}: {str(path)[:80]!r} is not in a folder of models; messages may give the name of a known model, or "
+            "a file below model_paths, an added search path or the folders of installed models"
+        )
+
+
+# Looking.
+
+
+def is_file(path: str | Path) -> bool:
+    """Return whether there is such a file; a name that none can have, too long or with a zero in it, is no error."""
+    return may_read(path) and os.path.isfile(path)
+
+
+def is_folder(path: str | Path) -> bool:
+    """Return whether there is such a folder, in the same way."""
+    return may_read(path) and os.path.isdir(path)
+
+
+def exists(path: str | Path) -> bool:
+    """Return whether there is anything of that name, in the same way."""
+    return may_read(path) and os.path.exists(path)
+
+
+def status(path: str | Path) -> os.stat_result:
+    """Return the size, the times and the kind of a file; raises OSError."""
+    return os.stat(to_read(path))
+
+
+def listed(folder: str | Path, pattern: str = "*") -> list[Path]:
+    """Return what matches `pattern` in a folder, sorted; nothing for a folder that is not there."""
+    return [path for path in sorted(Path(folder).glob(pattern)) if may_read(path)] if is_folder(folder) else []
+
+
+def names_in(folder: str | Path, *suffixes: str) -> list[str]:
+    """Return the names in a folder, of `suffixes` where there are any, for hints: to outside none are told."""
+    return [path.name for path in listed(folder) if path.suffix in suffixes or not suffixes] if not is_remote() else []
+
+
+# Reading.
+
+
+def to_read(path: str | Path) -> Path:
+    """Return the path of a file for a library that opens it for itself; raises FileNotFoundError."""
+    if not may_read(path):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    return Path(path).resolve() if is_remote() else Path(path)
+
+
+def opened(path: str | Path, mode: str = "r", *, newline: str | None = None) -> IO[Any]:
+    """Return a file that is open, for text in UTF-8 unless `mode` has a b; raises OSError."""
+    file = to_read(path) if mode in ("r", "rb") else to_write(path)
+    return open(file, mode, encoding=None if "b" in mode else "utf-8", newline=newline)
+
+
+def read_bytes(path: str | Path, most: int | None = None) -> bytes:
+    """Return the content of a file; raises OSError, and InvalidValueError for no regular file of at most `most` bytes.
+
+    Without `most` a pipe or a device is read to its end.
+    """
+    _check_size(path, most)
+    with opened(path, "rb") as stream:
+        content: bytes = stream.read()
+    return content
+
+
+def read_text(path: str | Path, most: int | None = None) -> str:
+    """Return the text of a file in UTF-8; raises as `read_bytes`, and UnicodeDecodeError."""
+    _check_size(path, most)
+    with opened(path) as stream:
+        text: str = stream.read()
+    return text
+
+
+def _check_size(path: str | Path, most: int | None) -> None:
+    if most is None:
+        return
+    found = status(path)
+    # Reading a pipe or a device may never end.
+    if not stat.S_ISREG(found.st_mode):
+        raise InvalidValueError("cannot be read: it is a folder or a device, not a file")
+    if found.st_size > most:
+        raise InvalidValueError(f"has {found.st_size} bytes, at most {most} are read")
+
+
+# Writing.
+
 
 LONGEST = 300
 """Characters of a path that messages name at most."""
@@ -61,12 +224,12 @@ def part_of(path: str | Path) -> Path:
     """
     _refuse_other_than_names(path)
     file = _behind_links(path)
-    return file.with_name(f".{file.stem}.{os.getpid()}.part{file.suffix}")
+    return to_write(file.with_name(f".{file.stem}.{os.getpid()}.part{file.suffix}"))
 
 
 def part_beside(path: str | Path) -> Path:
     """Return the file that is written while a run lasts, until it is whole: seen beside `path`, under its own name."""
-    return Path(f"{_behind_links(path)}.part")
+    return to_write(f"{_behind_links(path)}.part")
 
 
 def put_in_place(part: Path, path: str | Path) -> None:
@@ -75,8 +238,9 @@ def put_in_place(part: Path, path: str | Path) -> None:
     Raises InvalidValueError where `path` is something else than a file, such as a device, which would be gone.
     """
     _refuse_other_than_files(path)
-    with refusals(path):
-        os.replace(part, _behind_links(path))
+    if to_write(path) == Path(path):
+        with refusals(path):
+            os.replace(part, _behind_links(path))
 
 
 def _behind_links(path: str | Path) -> Path:
@@ -88,7 +252,29 @@ def _refuse_other_than_names(path: str | Path) -> None:
         raise InvalidValueError(f"{named(path)!r}: cannot be written: no file has such a name")
 
 
+def to_write(path: str | Path) -> Path:
+    """Return where to write what is for `path`; raises InvalidValueError where that is not allowed."""
+    rights, thrown_away, file = _rights.get(), _trial.get(), Path(path)
+    if thrown_away is not None and file.parent == thrown_away:
+        return file
+    if rights is not None and not _is_below(file, rights.outputs):
+        raise _not_for_messages(path)
+    # Elsewhere by a name of its own: files of one name may be for two folders.
+    return file if thrown_away is None else thrown_away / f"{hash(file) & sys.maxsize:x}{file.suffix}"
+
+
+def _not_for_messages(path: str | Path) -> InvalidValueError:
+    return InvalidValueError(
+        f"{named(path)}: cannot be written: messages may write new files below the folder that the operator named for"
+        " output, and nothing else"
+    )
+
+
 def _refuse_other_than_files(path: str | Path) -> None:
+    if is_remote():
+        to_write(path)
+        if os.path.lexists(path):
+            raise _not_for_messages(path)
     if os.path.isdir(path):
         raise InvalidValueError(f"{named(path)}: cannot be written: it is a folder")
     if os.path.exists(path) and not os.path.isfile(path):
@@ -110,6 +296,31 @@ def replacing(path: str | Path) -> Iterator[Path]:
                 put_in_place(part, path)
     finally:
         part.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing(path: str | Path, mode: str = "w", *, newline: str | None = None) -> Iterator[IO[Any]]:
+    """Yield an open file whose content takes the place of `path` at the end, as `replacing` does."""
+    with replacing(path) as part, opened(part, mode, newline=newline) as stream:
+        yield stream
+
+
+def write_file(path: str | Path, content: str | bytes) -> None:
+    """Put a file with `content` in the place of `path`, as `replacing` does."""
+    with writing(path, "w" if isinstance(content, str) else "wb") as stream:
+        stream.write(content)
+
+
+def write_png(path: str | Path, rgb: Bytes) -> None:
+    """Write `rgb` (H, W, 3) uint8 as a PNG file; raises InvalidValueError for another shape or type, and
+    where it cannot be written; then the file stays as it was.
+    """
+    write_file(path, png_bytes(rgb))
+
+
+def remove(path: str | Path) -> None:
+    """Remove a file, if it is there; raises OSError."""
+    to_write(path).unlink(missing_ok=True)
 
 
 @contextmanager
@@ -157,6 +368,8 @@ def named(path: str | Path) -> str:
 
 def check_target(path: str | Path) -> None:
     """Raise InvalidValueError where nothing can be written to `path`: to be called before work that takes long."""
+    if is_remote():
+        _refuse_other_than_files(path)
     if not os.path.isdir(path):
         _refuse_other_than_names(path)
     if not os.path.isdir(parent := Path(path).parent):
@@ -168,6 +381,8 @@ def check_target(path: str | Path) -> None:
         # Rights alone do not tell: the whole file system may be read-only.
         part.touch()
         part.unlink()
+        if not os.access(parent, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 TABLES = "writing tables in Parquet"
@@ -205,13 +420,16 @@ def cache_folder(name: str) -> Path:
     It is created if needed; whoever deletes it loses time only. Without a home that can be written to, as in some
     containers, it is a folder for temporary files, one for each process.
     """
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(base) / "fleet_sim" / name
+    folder = _cache_place(name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
         folder = _temporary_folder(name)
     return folder
+
+
+def _cache_place(name: str) -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fleet_sim" / name
 
 
 @lru_cache
@@ -238,7 +456,7 @@ def data_file(kind: str, name: str) -> Path:
     for folder in folders:
         if is_file(folder / name):
             return folder / name
-    known = [entry.name for folder in folders if folder.is_dir() for entry in folder.iterdir()]
+    known = [file for folder in folders for file in names_in(folder)]
     searched = ", ".join(str(folder) for folder in folders)
     raise ConfigError(f"no file {name!r} in {kind}/.{did_you_mean(name, known)} Searched: {searched}")
 
@@ -251,7 +469,7 @@ def resolve_config(path: str | Path, *, source: str = "") -> Path:
     unchanged.
     """
     given = as_path(path)
-    if os.path.exists(given) or given.is_absolute():
+    if exists(given) or given.is_absolute():
         return given
     if given.parent != Path("."):
         shipped = (root / "config" / given for root in data_roots())
@@ -261,21 +479,11 @@ def resolve_config(path: str | Path, *, source: str = "") -> Path:
         if is_file(folder / given):
             return folder / given
     near = [Path(source).parent] if source else []
-    known = {file.stem: file.name for folder in (Path("."), *folders, *near) for file in folder.glob("*.y*ml")}
+    known = {file.stem: file.name for folder in (Path("."), *folders, *near) for file in listed(folder, "*.y*ml")}
     # Without the endings: all of them are alike.
     close = closest(given.stem, known)
     hint = f" Did you mean {known[close]!r}?" if close else known_names(known.values())
     raise ConfigError(f"there is no such file here and no shipped one of that name.{hint}", source=str(path))
-
-
-def is_file(path: str | Path) -> bool:
-    """Return whether there is such a file; a name that none can have, too long or with a zero in it, is no error."""
-    return os.path.isfile(path)
-
-
-def is_folder(path: str | Path) -> bool:
-    """Return whether there is such a folder, in the same way."""
-    return os.path.isdir(path)
 
 
 def beside(source: str, given: str, exists: Callable[[Path], bool] = is_file) -> str:
@@ -301,7 +509,7 @@ def folders_in(variable: str) -> list[Path]:
 def package_name(folder: Path) -> str:
     """Return the name in the package.xml of `folder`, "" if there is none."""
     try:
-        content = (folder / "package.xml").read_bytes()
+        content = read_bytes(folder / "package.xml")
     except OSError:
         return ""
     name = re.search(rb"<name>\s*([^<\s]+)\s*</name>", content)
@@ -330,47 +538,3 @@ def _shared_uri(file: Path, prefixes: tuple[Path, ...]) -> str:
         if inside is not None and len(inside.parts) > 1:
             return f"package://{quote(inside.as_posix())}"
     return file.as_uri()
-
-
-# Writes images to PNG files.
-
-
-_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-
-
-def write_png(path: str | Path, rgb: Bytes) -> None:
-    """Write `rgb` (H, W, 3) uint8 as a PNG file; raises InvalidValueError for another shape or type, and
-    where it cannot be written; then the file stays as it was.
-    """
-    content = png_bytes(rgb)
-    with replacing(path) as part:
-        part.write_bytes(content)
-
-
-def png_bytes(rgb: Bytes) -> bytes:
-    """Return `rgb` (H, W, 3) uint8 as the content of a PNG file; raises InvalidValueError as `write_png` does."""
-    return _encoded(rgb, "rgb", 3)
-
-
-def transparent_png_bytes(rgba: Bytes) -> bytes:
-    """Return `rgba` (H, W, 4) uint8, the last its opacity, as the content of a PNG file; raises InvalidValueError."""
-    return _encoded(rgba, "rgba", 4)
-
-
-def _encoded(pixels: Bytes, what: str, channels: int) -> bytes:
-    """Return uint8 pixels (H, W, `channels`) as a PNG file; raises InvalidValueError for other arrays."""
-    if pixels.ndim != 3 or pixels.shape[2] != channels or pixels.dtype != np.uint8:
-        wanted = f"uint8 of shape (H, W, {channels})"
-        raise InvalidValueError(f"{what}: expected {wanted}, got {pixels.dtype} of shape {pixels.shape}")
-    height, width, _ = pixels.shape
-    # In PNG, each row of pixels starts with its filter type; 0 means none.
-    lines = np.zeros((height, 1 + channels * width), np.uint8)
-    lines[:, 1:] = pixels.reshape(height, channels * width)
-    # Colors are of type 2, with opacity of type 6.
-    header = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 6, 0, 0, 0)
-    data = zlib.compress(lines.tobytes(), 6)
-    return _SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", data) + _chunk(b"IEND", b"")
-
-
-def _chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

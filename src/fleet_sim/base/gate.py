@@ -6,10 +6,7 @@ Squares, sums of squares and products with time steps of numbers within these bo
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +16,7 @@ import yaml
 
 from fleet_sim.base.arrays import AnyArray, Bools, Floats
 from fleet_sim.base.errors import InvalidValueError, StateError, brief
+from fleet_sim.base.files import exists, expanded, is_file, is_folder, is_remote, listed
 
 EXTENT = 1e6
 """How far from the origin anything may be put along an axis, in m, where a simulation sets nothing else."""
@@ -145,9 +143,9 @@ class OperatorFolder:
 
     def __init__(self, folder: str, suffix: str, advice: str) -> None:
         """Raises InvalidValueError where there is no such folder."""
-        if folder and not _is_folder(folder):
+        if folder and not is_folder(expanded(folder)):
             raise InvalidValueError(f"there is no folder {brief(folder)}")
-        self._folder = Path(folder).expanduser().resolve() if folder else None
+        self._folder = expanded(folder).resolve() if folder else None
         self._suffix = suffix
         self._advice = advice
 
@@ -155,18 +153,18 @@ class OperatorFolder:
         """Return the file called `name`; raises StateError without a folder, InvalidValueError for anything else."""
         file = self._below(name)
         # Nothing else is opened: reading a pipe would wait for ever.
-        if not file.is_file():
+        if not is_file(file):
             raise InvalidValueError(f"there is no file {brief(name)}")
         return file
 
     def file_to_write(self, name: str) -> Path:
         """Return where to write a file called `name`, new or in place of an older one; raises as `file_to_read`."""
         file = self._below(name)
-        if file.exists() and not file.is_file():
+        if exists(file) and not is_file(file):
             raise InvalidValueError(f"{brief(name)} is not a file")
-        if not file.parent.is_dir():
+        if not is_folder(file.parent):
             raise InvalidValueError(f"the folder of {brief(name)} does not exist")
-        if not file.exists() and sum(1 for _ in file.parent.glob(f"*{self._suffix}")) >= MOST_FILES:
+        if not exists(file) and len(listed(file.parent, f"*{self._suffix}")) >= MOST_FILES:
             raise InvalidValueError(f"{MOST_FILES} files are there already; replace one of them")
         return file
 
@@ -190,14 +188,6 @@ class OperatorFolder:
         if ".." in Path(name).parts or not file.is_relative_to(self._folder) or not file.name.endswith(self._suffix):
             raise InvalidValueError(f"file: {brief(name)} leads out of the folder; expected {expected}")
         return file
-
-
-def _is_folder(name: str) -> bool:
-    try:
-        return Path(name).expanduser().is_dir()
-    except (OSError, RuntimeError, ValueError):
-        # Names that none can have: too long, or of a user whom nobody knows.
-        return False
 
 
 # JSON in files that anybody may have written: read, and its values checked one by one.
@@ -237,38 +227,7 @@ def number_of(value: object, low: float, high: float) -> float:
     return float(value)
 
 
-# Input from other processes: it may name what is known, and read files of known folders, and nothing else.
-
-
-# None: the input is the user's own. The value belongs to a thread, so a local call beside a remote one stays local.
-_folders: ContextVar[tuple[Path, ...] | None] = ContextVar("fleet_sim_remote_folders", default=None)
-
-
-@contextmanager
-def remote_input(folders: Iterable[str | Path] = ()) -> Iterator[None]:
-    """Treat what is read inside as input from another process; it may name files below `folders` only."""
-    places = tuple(Path(os.path.expanduser(folder)).resolve() for folder in folders)
-    token = _folders.set(places)
-    try:
-        yield
-    finally:
-        _folders.reset(token)
-
-
-@contextmanager
-def own_files(*folders: Path) -> Iterator[None]:
-    """Inside, input from another process may lead to files below `folders` too: ours, made from what it may name."""
-    allowed = _folders.get()
-    token = _folders.set(None if allowed is None else (*allowed, *(folder.resolve() for folder in folders)))
-    try:
-        yield
-    finally:
-        _folders.reset(token)
-
-
-def is_remote() -> bool:
-    """Return whether input from another process is being read."""
-    return _folders.get() is not None
+# Input from other processes may name what is known, and import nothing; of files, see `base/files.py`.
 
 
 def check_import(path: str, what: str) -> None:
@@ -276,31 +235,6 @@ def check_import(path: str, what: str) -> None:
     if is_remote():
         raise InvalidValueError(
             f"{what}: {path[:80]!r} is the path of a class, and messages may not import; give a registered name"
-        )
-
-
-def may_read(path: str | Path) -> bool:
-    """Return whether the input is the user's own, or `path`, links resolved, is in an allowed folder."""
-    folders = _folders.get()
-    if folders is None:
-        return True
-    try:
-        real = Path(path).resolve()
-    except (OSError, RuntimeError, ValueError):
-        # What cannot be resolved, such as a loop of links, is in no folder.
-        return False
-    return any(real.is_relative_to(folder) for folder in folders)
-
-
-def check_file(path: str | Path, what: str) -> None:
-    """Raise InvalidValueError where the input is remote and `path`, links resolved, is in no allowed folder.
-
-    To be called before anything is looked up: the answer does not tell whether the file exists.
-    """
-    if not may_read(path):
-        raise InvalidValueError(
-            f"{what}: {str(path)[:80]!r} is not in a folder of models; messages may give the name of a known model, or "
-            "a file below model_paths, an added search path or the folders of installed models"
         )
 
 

@@ -15,8 +15,7 @@ from fleet_sim.base.errors import (
     did_you_mean,
     unknown_name,
 )
-from fleet_sim.base.files import expanded, is_file
-from fleet_sim.base.gate import check_file, is_remote, may_read
+from fleet_sim.base.files import check_file, expanded, is_file, is_remote, may_read
 from fleet_sim.models.generated import expanded_file, is_xacro
 from fleet_sim.models.mesh_files import in_packages
 from fleet_sim.models.tiers import (

@@ -14,8 +14,8 @@ import numpy as np
 
 from fleet_sim.base.arrays import Floats, Ints, Rows, as_float, as_floats, is_finite
 from fleet_sim.base.errors import FleetSimError, InvalidValueError
-from fleet_sim.base.files import data_roots
-from fleet_sim.base.gate import LARGEST_FORCE, LARGEST_SPEED, LONGEST_TIME, check_extent, remote_input
+from fleet_sim.base.files import data_roots, discarding, remote_input
+from fleet_sim.base.gate import LARGEST_FORCE, LARGEST_SPEED, LONGEST_TIME, check_extent
 from fleet_sim.base.params import ActionCause, SimulationParams
 from fleet_sim.base.scenario import check_entries, simulation_in, with_implied_settings
 from fleet_sim.base.spatial import quaternions
@@ -171,7 +171,7 @@ def spawn_command(world: World, command: c.Spawn) -> tuple[str, ...]:
         return _spawn(world, command)
     check_amount(command)
     # What comes from elsewhere may name files of the folders of models only.
-    with remote_input(model_folders(world.model_paths)):
+    with remote_input(model_folders(world.model_paths), output=world.output_folder):
         return _spawn(world, command)
 
 
@@ -249,9 +249,12 @@ class LoadWorld(Command):
 
 def load_world(sim: LoadableSimulation, command: LoadWorld) -> CommandAck:
     """Carry out the command in the simulation `sim`; raises FleetSimError, and what was there stays then."""
-    with _input_of(sim.world, command):
+    # A refused world leaves no file behind, and replaces none.
+    with _input_of(sim.world, command), discarding():
         try_world(sim, command.scenario, command.file)
-        sim.clear()
+    # What the world before has to finish is its own.
+    sim.clear()
+    with _input_of(sim.world, command):
         fill_scenario(sim, with_implied_settings(command.scenario, source=command.file), source=command.file)
     sim.events.emit("world_loaded")
     return CommandAck(command.command_id, command.source, sim.world.clock.time)
@@ -293,7 +296,7 @@ def _input_of(world: World, command: LoadWorld) -> Iterator[None]:
     if not command.remote:
         yield
         return
-    with remote_input(world_folders(world)):
+    with remote_input(world_folders(world), output=world.output_folder):
         yield
 
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.base.errors import InvalidValueError, unknown_name
-from fleet_sim.base.files import expanded, is_file
-from fleet_sim.base.gate import check_file
+from fleet_sim.base.files import check_file, expanded, is_file
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.params import CollisionMode
 from fleet_sim.base.spatial import quaternions as poses

@@ -11,16 +11,8 @@ import numpy as np
 
 from fleet_sim.base.arrays import Floats, Ints
 from fleet_sim.base.errors import ConfigError, InvalidValueError, did_you_mean
-from fleet_sim.base.files import expanded, is_file, is_folder
-from fleet_sim.base.gate import (
-    LARGEST_EXTENT,
-    LARGEST_FORCE,
-    LARGEST_MASS,
-    LARGEST_SIZE,
-    LARGEST_SPEED,
-    check_file,
-    is_remote,
-)
+from fleet_sim.base.files import check_file, expanded, is_file, is_remote, names_in
+from fleet_sim.base.gate import LARGEST_EXTENT, LARGEST_FORCE, LARGEST_MASS, LARGEST_SIZE, LARGEST_SPEED
 from fleet_sim.base.geometry import TURN, Pose
 from fleet_sim.base.params import CollisionMode, MotionMode, MovementDirection
 from fleet_sim.base.settings import Checked, read, setting, time_setting
@@ -280,9 +272,8 @@ def existing_file(name: str | None, what: str) -> str:
     check_file(path, what)
     if not is_file(path):
         # Only names of the same kind: a typo is rarely in the ending.
-        beside = path.parent.iterdir() if is_folder(path.parent) else ()
-        near = [entry.name for entry in beside if entry.suffix == path.suffix]
-        raise InvalidValueError(f"{what}: there is no file {str(path)!r}.{did_you_mean(path.name, near)}")
+        near = did_you_mean(path.name, names_in(path.parent, path.suffix))
+        raise InvalidValueError(f"{what}: there is no file {str(path)!r}.{near}")
     return str(path.resolve())
 
 

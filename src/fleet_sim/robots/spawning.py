@@ -14,8 +14,8 @@ import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, Floats, Ints, Rows, as_floats
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError
-from fleet_sim.base.files import beside, cache_folder
-from fleet_sim.base.gate import LARGEST_EXTENT, MOST_ALIKE, check_extent, own_files
+from fleet_sim.base.files import beside
+from fleet_sim.base.gate import LARGEST_EXTENT, MOST_ALIKE, check_extent
 from fleet_sim.base.geometry import TURN, Pose, pose_arrays
 from fleet_sim.base.params import SimulationParams
 from fleet_sim.base.scenario import open_sections, prepare_sections
@@ -772,9 +772,7 @@ def _spawn_entry(world: World, cls: type[SimObject], entry: Any, params: Any) ->
         models = params_of_world(
             found, pose=params.initial_pose, prefix=f"{entry.name}_", skip_models=entry.skip_models
         )
-        # The models were written to the cache as descriptions of their own, which no message could name.
-        with own_files(cache_folder("models")):
-            return spawn_each_row(world, None, models)
+        return spawn_each_row(world, None, models)
     if entry.at is not None:
         return _spawn_at(world, cls, entry, params)
     # A pose of a grid is that of its first cell.

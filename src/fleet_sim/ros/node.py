@@ -211,6 +211,7 @@ class FleetSimNode(Node):
         )
         frames = Frames(params.map_frame, self.get_namespace())
         refusals = Throttle(self.get_logger().warning)
+        sim.world.output_folder = self._settings.record_folder
         return Bridge(
             sim=sim,
             node=self,

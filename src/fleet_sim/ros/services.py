@@ -11,8 +11,9 @@ import numpy as np
 from shape_msgs.msg import SolidPrimitive
 from std_srvs.srv import Trigger
 
+from fleet_sim.base.arrays import png_bytes
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, StateError, brief
-from fleet_sim.base.files import png_bytes
+from fleet_sim.base.files import exists
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.settings import parse_remote
 from fleet_sim.facade.recording import RunRecording
@@ -227,7 +228,7 @@ class RecordService(Interface):
             raise StateError(f"{self._recording.path.name} is being recorded; end it first, with an empty name")
         path = Path(folder, name)
         # What is there may be all that is left of another run.
-        if path.exists():
+        if exists(path):
             raise InvalidValueError(f"name: {name!r} is there already")
         self._recording = self.bridge.sim.record(
             path,

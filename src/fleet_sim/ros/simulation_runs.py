@@ -23,8 +23,7 @@ from simulation_interfaces.srv import (
 )
 
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, StateError
-from fleet_sim.base.files import data_roots, expanded, is_file, resolve_config
-from fleet_sim.base.gate import check_file, remote_input
+from fleet_sim.base.files import check_file, data_roots, expanded, is_file, listed, remote_input, resolve_config
 from fleet_sim.base.scenario import as_scenario, is_scenario
 from fleet_sim.base.settings import load_mapping, parse_remote
 from fleet_sim.models import list_all_models
@@ -229,7 +228,8 @@ class WorldServices:
         gateway.permissions.check_change()
         scenario, file = self._read(resource)
         try:
-            left = other_settings(self._bridge.sim.params, scenario, str(file or ""))
+            with remote_input(world_folders(self._bridge.sim.world)):
+                left = other_settings(self._bridge.sim.params, scenario, str(file or ""))
             left += ["ros"] * ("ros" in scenario)
             if left and request.fail_on_unsupported_element:
                 raise Refusal(CODES.UNSUPPORTED_ELEMENTS, _left_out(left))
@@ -266,7 +266,7 @@ class WorldServices:
             raise Refusal(Result.RESULT_OPERATION_FAILED, f"additional_sources: not known here: {unknown}")
         folders = [root / "config" / kind for root in data_roots() for kind in ("", "sites")]
         folders += [expanded(folder) for folder in self._bridge.sim.world.model_paths]
-        files = {file.name: file for folder in reversed(folders) for file in folder.glob("*.y*ml")}
+        files = {file.name: file for folder in reversed(folders) for file in listed(folder, "*.y*ml")}
         # By name; the file of a model's folder comes before a shipped one, as it does when it is loaded by its path.
         response.worlds = [_world(files[name]) for name in sorted(files) if _is_world(files[name])]
         return f"additional_sources: not known here: {unknown}" if unknown else ""
@@ -281,12 +281,12 @@ class WorldServices:
                 return _scenario(parse_remote(resource.resource_string, "resource_string")), None
             if Path(path).suffix not in SUFFIXES:
                 raise Refusal(CODES.UNSUPPORTED_FORMAT, f"uri: expected a scenario, {' or '.join(SUFFIXES)}")
-            file = resolve_config(path)
             with remote_input(world_folders(self._bridge.sim.world)):
+                file = resolve_config(path)
                 check_file(file, "uri")
-            if not is_file(file):
-                raise Refusal(Result.RESULT_NOT_FOUND, f"uri: there is no file {path[:200]!r}")
-            return _scenario(load_mapping(file)), file
+                if not is_file(file):
+                    raise Refusal(Result.RESULT_NOT_FOUND, f"uri: there is no file {path[:200]!r}")
+                return _scenario(load_mapping(file)), file
         except FleetSimError as error:
             code = Result.RESULT_NOT_FOUND if path and "/" not in path else CODES.RESOURCE_PARSE_ERROR
             raise Refusal(code, str(error)) from error
@@ -410,7 +410,7 @@ class SpawnServices:
             if found["available"] and found["tier"] != "robot_descriptions":
                 response.spawnables.append(Spawnable(uri=name, description=f"robot model, {found['tier']}"))
         for folder in self._bridge.sim.world.model_paths:
-            for file in sorted(expanded(folder).glob("*")):
+            for file in listed(expanded(folder)):
                 if file.suffix.lower() in SPAWNING_SUFFIXES:
                     response.spawnables.append(Spawnable(uri=file.resolve().as_uri(), description="file of a model"))
         unknown = ", ".join(source[:200] for source in request.sources)

@@ -281,6 +281,7 @@ class World(ConnectedParts, BodyColumns):
         self.extent = EXTENT
         """How far from the origin anything may be put along an axis, in m."""
         self.model_paths: tuple[str, ...] = ()
+        self.output_folder = ""
         """Folders searched first for robot models by name."""
         self.next_id = 0
         """The object id of the next entity."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import fleet_sim as fs
-from fleet_sim.base.gate import remote_input
+from fleet_sim.base.files import remote_input
 from fleet_sim.models import resolve_urdf
 from fleet_sim.world.commands import Spawn
 

@@ -10,7 +10,7 @@ import pytest
 
 import fleet_sim as fs
 from fleet_sim.base.errors import FleetSimError
-from fleet_sim.base.gate import is_remote, remote_input
+from fleet_sim.base.files import is_remote, remote_input
 from fleet_sim.robots.motion.controllers import CONTROLLERS
 from fleet_sim.world.commands import Command, Spawn
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from fleet_sim.base.errors import ConfigError, InvalidValueError, PlanError
-from fleet_sim.base.gate import remote_input
+from fleet_sim.base.files import remote_input
 from fleet_sim.warehouse.traffic import Planner, Problem, checked_plan, make_planner
 
 SHORTEST = """

@@ -16,8 +16,7 @@ from fleet_sim.apps.record import topics as frames
 from fleet_sim.apps.record.mcap_file import McapFile, Qos
 from fleet_sim.apps.record.message_types import make, stamped
 from fleet_sim.apps.record.samples import RecordedChannel, SensorEntry, SensorList, SensorReadings
-from fleet_sim.base.arrays import AnyArray, Floats
-from fleet_sim.base.files import png_bytes
+from fleet_sim.base.arrays import AnyArray, Floats, png_bytes
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.sensing.sensors.imu import ImuParams
 from fleet_sim.sensing.sensors.lidar import LidarParams

@@ -11,9 +11,8 @@ import numpy as np
 from fleet_sim.apps.reports import plots
 from fleet_sim.apps.reports.figures import LESS, NEITHER, Row, rows_of
 from fleet_sim.apps.reports.plots import NONE, legend, number, percent
-from fleet_sim.base.arrays import Bools, Floats
+from fleet_sim.base.arrays import Bools, Floats, transparent_png_bytes
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.files import transparent_png_bytes
 from fleet_sim.warehouse.traffic.run_file import Run
 
 # The figures of one run or two as HTML: the most important as tiles, all in a table.

@@ -17,9 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import viser
 
-from fleet_sim.base.arrays import AnyArray, Bools, Bytes, Floats, Ints
+from fleet_sim.base.arrays import AnyArray, Bools, Bytes, Floats, Ints, png_bytes
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.files import png_bytes
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.models.kinematics.tree import ORIGIN, Forward, orientations, tree_of

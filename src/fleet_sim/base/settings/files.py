@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -13,7 +11,7 @@ from typing import Any, NoReturn, TypeVar
 import yaml
 
 from fleet_sim.base.errors import ConfigError, InvalidValueError, did_you_mean, missing_extra
-from fleet_sim.base.files import as_path
+from fleet_sim.base.files import as_path, is_folder, is_remote, names_in, read_text
 from fleet_sim.base.gate import MOST_IN_FILE, MOST_REMOTE, check_nodes, check_text
 from fleet_sim.base.settings.expressions import Expression
 from fleet_sim.base.settings.fields import shown
@@ -322,21 +320,15 @@ class _Reading:
         if len(self._read) > MOST_FILES:
             raise ConfigError(f"more than {MOST_FILES} files are included; do files include each other twice?")
         try:
-            status = file.stat()
-            # Reading a pipe or a device may never end.
-            if not stat.S_ISREG(status.st_mode):
-                raise ConfigError("cannot be read: it is a folder or a device, not a file", source=str(file))
-            if status.st_size > LARGEST_FILE:
-                raise ConfigError(f"has {status.st_size} bytes, at most {LARGEST_FILE} are read", source=str(file))
-            return file.read_text(encoding="utf-8")
+            return read_text(file, LARGEST_FILE)
         except FileNotFoundError:
             _fail_missing(file)
         except UnicodeDecodeError as error:
             raise ConfigError(f"must be text in UTF-8: {error}", source=str(file)) from error
         except OSError as error:
             raise ConfigError(f"cannot be read: {error.strerror}", source=str(file)) from error
-        except ConfigError:
-            raise
+        except InvalidValueError as error:
+            raise ConfigError(str(error), source=str(file)) from error
         except ValueError as error:
             raise ConfigError(f"is not a valid file name: {error}", source=repr(str(file))) from error
 
@@ -385,7 +377,7 @@ def _guarded(parse: Callable[[], Parsed], source: str) -> Parsed:
 
 
 def _fail_missing(file: Path) -> NoReturn:
-    if not os.path.isdir(file.parent):
+    if not is_folder(file.parent) and not is_remote():
         raise ConfigError(f"there is no such file: the folder {str(file.parent)!r} does not exist", source=str(file))
-    names = [entry.name for entry in file.parent.iterdir() if entry.suffix in (".yaml", ".yml")]
-    raise ConfigError(f"there is no such file.{did_you_mean(file.name, names)}", source=str(file))
+    near = did_you_mean(file.name, names_in(file.parent, ".yaml", ".yml"))
+    raise ConfigError(f"there is no such file.{near}", source=str(file))

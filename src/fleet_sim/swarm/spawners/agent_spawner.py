@@ -12,6 +12,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Rows, as_float, as_floats
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, did_you_mean
+from fleet_sim.base.files import opened
 from fleet_sim.base.gate import MOST_ALIKE
 from fleet_sim.base.settings import Setting, parse_value, setting
 from fleet_sim.base.settings.fields import as_number
@@ -617,7 +618,7 @@ class CsvAgentSpawner(Configured, Spawner):
 
 def _read_table(path: Path) -> list[dict[str, str]]:
     try:
-        with path.open(newline="", encoding="utf-8") as stream:
+        with opened(path, newline="") as stream:
             # Fields beyond the header go under one key, so that too many of them can be seen and refused.
             lines = list(csv.DictReader(stream, restkey="", strict=True))
     except (OSError, UnicodeDecodeError, csv.Error) as error:

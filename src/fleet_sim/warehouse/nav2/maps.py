@@ -16,8 +16,7 @@ from nav_msgs.msg import OccupancyGrid as OccupancyGridMsg
 
 from fleet_sim.base.arrays import Bools, Floats
 from fleet_sim.base.errors import ConfigError, InvalidValueError, MissingDependencyError
-from fleet_sim.base.files import beside, is_file, resolve_config
-from fleet_sim.base.gate import check_file, remote_input
+from fleet_sim.base.files import beside, check_file, is_file, remote_input, resolve_config
 from fleet_sim.robots.attachments import footprint_radius
 from fleet_sim.robots.dispatch import world_folders
 from fleet_sim.ros.interface import Bridge

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import math
@@ -16,7 +17,7 @@ import yaml
 
 from fleet_sim.base.arrays import AnyArray, Bools, Bytes, Floats, Ints
 from fleet_sim.base.errors import ConfigError, InvalidValueError, missing_extra
-from fleet_sim.base.files import is_file, replacing, write_png
+from fleet_sim.base.files import is_file, read_bytes, replacing, write_png
 from fleet_sim.base.params import Mode
 from fleet_sim.base.settings import Checked, read, setting
 from fleet_sim.warehouse.sites.grid import MOST_CELLS, Grid, check_size
@@ -99,12 +100,12 @@ def _free(pixels: AnyArray, config: MapServerConfig, path: Path) -> Bools:
 def _pixels(path: Path) -> AnyArray:
     """Return the pixels of a picture as uint8, (H, W) or (H, W, C); raises ConfigError."""
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            fail(path, f"has {path.stat().st_size} bytes, at most {LARGEST_FILE} are read")
-        data = path.read_bytes()
+        data = read_bytes(path, LARGEST_FILE)
+    except InvalidValueError as error:
+        raise ConfigError(str(error), source=str(path)) from error
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", source=str(path)) from error
-    return _pgm(data, path) if data[:2] in (b"P5", b"P2") else _picture(path)
+    return _pgm(data, path) if data[:2] in (b"P5", b"P2") else _picture(data, path)
 
 
 def _pgm(data: bytes, path: Path) -> Bytes:
@@ -148,14 +149,14 @@ def _is_level(word: bytes, largest: int) -> bool:
     return word.isdigit() and len(word) < 8 and int(word) <= largest
 
 
-def _picture(path: Path) -> AnyArray:
+def _picture(data: bytes, path: Path) -> AnyArray:
     """Return the pixels of a map in shades or colors; raises ConfigError for what is no picture, or too large a one."""
     try:
         from PIL import Image, UnidentifiedImageError
     except ImportError as error:
         raise missing_extra("PIL", "camera", f"reading {path.suffix or path.name} pictures") from error
     try:
-        with Image.open(path) as picture:
+        with Image.open(io.BytesIO(data)) as picture:
             if picture.width * picture.height > MOST_CELLS:
                 fail(path, f"{picture.width} x {picture.height} pixels are too many; at most {MOST_CELLS} are read")
             # Palettes and others become plain colors; those with opacity keep it.

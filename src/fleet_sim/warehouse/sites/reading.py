@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
+from fleet_sim.base import files
 from fleet_sim.base.errors import ConfigError, InvalidValueError, UnknownNameError, brief
 from fleet_sim.base.files import is_file, resolve_config
 from fleet_sim.base.registry import Registry, instances_of
@@ -64,15 +65,13 @@ class SiteFormat(ABC):
 def read_text(path: Path) -> str:
     # Size first: reading a huge file to find out that it is one would take all memory.
     """Return the text in `path`; raises ConfigError."""
+    if not is_file(path):
+        fail(path, "there is no such file")
     try:
-        if not is_file(path):
-            fail(path, "there is no such file")
-        if path.stat().st_size > LARGEST_FILE:
-            fail(path, f"has {path.stat().st_size} bytes, at most {LARGEST_FILE} are read")
-        return path.read_text(encoding="utf-8")
+        return files.read_text(path, LARGEST_FILE)
+    except InvalidValueError as error:
+        raise ConfigError.of(error).within(source=str(path)) from error
     except (OSError, ValueError) as error:
-        if isinstance(error, ConfigError):
-            raise
         raise ConfigError(f"cannot be read: {error}", source=str(path)) from error
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Ints
 from fleet_sim.base.errors import InvalidValueError, PlanError
-from fleet_sim.base.gate import is_remote
+from fleet_sim.base.files import is_remote
 from fleet_sim.base.registry import Registry, subclasses_of
 from fleet_sim.base.settings import setting
 from fleet_sim.warehouse.traffic.network import Network
