@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -151,3 +155,78 @@ def test_robots_that_stood_are_told_beside_deadlocks(tmp_path: Path) -> None:
     line = next(text for text in out.splitlines() if "deadlock" in text)
     assert all(part in line for part in told)
     assert found["longest_wait_s"] > 20.0
+
+
+CODE = """
+import os, signal
+
+def ends(sim, dt, number=0):
+    if sim.step_count == 3 and number:
+        os.kill(os.getpid(), number)
+
+def fails(sim, dt):
+    raise LookupError("mine")
+
+class Rubbish:
+    def plan(self, problem):
+        raise LookupError("no idea")
+"""
+BLIND = "{name: b, urdf_path: diff_base, actions: [{type: pick, target_object_id: nothing}]}"
+SLOW = "{name: s, urdf_path: diff_base, actions: [{type: move_to, target_pose: [90, 0, 0]}]}"
+
+
+@pytest.mark.parametrize(
+    ("scenario", "options", "last"),
+    [
+        (f"robots: [{BLIND}]", [], "1 action failed"),
+        (f"robots: [{SLOW}]", [], "1 robot short of the goal"),
+        # Who looks at a part of a run expects nobody to arrive in it.
+        (f"robots: [{SLOW}]", ["--duration", "1"], None),
+        ("robots: [{name: r}]\ncallbacks: ['mine:fails']", [], "10 errors in callback (fails)"),
+        (
+            WALL.split("\n", 2)[2].replace("[6, 0, 0]", "[3.2, 0, 0]"),
+            ["--duration", "8"],
+            "1 robot inside static bodies",
+        ),
+    ],
+    ids=["action", "goal", "part of a run", "user code", "wall"],
+)
+def test_what_failed_is_the_last_line_and_the_exit_code(
+    tmp_path: Path, scenario: str, options: list[str], last: str | None
+) -> None:
+    (tmp_path / "mine.py").write_text(CODE)
+    settings = "simulation: {gui: false, target_rtf: 0, timestep: 0.1, duration: 1, max_failures: 0}\n"
+    (tmp_path / "run.yaml").write_text(settings + scenario)
+    command = ("run", "run.yaml", *options, "--json", "run.json")
+    done = fleet_sim_command(*command, cwd=tmp_path)
+    faults = json.loads((tmp_path / "run.json").read_text())["runs"][0]["faults"]
+    assert (done.returncode, faults) == ((1, [last]) if last else (0, [])), done.stdout + done.stderr
+    assert (done.stdout.splitlines()[-1] == f"failed: {last}") == bool(last)
+    lenient = fleet_sim_command(*command, "--lenient", cwd=tmp_path)
+    assert lenient.returncode == 0
+    assert (lenient.stdout.splitlines()[-1] == f"failed: {last}") == bool(last)
+    seeds = fleet_sim_command("run", "run.yaml", *options, "--seeds", "4,5", cwd=tmp_path)
+    assert seeds.returncode == bool(last)
+    assert not last or seeds.stdout.splitlines()[-1] == f"failed: seed 4: {last}; seed 5: {last}"
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_a_run_with_its_summary_and_code(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    (tmp_path / "mine.py").write_text(CODE.replace("number=0", f"number={int(number)}"))
+    settings = "simulation: {gui: false, target_rtf: 0, timestep: 0.1, duration: 0}\n"
+    (tmp_path / "run.yaml").write_text(settings + "robots: [{name: r}]\ncallbacks: ['mine:ends']\n")
+    program = "import sys; from fleet_sim.apps.cli import start; sys.exit(start())"
+    command = [sys.executable, "-c", program, "run", "run.yaml", "--json", "run.json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (code, "interrupted at 0.40 s"), done.stderr
+    assert done.stdout.startswith("1 robot, 4 steps, 0.40 s simulated")
+    assert json.loads((tmp_path / "run.json").read_text())["runs"][0]["interrupted"] is True
+
+
+def test_a_refused_plan_is_a_failure(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(CODE)
+    (tmp_path / "open.map").write_text("type octile\nheight 4\nwidth 6\nmap\n" + "......\n" * 4)
+    done = fleet_sim_command(
+        "traffic", "run", "open.map", "--robots", "2", "--seconds", "5", "--planner", "mine:Rubbish", cwd=tmp_path
+    )
+    assert done.returncode == 1

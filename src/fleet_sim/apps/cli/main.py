@@ -184,8 +184,14 @@ AGAIN = 0.05
 """Time after which a signal comes again that came where Python ignores what is raised, in s."""
 
 
+_received = signal.SIGINT
+"""The signal that came last, for the exit code."""
+
+
 def interrupt(number: int, frame: FrameType | None) -> None:
     """Raise KeyboardInterrupt, as Ctrl-C does; in a finalizer, where Python ignores what is raised, soon after it."""
+    global _received
+    _received = signal.Signals(number)
     while frame is not None and frame.f_code.co_name != "__del__":
         frame = frame.f_back
     if frame is None:
@@ -238,10 +244,12 @@ def unknown_command(name: str) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; return 0, 1 after printing an error, or 130 when interrupted.
+    """Run the command line; return 0, 1 after printing an error, or when interrupted 130 (Ctrl-C) or 143 (SIGTERM).
 
     Wrong usage exits with 2, as argparse does.
     """
+    global _received
+    _received = signal.SIGINT
     if is_asked():
         answer(build_parser([]))
     # Names of files need not be text: what cannot be printed is shown by its codes.
@@ -269,13 +277,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         print("fleet-sim: interrupted", file=sys.stderr)
-        return 130
+        code = run.INTERRUPTED
     except BrokenPipeError:
         # The reader of our output has closed the pipe (`| head`). Standard output is flushed once more at exit, which
         # would print a second BrokenPipeError; redirect it to prevent that.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    return code
+    return 128 + _received if code == run.INTERRUPTED else code
 
 
 if __name__ == "__main__":

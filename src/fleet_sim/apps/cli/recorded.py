@@ -15,6 +15,7 @@ from fleet_sim.base.files import resolve_config
 from fleet_sim.facade.pacing import Pacer
 
 if TYPE_CHECKING:
+    from fleet_sim.facade.pacing import RunReport
     from fleet_sim.facade.recording import InputRecorder, RecordedInputs, RunRecording
     from fleet_sim.simulation import MultiRobotSimulationCore
 
@@ -85,7 +86,9 @@ def inputs_of(args: argparse.Namespace) -> RecordedInputs | None:
     return inputs
 
 
-def steps_of(sim: MultiRobotSimulationCore, inputs: RecordedInputs | None, *, watched: bool) -> Callable[[], object]:
+def steps_of(
+    sim: MultiRobotSimulationCore, inputs: RecordedInputs | None, *, watched: bool
+) -> Callable[[], RunReport | None]:
     """Return what makes the steps of the run: `sim` itself, or `inputs`, paced where somebody watches."""
     if inputs is None:
         return sim.run_simulation

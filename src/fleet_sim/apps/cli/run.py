@@ -33,8 +33,12 @@ from fleet_sim.base.sections import load_scenario
 from fleet_sim.base.settings import parse_value, set_key
 
 if TYPE_CHECKING:
+    from fleet_sim.facade.pacing import RunReport
     from fleet_sim.simulation import MultiRobotSimulationCore
     from fleet_sim.warehouse.traffic.run_file import RunSource
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it; `main` makes 143 of it after SIGTERM."""
 
 
 def add(commands: Any) -> None:
@@ -60,6 +64,7 @@ def add(commands: Any) -> None:
     recorded.add_options(parser)
     broker_options.add_options(parser)
     parser.add_argument("--hash", action="store_true", help="print the hash of the final state")
+    parser.add_argument("--lenient", action="store_true", help="exit with 0 also where actions, goals or code failed")
     state_options.add_options(parser)
     parser.set_defaults(command=execute)
 
@@ -87,7 +92,7 @@ def _add_looks(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Run the scenario to its end or to Ctrl-C, print a summary; return 0."""
+    """Run the scenario to its end or to Ctrl-C, print a summary; return 0, 1 where something failed, or 130."""
     for options in (run_files, state_options, recorded, broker_options):
         options.check(args)
     if not args.view:
@@ -112,16 +117,22 @@ def execute(args: argparse.Namespace) -> int:
     later = state_options.LaterSave(sim, args.save_state, args.at) if args.save_state else None
     kept = recorded.KeptRun(sim, args)
     with broker_options.connected(sim, args) as lines:
-        wall = run(sim, kept, recorded.steps_of(sim, inputs, watched=args.view), progress_of(sim, args))
+        wall, interrupted = run(sim, kept, recorded.steps_of(sim, inputs, watched=args.view), progress_of(sim, args))
     print("\n".join([*outcome.lines(wall), *lines]))
-    files.add(sim, outcome, robots, wall)
+    # A run that the options end earlier or later than the scenario has no time to arrive in.
+    faults = outcome.faults(whole=args.duration is None and not interrupted)
+    files.add(sim, outcome, robots, wall, faults, interrupted)
     files.write()
     if source is not None:
         write_figures(sim, source, args, wall)
     _keep_end(sim, args, later)
     kept.report()
+    if faults:
+        print(f"failed: {', '.join(faults)}")
+    if interrupted:
+        print(f"interrupted at {sim.sim_time:.2f} s")
     sim.close()
-    return 0
+    return INTERRUPTED if interrupted else int(bool(faults) and not args.lenient)
 
 
 def _keep_end(sim: MultiRobotSimulationCore, args: argparse.Namespace, later: state_options.LaterSave | None) -> None:
@@ -159,21 +170,24 @@ def progress_of(sim: MultiRobotSimulationCore, args: argparse.Namespace, label: 
     return line
 
 
-def run(sim: MultiRobotSimulationCore, kept: recorded.KeptRun, steps: Callable[[], object], line: ProgressBar) -> float:
-    """Make the `steps` of `sim`, to the end or to Ctrl-C; return how many s it took."""
+def run(
+    sim: MultiRobotSimulationCore, kept: recorded.KeptRun, steps: Callable[[], RunReport | None], line: ProgressBar
+) -> tuple[float, bool]:
+    """Make the `steps` of `sim`, to the end or to a signal; return how many s it took, and whether a signal came."""
     start = time.perf_counter()
+    interrupted = False
     try:
         with kept:
-            steps()
+            report = steps()
+        interrupted = report is not None and report.reason == "interrupted"
     except KeyboardInterrupt:
-        line.close()
-        print("stopped by Ctrl-C")
+        interrupted = True
     finally:
         line.close()
         # Also after Ctrl-C or an error: the last figures are what the run ended with.
         sim.update_monitor()
         sim.close_monitor()
-    return time.perf_counter() - start
+    return time.perf_counter() - start, interrupted
 
 
 def simulation_of(args: argparse.Namespace, config: Mapping[str, Any]) -> MultiRobotSimulationCore:
@@ -212,27 +226,34 @@ def write_figures(sim: MultiRobotSimulationCore, source: RunSource, args: argpar
 
 
 def execute_seeds(args: argparse.Namespace) -> int:
-    """Run the scenario once with each of the seeds, to the end or to Ctrl-C, and print a table; return 0."""
+    """Run the scenario once with each of the seeds, to the end or to Ctrl-C, and print a table; return as `execute`."""
     for option in ("gui", "picture", "monitor", "figures", "record", "record_inputs", "view", "vda5050"):
         if getattr(args, option):
             raise ConfigError(f"--{option.replace('_', '-')} is for one run; use it with --seed, not with --seeds")
     files = RunFiles(args, source_of(args))
     table: TextTable | None = None
+    failed, interrupted = [], False
     with contextlib.ExitStack() as stack:
         for number, seed in enumerate(args.seeds, 1):
-            values, reason = run_seed(args, seed, files, f"run {number} of {len(args.seeds)}  ")
+            values, interrupted, faults = run_seed(args, seed, files, f"run {number} of {len(args.seeds)}  ")
+            failed += [f"seed {seed}: {', '.join(faults)}"] if faults else []
             if table is None:
                 table = stack.enter_context(TextTable({name: max(len(name), 9) for name in values}))
             table.row(list(values.values()))
-            if reason == "interrupted":
-                print("stopped by Ctrl-C")
+            if interrupted:
                 break
     files.write()
-    return 0
+    if failed:
+        print(f"failed: {'; '.join(failed)}")
+    if interrupted:
+        print(f"interrupted in run {number} of {len(args.seeds)}")
+    return INTERRUPTED if interrupted else int(bool(failed) and not args.lenient)
 
 
-def run_seed(args: argparse.Namespace, seed: int, files: RunFiles, label: str) -> tuple[dict[str, str], str]:
-    """Run the scenario with a seed; return its line of the table, by headings, and why it ended."""
+def run_seed(
+    args: argparse.Namespace, seed: int, files: RunFiles, label: str
+) -> tuple[dict[str, str], bool, list[str]]:
+    """Run the scenario with a seed; return its line of the table, by headings, if a signal came, and its faults."""
     from fleet_sim.apps.cli.summary import RunSummary
 
     # A window for each of twenty runs is none that anybody wants.
@@ -248,8 +269,10 @@ def run_seed(args: argparse.Namespace, seed: int, files: RunFiles, label: str) -
         values = {"seed": str(seed), **outcome.figures(report.wall_time)}
         if args.hash:
             values["state hash"] = sim.state_hash()
-        files.add(sim, outcome, robots, report.wall_time)
-    return values, report.reason
+        interrupted = report.reason == "interrupted"
+        faults = outcome.faults(whole=args.duration is None and not interrupted)
+        files.add(sim, outcome, robots, report.wall_time, faults, interrupted)
+    return values, interrupted, faults
 
 
 def monitor_output() -> MonitorOutput:

@@ -82,13 +82,21 @@ class RunFiles:
 
         return RobotFigures(sim)
 
-    def add(self, sim: MultiRobotSimulationCore, outcome: RunSummary, robots: RobotFigures | None, wall: float) -> None:
+    def add(
+        self,
+        sim: MultiRobotSimulationCore,
+        outcome: RunSummary,
+        robots: RobotFigures | None,
+        wall: float,
+        faults: list[str],
+        interrupted: bool,
+    ) -> None:
         """Keep the figures of a run that took `wall` s of real time."""
         if robots is None:
             return
         lines = robots.rows()
         sums = {name: sum(line[name] for line in lines) for name in SUMS}
-        found = {"seed": sim.params.seed, **outcome.numbers(wall), **sums}
+        found = {"seed": sim.params.seed, **outcome.numbers(wall), **sums, "faults": faults, "interrupted": interrupted}
         if self._args.hash:
             found["state_hash"] = sim.state_hash()
         self._runs.append({**found, "robots": lines})

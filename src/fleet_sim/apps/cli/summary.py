@@ -81,6 +81,24 @@ class RunSummary:
             named = {"robot": agent.name or "", "action": what, "cause": cause, "reason": reason}
             self._failures.append({**named, "blocked_by": blocked_by})
 
+    def faults(self, *, whole: bool) -> list[str]:
+        """Return what a user would not call a success, each in a few words.
+
+        Robots on their way count where the run had its `whole` time, and work that ends: not orders, nor tasks.
+        """
+        find, guard = self._sim.extensions.find_manager, self._sim.guard
+        traffic = find("traffic")
+        late = [] if not whole or find("orders") or find("tasks") else self._busy()
+        found = [
+            (self._ended[ActionStatus.FAILED], "action", "failed"),
+            (self._given_up, "goal", "given up"),
+            (len(late), "robot", "short of the goal"),
+            (len(self._passages.names), "robot", "inside static bodies"),
+            (0 if traffic is None else traffic.figures()["refusals"], "plan", "refused"),
+            (guard.total, "error", f"in {', '.join(sorted(guard.counts)[:MOST_NAMED])}"),
+        ]
+        return [f"{counted(number, thing)} {what}" for number, thing, what in found if number]
+
     def lines(self, seconds: float) -> list[str]:
         """Return what happened, in lines; the run took `seconds` of real time."""
         return [self._speed(seconds), self._collisions(), *self._standing(), *self._orders(), *self._actions()]
@@ -100,12 +118,14 @@ class RunSummary:
     def numbers(self, seconds: float) -> dict[str, Any]:
         """Return the same as numbers, for files."""
         sim, simulated = self._sim, self._sim.sim_time - self._begin[0]
+        compiling = compile_seconds() - self._compiled
         return {
             "simulated_s": simulated,
             "steps": sim.step_count - self._begin[1],
             "wall_s": seconds,
-            # A run of no time has no factor.
-            "real_time_factor": simulated / seconds if seconds > 0.0 else None,
+            "compile_s": compiling,
+            # Without compiling, as the text says; a run of no time has no factor.
+            "real_time_factor": simulated / (seconds - compiling) if seconds > compiling else None,
             "collisions": sim.collisions.count,
             "static_collisions": sim.collisions.static_count,
             "static_collisions_ignored": sim.collisions.ignore_static,

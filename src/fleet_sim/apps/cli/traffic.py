@@ -96,6 +96,7 @@ def _add_common_options(action: argparse.ArgumentParser) -> None:
         "--out", metavar="FILE", help="write the run in the format of the League of Robot Runners, for its PlanViz"
     )
     action.add_argument("--quiet", action="store_true", help="print no progress")
+    action.add_argument("--lenient", action="store_true", help="exit with 0 also where plans were refused")
     add_options(action, FleetSettings, FLEET)
 
 
@@ -257,7 +258,7 @@ def _progress(args: argparse.Namespace) -> Any:
 
 
 def _report(args: argparse.Namespace, outcome: Outcome) -> int:
-    """Print the figures and write the file; return 0, or 130 where Ctrl-C ended the run."""
+    """Print the figures and write the file; return 0, 1 where plans were refused, or 130 where Ctrl-C ended the run."""
     from fleet_sim.apps.reports.figures import lines_of
     from fleet_sim.warehouse.traffic.run_file import write_run
 
@@ -266,12 +267,12 @@ def _report(args: argparse.Namespace, outcome: Outcome) -> int:
         print("\r" + " " * 60 + "\r", end="", file=sys.stderr)
     print(outcome.run.title)
     print("\n".join(lines_of([outcome.run])))
-    if outcome.refusal:
-        print(f"the last plan that failed: {outcome.refusal}")
     if args.json:
         write_run(args.json, outcome.run)
         print(f"wrote {args.json}")
+    if outcome.refusal:
+        print(f"failed: plans were refused, the last one as {outcome.refusal}")
     if outcome.stopped:
-        print("stopped by Ctrl-C")
+        print(f"interrupted at {outcome.run.figures['simulated_s']:.2f} s")
     # 128 + 2, as shells say of a program that Ctrl-C has ended.
-    return 130 if outcome.stopped else 0
+    return 130 if outcome.stopped else int(bool(outcome.refusal) and not args.lenient)
