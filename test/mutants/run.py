@@ -46,7 +46,10 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "robots/actions": ("ways", "actions", "blocked_goals", "blocking", "ros_goals"),
     "robots": ("entities", "wheels", "joints", "kinematics", "actions", "motion_laws", "written_columns", "dynamics"),
     "sensing/sensors": ("scans", "vision", "body_sensors", "sensor_noise", "ros_sensors"),
-    "warehouse/traffic": ("planners", "networks", "paths_in_time", "traffic_counts", "traffic", "routes", "problem_files"),
+    "warehouse/traffic": (
+        *("planners", "networks", "paths_in_time", "traffic_law"),
+        *("traffic_counts", "traffic", "routes", "problem_files"),
+    ),
     "warehouse/orders": ("order_choices", "order_work", "orders", "order_queues", "reports"),
     "warehouse/battery": ("batteries", "vda5050", "ros_commands"),
     "warehouse/equipment": ("equipment", "doors_and_lifts"),
