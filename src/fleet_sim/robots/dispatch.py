@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import field, replace
 from functools import partial, singledispatchmethod
 from itertools import count
@@ -12,7 +12,8 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from fleet_sim.base.arrays import Floats, Ints, Rows, as_float, as_floats, is_finite
+from fleet_sim.base.arrays import Floats, Ints, Rows, as_float, as_floats
+from fleet_sim.base.budget import from_outside
 from fleet_sim.base.errors import FleetSimError, InvalidValueError
 from fleet_sim.base.files import data_roots, discarding, remote_input
 from fleet_sim.base.gate import LARGEST_FORCE, LARGEST_SPEED, LONGEST_TIME, check_extent
@@ -30,7 +31,7 @@ from fleet_sim.world import commands as c
 from fleet_sim.world import steering as joint_steering
 from fleet_sim.world import steering as mimic
 from fleet_sim.world.checkpoint import Checkpoint, Moments
-from fleet_sim.world.commands import Command, CommandAck, Spawn, command
+from fleet_sim.world.commands import Command, CommandAck, command
 from fleet_sim.world.names import NamedRows
 from fleet_sim.world.schema import KIND_AGENT
 from fleet_sim.world.shapes import BASE, RobotModel
@@ -161,33 +162,13 @@ def _mimic_reasons(rows: Rows, model: RobotModel, places: Ints, given: Floats, w
 # Spawning by command: entries as in a scenario file, renamed if their names are taken and this is allowed.
 
 
-MOST_SPAWNED = 10_000
-"""Maximum number of entities per command from another process."""
-
-
 def spawn_command(world: World, command: c.Spawn) -> tuple[str, ...]:
     """Spawn the entries of `command` and return the names; on a ConfigError, which names the entry, none is spawned."""
     if not command.remote:
         return _spawn(world, command)
-    check_amount(command)
     # What comes from elsewhere may name files of the folders of models only.
-    with remote_input(model_folders(world.model_paths), output=world.output_folder):
+    with remote_input(model_folders(world.model_paths), output=world.output_folder), from_outside():
         return _spawn(world, command)
-
-
-def check_amount(command: c.Spawn) -> None:
-    """Raise InvalidValueError if `command` spawns more entities than allowed, as this would block a step for long."""
-    total = 0
-    # Counted before anything is read, as reading a huge grid is already the work to be refused.
-    for entry in (*command.robots, *command.objects):
-        grid = entry.get("grid") if isinstance(entry, Mapping) else None
-        count = grid.get("count") if isinstance(grid, Mapping) else None
-        # A value that is not a number is rejected later, with its place, when the entry is read.
-        total += max(int(count), 1) if is_finite(count) else 1
-    if total > MOST_SPAWNED:
-        raise InvalidValueError(
-            f"one message may spawn at most {MOST_SPAWNED} entities, this asks for {total:g}; spawn them in several"
-        )
 
 
 def _spawn(world: World, command: c.Spawn) -> tuple[str, ...]:
@@ -252,7 +233,7 @@ def load_world(sim: LoadableSimulation, command: LoadWorld) -> CommandAck:
     # A refused world leaves no file behind, and replaces none.
     with _input_of(sim.world, command), discarding():
         try_world(sim, command.scenario, command.file)
-    # What the world before has to finish is its own.
+    # What the world before has to finish is its own; and the budget is a new one, as what was tried is gone.
     sim.clear()
     with _input_of(sim.world, command):
         fill_scenario(sim, with_implied_settings(command.scenario, source=command.file), source=command.file)
@@ -263,10 +244,6 @@ def load_world(sim: LoadableSimulation, command: LoadWorld) -> CommandAck:
 def try_world(sim: LoadableSimulation, scenario: Mapping[str, Any], source: str) -> None:
     """Raise FleetSimError where `sim` cannot be filled with `scenario`: it is built beside it and thrown away."""
     check_entries(scenario, source=source)
-    # Looked at first: building a huge grid is already the work to be refused.
-    check_amount(
-        Spawn(robots=_world_command_entries(scenario, "robots"), objects=_world_command_entries(scenario, "objects"))
-    )
     params = SimulationParams.from_dict(with_implied_settings(scenario, source=source), source=source)
     params.gui = params.monitor = False
     params.model_paths = sim.params.model_paths
@@ -293,16 +270,13 @@ def world_folders(world: World) -> list[Path]:
 
 @contextmanager
 def _input_of(world: World, command: LoadWorld) -> Iterator[None]:
-    if not command.remote:
+    with ExitStack() as stack:
+        if command.remote:
+            stack.enter_context(remote_input(world_folders(world), output=world.output_folder))
+            # A file is the operator's, who may have large ones; a text is as a message brought it.
+            if not command.file:
+                stack.enter_context(from_outside())
         yield
-        return
-    with remote_input(world_folders(world), output=world.output_folder):
-        yield
-
-
-def _world_command_entries(scenario: Mapping[str, Any], section: str) -> tuple[Any, ...]:
-    entries = scenario.get(section)
-    return tuple(entries) if isinstance(entries, (list, tuple)) else ()
 
 
 class Commanded(LoadableSimulation, Protocol):

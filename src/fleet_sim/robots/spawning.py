@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, Floats, Ints, Rows, as_floats
+from fleet_sim.base.budget import ENTITIES
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.base.files import beside
 from fleet_sim.base.gate import LARGEST_EXTENT, MOST_ALIKE, check_extent
@@ -687,7 +688,10 @@ def _spawn_entries(world: World, cls: type[SimObject], entries: object, source: 
     """Spawn entries in their order; on an error all are removed again, and ConfigError names the entry."""
     done: list[Spawned] = []
     # All entries are read before the first is spawned, so most errors come before anything is changed.
-    for index, (entry, params) in enumerate(read_entries(entries, cls, source=source, path=path)):
+    pairs = read_entries(entries, cls, source=source, path=path)
+    # Places and models of a file are counted when they are looked up.
+    ENTITIES.check(sum(1 if entry.grid is None else entry.grid.count for entry, _ in pairs), len(world))
+    for index, (entry, params) in enumerate(pairs):
         where = f"{path}[{index}]"
         try:
             spawned = _spawn_entry(world, cls, entry, params)

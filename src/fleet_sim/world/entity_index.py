@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from fleet_sim.base.arrays import AnyArray, Floats, Ints, Rows
+from fleet_sim.base.budget import check_name, is_from_outside
 from fleet_sim.base.errors import DuplicateNameError, InvalidValueError, brief, unknown_name
 from fleet_sim.world.schema import NO_ROW, BodyColumns
 
@@ -86,6 +87,9 @@ class EntityIndex:
     def check_new(self, names: Iterable[str | None]) -> None:
         """Raise DuplicateNameError if a name is taken or given twice, InvalidValueError for what is not a name."""
         names = list(names)
+        if is_from_outside():
+            for name in names:
+                check_name(name)
         known = {*names} if all(map(_HASHABLE.__contains__, map(type, names))) else {""}
         known.discard(None)
         # At once where all is well: the loop finds out what is wrong.

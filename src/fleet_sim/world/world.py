@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast
 import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
+from fleet_sim.base.budget import ENTITIES
 from fleet_sim.base.errors import DuplicateNameError
 from fleet_sim.base.gate import EXTENT, check_extent
 from fleet_sim.base.kernels import is_usable
@@ -332,11 +333,14 @@ class World(ConnectedParts, BodyColumns):
     def allocate(self, names: Sequence[str | None]) -> Rows:
         """Allocate one row per name, with all columns at their defaults; raises DuplicateNameError.
 
+        For a request from outside it raises InvalidValueError where that is beyond its budget.
+
         The caller fills the columns and then calls `announce`.
         """
         # First, so that a name that is taken leaves the world as it was.
         self.index.check_new(names)
         count = len(names)
+        ENTITIES.charge(count, len(self))
         if count > len(self.free_rows):
             needed = self.capacity + count - len(self.free_rows)
             # Doubled, so that spawning one by one costs a constant time on average.

@@ -81,9 +81,10 @@ def test_neither_links_nor_dots_lead_out_of_a_model_folder(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("count", [300_000, 2147483648, 6e200])
 def test_one_message_does_not_spawn_a_crowd(sim: fs.MultiRobotSimulationCore, count: float) -> None:
-    with pytest.raises(FleetSimError, match="at most 10000"):
+    # A grid may have a million in a file of one's own.
+    with pytest.raises(FleetSimError, match=r"at most (10,000|1e\+06)"):
         spawn(sim, grid={"count": count})
-    with pytest.raises(FleetSimError, match="at most 10000"):
+    with pytest.raises(FleetSimError, match="at most 10,000 entities"):
         sim.dispatcher.dispatch(Spawn(robots=({"name": "r"},) * 10_001, remote=True))
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, get_args, get_or
 
 import numpy as np
 
+from fleet_sim.base.budget import check_name, is_from_outside
 from fleet_sim.base.errors import ConfigError, InvalidValueError, UnknownNameError, did_you_mean, unknown_name
 from fleet_sim.base.settings.fields import (
     NO_RULES,
@@ -133,6 +134,8 @@ def _read(cls: type[T], data: object, where: Where) -> T:
             both = ", ".join(repr(name) for name in (field.name, *field.rules.aliases) if name in data)
             where.key(key).fail(f"given twice: {both} are names of one setting; keep one of them")
         values[field.name] = convert(field.hint, value, field.rules, where.key(key))
+        if field.name in ("name", "id") and is_from_outside():
+            _check_name(value, where.key(key))
     for field in fields.values():
         if field.name not in values and field.default is None:
             where.key(field.name).fail(f"missing; it must be {describe(field.hint, field.rules)}")
@@ -142,6 +145,13 @@ def _read(cls: type[T], data: object, where: Where) -> T:
         raise error.within(where.path, source=where.source) from error
     except InvalidValueError as error:
         raise ConfigError(str(error), source=where.source, path=where.path) from error
+
+
+def _check_name(value: object, where: Where) -> None:
+    try:
+        check_name(value)
+    except InvalidValueError as error:
+        where.fail(str(error).removeprefix("name: "))
 
 
 def convert(hint: Any, value: object, rules: Setting, where: Where) -> Any:

@@ -10,13 +10,14 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Bytes, Floats, Ints, Rows
+from fleet_sim.base.budget import Work
 from fleet_sim.base.errors import ConfigError, InvalidValueError
 from fleet_sim.base.settings import setting
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.sensing.sensors.occupancy import OCCUPIED, OccupancyGrid, outlines_of
 from fleet_sim.sensing.sensors.raster import Fan, Hits, Stations, cast
 from fleet_sim.sensing.sensors.rays import cast_in_frames
-from fleet_sim.sensing.sensors.sensor import Batch, Reading, Sensor, SensorKind, SensorParams
+from fleet_sim.sensing.sensors.sensor import RAYS, Batch, Reading, Sensor, SensorKind, SensorParams
 from fleet_sim.sensing.sensors.solids import solids_of, surfaces_of
 from fleet_sim.world.clock import normal_rows
 
@@ -138,6 +139,11 @@ class LidarParams(SensorParams):
         super().__post_init__()
         check_span(self.angle_min, self.angle_max)
         check_limits(self.range_min, self.range_max)
+
+    @property
+    def work(self) -> tuple[Work, float]:
+        """The rays of a reading."""
+        return RAYS, float(self.rays)
 
     @property
     def angle_increment(self) -> float:
@@ -306,6 +312,11 @@ class Lidar3dParams(SensorParams):
             )
 
     @property
+    def work(self) -> tuple[Work, float]:
+        """The rays of a reading."""
+        return RAYS, float(self.layers * self.rays)
+
+    @property
     def directions(self) -> Floats:
         """Unit vectors (layers * rays, 3) along the rays in the sensor's frame, layer by layer."""
         angles = self.angle_min + ray_step(self.angle_min, self.angle_max, self.rays) * np.arange(self.rays)
@@ -377,6 +388,11 @@ class RangeParams(SensorParams):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_limits(self.range_min, self.range_max)
+
+    @property
+    def work(self) -> tuple[Work, float]:
+        """The rays of a reading."""
+        return RAYS, float(self.rays)
 
     @property
     def fan(self) -> Fan:

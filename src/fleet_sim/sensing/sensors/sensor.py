@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fleet_sim.base.arrays import AnyArray, Bytes, Floats, Ints, Rows
+from fleet_sim.base.budget import Work
 from fleet_sim.base.errors import InvalidValueError, StateError, UnknownNameError, brief, missing_extra
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.settings import Checked, setting
@@ -45,6 +46,9 @@ from fleet_sim.world.shapes import RobotModel
 from fleet_sim.world.user_code import GuardedPart
 from fleet_sim.world.world import World
 
+RAYS = Work("rays of sensors per simulated second", 20e6, 20e6)
+PIXELS = Work("pixels of cameras per simulated second", 100e6, 100e6)
+
 
 @dataclass(frozen=True)
 class SensorParams(Checked):
@@ -67,6 +71,11 @@ class SensorParams(Checked):
         if not self.name:
             # The class is frozen; this is how a dataclass fills in a value at construction.
             object.__setattr__(self, "name", self.default_name)
+
+    @property
+    def work(self) -> tuple[Work, float] | None:
+        """What one reading takes, of a kind of work that requests from outside have a budget of; None: hardly any."""
+        return None
 
     def common(self) -> SensorParams:
         """Return these parameters without those that differ per sensor: name, link and pose."""
@@ -454,6 +463,11 @@ class CameraSensorParams(SensorParams):
             raise InvalidValueError(f"far: must be beyond near, {self.near} m, got {self.far} m")
         # Made only to check it: the intrinsics of a picture have limits of their own.
         self.lens()
+
+    @property
+    def work(self) -> tuple[Work, float]:
+        """The pixels of a picture."""
+        return PIXELS, float(self.width * self.height)
 
     def lens(self) -> Intrinsics:
         """Return the size and projection of its pictures."""

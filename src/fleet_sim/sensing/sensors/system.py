@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, ItemsView, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, islice
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.base.arrays import AnyArray, Floats, Ints, Rows
+from fleet_sim.base.budget import Work, check_name
 from fleet_sim.base.errors import DuplicateNameError, InvalidValueError, StateError, StateFileError, brief, unknown_name
 from fleet_sim.base.geometry import Pose
 from fleet_sim.robots.sim_object import SimObject
@@ -34,6 +36,19 @@ from fleet_sim.world.world import World
 # Sensors that are computed together: one kind, common parameters, one schedule.
 
 
+LEAST_RATE = 10.0
+"""Readings per second that sensors are counted with at least: one of them must not hold a step for long either."""
+
+
+def work_of(params: SensorParams, world: World) -> tuple[Work, float] | None:
+    """Return the work per simulated second of one sensor; None: hardly any."""
+    if params.work is None:
+        return None
+    kind, amount = params.work
+    steps = 1.0 / world.clock.dt
+    return kind, amount * max(LEAST_RATE, steps if params.rate is None else min(params.rate, steps))
+
+
 Members = Ints
 """Indices into the sensors of a group."""
 
@@ -54,6 +69,7 @@ class SensorGroup:
         """The number of sensors with consumers."""
         self.state = kind.state(params)
         self._world = kind.world
+        self.work = work_of(params, kind.world)
         self.part = kind.world.guard.part(f"{type(kind).__name__} sensors")
         """Computes them in steps, and is switched off where that fails again and again."""
         self._rows: Rows = np.empty(0, np.int64)
@@ -314,16 +330,25 @@ class SensorHomes:
 
     def __init__(self) -> None:
         self._homes: dict[Sensor, SensorGroup] = {}
+        self.work: defaultdict[Work, float] = defaultdict(float)
+        """What all of them take per simulated second."""
+
+    def _count(self, group: SensorGroup, sensors: int) -> None:
+        if group.work is not None:
+            kind, amount = group.work
+            self.work[kind] += sensors * amount
 
     def join(self, group: SensorGroup, sensors: Sequence[Sensor], keys: Sequence[int]) -> None:
         """Put new sensors into `group`, with the keys of their noise."""
         group.add(sensors, keys)
+        self._count(group, len(sensors))
         self._homes.update(dict.fromkeys(sensors, group))
 
     def leave(self, sensors: Sequence[Sensor]) -> None:
         """Take sensors out of their groups; raises StateError for a removed one."""
         for group, members in self.by_group(sensors):
             group.remove(members)
+            self._count(group, -len(members))
             for sensor in members:
                 del self._homes[sensor]
 
@@ -638,6 +663,11 @@ class SensorSystem:
         self, rows: Sequence[int], owners: Sequence[SimObject | None], plans: Sequence[SensorPlan]
     ) -> list[Sensor]:
         """Mount the sensors of all `plans` on `rows`; nothing is mounted where one of them cannot be."""
+        for plan in plans:
+            check_name(plan.params.name, "name of a sensor")
+            if (work := work_of(plan.params, self._world)) is not None:
+                kind, amount = work
+                kind.charge(len(rows) * amount, self._homes.work[kind])
         for row in rows:
             self.check(row, plans)
         made: list[Sensor] = []

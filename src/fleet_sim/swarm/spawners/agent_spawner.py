@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Rows, as_float, as_floats
+from fleet_sim.base.budget import ENTITIES
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, did_you_mean
 from fleet_sim.base.files import opened
 from fleet_sim.base.gate import MOST_ALIKE
@@ -183,6 +184,10 @@ class AgentSpawner(Configured, Spawner):
         if self.oneshot and self.mode != "oneshot":
             raise self.refuse(f"oneshot: true does not go with mode {self.mode!r}; leave one of them out")
         self.oneshot = self.mode == "oneshot" and self.delay == 0.0
+        # Before positions are made. What comes later counts now: then there is nobody to refuse it to.
+        rounds = 1 if self.mode == "oneshot" else MOST_ALIKE if self.times is None else self.times
+        count = ENTITIES.check if self.oneshot else ENTITIES.charge
+        count((self.n or 0) * rounds, len(self.world.columns))
         # A stream of its own for each spawner: another one before it does not change its draws.
         self._purpose = self.world.new_names(None, "spawner", 1)[0]
         self._own_rng = None if self.seed is None else np.random.Generator(np.random.PCG64(self.seed))

@@ -1,0 +1,81 @@
+"""What one request from outside may ask for: each kind of work is counted before it is done.
+
+A part declares its kind of work once, as a `Work`, and charges it where it is about to do it: entities where rows are
+given out, rays and pixels where sensors are mounted. For the operator's own files and Python code nothing is counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from fleet_sim.base.errors import InvalidValueError
+
+# None: nothing that is asked for came from outside. The value belongs to a thread.
+_spent: ContextVar[dict[Work, float] | None] = ContextVar("fleet_sim_budget", default=None)
+
+LONGEST_NAME = 255
+"""Characters of the name of anything that a request from outside makes."""
+
+
+@contextmanager
+def from_outside() -> Iterator[None]:
+    """Count what is asked for inside as one request from outside."""
+    token = _spent.set({})
+    try:
+        yield
+    finally:
+        _spent.reset(token)
+
+
+def is_from_outside() -> bool:
+    """Return whether a request from outside is being carried out."""
+    return _spent.get() is not None
+
+
+@dataclass(frozen=True)
+class Work:
+    """A kind of work, `what` in the plural: one request may ask for `most`, and `in_all` with what is there already."""
+
+    what: str
+    most: float
+    in_all: float = math.inf
+
+    def charge(self, amount: float, there: float = 0.0) -> None:
+        """Count `amount` more, beside what is `there`; raises InvalidValueError where that is too much."""
+        spent = _spent.get()
+        if spent is not None:
+            self.check(amount, there)
+            spent[self] = spent.get(self, 0.0) + amount
+
+    def check(self, amount: float, there: float = 0.0) -> None:
+        """Raise as `charge` does, and count nothing: for who is about to prepare what is charged piece by piece."""
+        spent = _spent.get()
+        if spent is None:
+            return
+        asked = spent.get(self, 0.0) + amount
+        if not asked <= self.most:
+            raise InvalidValueError(
+                f"one message may ask for at most {self.most:,.0f} {self.what}, this asks for {asked:,.0f}"
+            )
+        if amount and not there + amount <= self.in_all:
+            raise InvalidValueError(
+                f"messages may bring the {self.what} to at most {self.in_all:,.0f}; there are {there:,.0f}, and this "
+                f"asks for {amount:,.0f} more"
+            )
+
+
+def check_name(name: object, what: str = "name") -> None:
+    """Raise InvalidValueError where a request from outside gives a name that is too long, or not to be printed."""
+    if is_from_outside() and isinstance(name, str) and not (len(name) <= LONGEST_NAME and name.isprintable()):
+        shown = ascii(name[:40])
+        raise InvalidValueError(
+            f"{what}: expected at most {LONGEST_NAME} printable characters, got {len(name)}, which begin with {shown}"
+        )
+
+
+ENTITIES = Work("entities", 10_000, 100_000)
+"""Robots, objects and agents, whatever brings them: entries, grids, places, spawners, pods, equipment."""

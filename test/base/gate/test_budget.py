@@ -1,0 +1,188 @@
+"""One request from outside has one budget: what it asks for is counted before it is built, whatever brings it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+import yaml
+
+import fleet_sim as fs
+from fleet_sim.base.budget import LONGEST_NAME, Work, check_name, from_outside
+from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError
+from fleet_sim.robots.dispatch import LoadWorld
+from fleet_sim.world.commands import Spawn
+
+QUICK = 5.0
+"""Wall time in s in which a request must have been refused, on a busy machine. Carried out, each takes minutes."""
+BIG_CAMERA = "{type: camera, width: 8192, height: 8192, rate: null}"
+ROBOTS = "robots: [{name: r, at: {site: free, count: 20}, shape: {shape_type: cylinder, radius: 0.2, height: 0.3}"
+
+
+@pytest.fixture
+def sim() -> Iterator[fs.MultiRobotSimulationCore]:
+    with fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, monitor=False)) as made:
+        made.spawn(fs.AgentSpawnParams(name="there"))
+        yield made
+
+
+def spawn(sim: fs.MultiRobotSimulationCore, text: str, remote: bool = True) -> None:
+    sim.dispatcher.dispatch(Spawn(robots=(yaml.safe_load(text),), remote=remote))
+
+
+def load(sim: fs.MultiRobotSimulationCore, text: str) -> None:
+    sim.dispatcher.dispatch(LoadWorld(scenario=yaml.safe_load(text), remote=True))
+
+
+SPAWNED = {
+    "a camera of 67 million pixels": (f"{{name: r, sensors: [{BIG_CAMERA}]}}", "100,000,000 pixels"),
+    "a slow camera of 67 million pixels": (
+        "{name: r, sensors: [{type: camera, width: 8192, height: 8192, rate: 0.001}]}",
+        "100,000,000 pixels",
+    ),
+    "100 such cameras": (
+        f"{{name: r, sensors: [{BIG_CAMERA}], grid: {{count: 100}}}}",
+        "100,000,000 pixels",
+    ),
+    "100 lidars of 100,000 rays": (
+        "{name: r, grid: {count: 100}, sensors: [{type: lidar, rays: 100000, rate: null}]}",
+        "20,000,000 rays",
+    ),
+    "a lidar of 10 million rays": (
+        "{name: r, sensors: [{type: lidar_3d, rays: 10000, layers: 1000}]}",
+        "20,000,000 rays",
+    ),
+    "a million robots": ("{name: r, grid: {count: 1000000}}", "10,000 entities, this asks for 1,000,000"),
+}
+
+
+@pytest.mark.parametrize(("text", "figure"), SPAWNED.values(), ids=SPAWNED)
+def test_a_spawned_entry_beyond_the_budget_is_refused_with_the_figure(
+    sim: fs.MultiRobotSimulationCore, text: str, figure: str
+) -> None:
+    begin = time.monotonic()
+    with pytest.raises(FleetSimError, match=figure):
+        spawn(sim, text)
+    assert time.monotonic() - begin < QUICK
+    assert [agent.name for agent in sim.agents] == ["there"]
+
+
+WORLDS = {
+    "a camera in the world": (f"{{robots: [{{name: r}}], sensors: [{BIG_CAMERA}]}}", "pixels"),
+    "20 robots with a camera": (
+        f"{{site: config/sites/maps/office.yaml, {ROBOTS}, sensors: [{BIG_CAMERA}]}}]}}",
+        "pixels",
+    ),
+    "a swarm of 100,000": (
+        "{swarm: {type: RectangularWorld, size: [900, 900], spawners: "
+        "[{type: GridAgentSpawner, n: 100000, agent: MazeAgent}]}}",
+        "10,000 entities, this asks for 100,0",
+    ),
+    "20 swarms of a million": (
+        "{swarm: {type: RectangularWorld, size: [900, 900], spawners: ["
+        + ", ".join(["{type: GridAgentSpawner, n: 1000000, agent: MazeAgent}"] * 20)
+        + "]}}",
+        "10,000 entities, this asks for 1,000,0",
+    ),
+    "a swarm that grows without end": (
+        "{swarm: {type: RectangularWorld, size: [900, 900], spawners: "
+        "[{type: UniformAgentSpawner, n: 10, agent: MazeAgent, mode: repeat, interval: 0.1}]}}",
+        "10,000 entities, this asks for 10,000,0",
+    ),
+    "three swarms that come later": (
+        "{swarm: {type: RectangularWorld, size: [900, 900], spawners: ["
+        + ", ".join(["{type: UniformAgentSpawner, n: 4000, agent: MazeAgent, delay: 1.0}"] * 3)
+        + "]}}",
+        "10,000 entities, this asks for 12,0",
+    ),
+    "three entries of many": (
+        "{robots: [{name: a, grid: {count: 4000}}, {name: b, grid: {count: 4000}}, {name: c, grid: {count: 4000}}]}",
+        "10,000 entities, this asks for 12,000",
+    ),
+    "robots and objects": (
+        "{robots: [{name: a, grid: {count: 6000}}], objects: [{name: b, grid: {count: 6000}}]}",
+        "10,000 entities, this asks for 12,000",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "figure"), WORLDS.values(), ids=WORLDS)
+def test_a_world_beyond_the_budget_is_refused_and_the_old_one_stays(
+    sim: fs.MultiRobotSimulationCore, text: str, figure: str
+) -> None:
+    begin = time.monotonic()
+    with pytest.raises(FleetSimError, match=figure):
+        load(sim, text)
+    assert time.monotonic() - begin < 4 * QUICK
+    assert [agent.name for agent in sim.agents] == ["there"]
+
+
+def test_a_second_message_cannot_add_what_the_first_one_could_not(sim: fs.MultiRobotSimulationCore) -> None:
+    spawn(sim, "{name: a, grid: {count: 10}, sensors: [{type: lidar, rays: 90000, rate: 10}]}")
+    with pytest.raises(FleetSimError, match="20,000,000; there are 9,000,000, and this asks for 18,000,000 more"):
+        spawn(sim, "{name: b, grid: {count: 20}, sensors: [{type: lidar, rays: 90000, rate: 10}]}")
+    for robot in list(sim.agents):
+        sim.remove_object(robot)
+    spawn(sim, "{name: b, grid: {count: 20}, sensors: [{type: lidar, rays: 90000, rate: 10}]}")
+    assert len(sim.agents) == 20, "what is gone counts no longer"
+
+
+def test_the_operator_has_no_budget(sim: fs.MultiRobotSimulationCore) -> None:
+    spawn(sim, "{name: a, grid: {count: 10001, spacing: [0.1, 0.1, 0]}}", remote=False)
+    spawn(sim, f"{{name: b, sensors: [{BIG_CAMERA}]}}", remote=False)
+    assert len(sim.agents) == 10_003
+
+
+def test_the_work_of_one_request_adds_up_and_ends_with_it() -> None:
+    steps = Work("steps", 10, in_all=15)
+    steps.charge(1e9)
+    for _ in range(2):
+        with from_outside():
+            steps.charge(6)
+            with pytest.raises(InvalidValueError, match="at most 10 steps, this asks for 12"):
+                steps.charge(6)
+            steps.check(4)
+            steps.charge(4)
+            with pytest.raises(InvalidValueError, match="at most 10 steps, this asks for 11"):
+                steps.check(1)
+            steps.charge(0, there=1000)
+    with from_outside(), pytest.raises(InvalidValueError, match="at most 15; there are 9, and this asks for 7 more"):
+        steps.charge(7, there=9)
+    with from_outside(), pytest.raises(InvalidValueError):
+        steps.charge(float("nan"))
+
+
+BAD_NAMES = {
+    "long": "n" * (LONGEST_NAME + 1),
+    "very long": "n" * 90_000,
+    "a line break": "a\nb",
+    "an escape": "\x1b[31mred",
+    "a null": "a\0b",
+    "a turn of direction": "a\u202eb",
+    "half a character": "\ud800",
+}
+
+
+@pytest.mark.parametrize("name", BAD_NAMES.values(), ids=BAD_NAMES)
+def test_names_from_outside_are_short_and_printable(sim: fs.MultiRobotSimulationCore, name: str) -> None:
+    for entry in ({"name": name}, {"name": "r", "sensors": [{"type": "imu", "name": name}]}):
+        with pytest.raises(FleetSimError, match="at most 255 printable characters") as caught:
+            sim.dispatcher.dispatch(Spawn(robots=(entry,), remote=True))
+        assert len(str(caught.value)) < 400
+        assert str(caught.value).isprintable()
+        with pytest.raises(ConfigError, match="at most 255 printable characters"):
+            sim.dispatcher.dispatch(LoadWorld(scenario={"robots": [entry]}, remote=True))
+    assert [agent.name for agent in sim.agents] == ["there"]
+
+
+@pytest.mark.parametrize("name", ["n" * LONGEST_NAME, "Zoë 7", "机器人", "a b"])
+def test_other_names_are_taken(sim: fs.MultiRobotSimulationCore, name: str) -> None:
+    sim.dispatcher.dispatch(Spawn(robots=({"name": name},), remote=True))
+    assert sim.agents[-1].name == name
+
+
+def test_names_in_python_stay_free(sim: fs.MultiRobotSimulationCore) -> None:
+    for name in ("n" * 100_000, "a\nb"):
+        check_name(name)
+        assert sim.spawn(fs.AgentSpawnParams(name=name)).name == name
