@@ -237,6 +237,46 @@ def test_the_state_of_the_fleet_says_what_each_robot_does(scene: RosScene) -> No
 
 
 @holds(
+    "ros:fleet_sim_msgs/FleetColumns.*",
+    fault="ros/fleet.py: angular velocities as linear ones; flags one column further",
+)
+def test_columns_of_the_fleet_are_those_of_its_robots(scene: RosScene) -> None:
+    for stamp in scene.stamps[-3:]:
+        columns, states = scene.at("/fleet/columns", stamp), scene.at("/fleet/states", stamp)
+        assert columns.header == states.header
+        loads = iter(columns.loads)
+        counts = dict(zip(columns.names, columns.load_counts, strict=True))
+        assert {name: [next(loads) for _ in range(count)] for name, count in counts.items()} == {
+            state.name: list(state.loads) for state in states.robots
+        }
+        for index, state in enumerate(states.robots):
+            for names, places in (
+                (("positions", "linear_velocities", "angular_velocities", "goal_positions"), "xyz"),
+                (("orientations", "goal_orientations"), "xyzw"),
+            ):
+                parts = {
+                    "positions": state.pose.position,
+                    "orientations": state.pose.orientation,
+                    "linear_velocities": state.twist.linear,
+                    "angular_velocities": state.twist.angular,
+                    "goal_positions": state.goal.position,
+                    "goal_orientations": state.goal.orientation,
+                }
+                for name in names:
+                    width = len(places)
+                    numbers = list(getattr(columns, name)[width * index : width * (index + 1)])
+                    assert numbers == [getattr(parts[name], axis) for axis in places], name
+            for name, field in (
+                *((name, name) for name in ("moving", "busy", "blocked", "carrying", "charging", "has_goal", "faults")),
+                *((f"{name}s", name) for name in ("mode", "operating_mode", "last_cause", "order", "last_error")),
+                ("distances_left", "distance_left"),
+                ("batteries", "battery"),
+                ("blocked_by", "blocked_by"),
+            ):
+                assert getattr(columns, name)[index] == pytest.approx(getattr(state, field), abs=0.0, nan_ok=True), name
+
+
+@holds(
     *(f"ros:nav_msgs/Path.{field}" for field in (*STAMP, "poses.header.stamp.sec", "poses.header.stamp.nanosec")),
     *(f"ros:nav_msgs/Path.poses.pose.{field}" for field in POSE),
     fault="ros/robot_states.py: orientation of the robot for all poses",

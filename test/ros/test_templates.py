@@ -16,13 +16,13 @@ from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
-from fleet_sim.ros.fleet import states_template
+from fleet_sim.ros.fleet import columns_template, states_template
 from fleet_sim.ros.messages import row_to_pose_msg, time_to_msg, twists_to_msgs
 from fleet_sim.ros.monitoring import markers_template
 from fleet_sim.ros.robot_states import joint_states_template, odom_template
 from fleet_sim.ros.tf import tf_template
 from fleet_sim.world.names import Frames
-from fleet_sim_msgs.msg import FleetState, RobotState
+from fleet_sim_msgs.msg import FleetColumns, FleetState, RobotState
 
 # Names of every length modulo the alignment of what follows them.
 NAMES = ["a", "bb", "ccc", "dddd", "robot_5", "robot_66", "robot_777", "robot_8888"]
@@ -118,6 +118,24 @@ def test_fleet_state_with_texts_that_come_and_go() -> None:
             lengths = random.integers(0, 9, (len(names), 4)).tolist()
             texts = [("b" * a, tuple("l" * c for c in range(b)), "\u00f6" * c, "e" * d) for a, b, c, d in lengths]
             template.set_texts(texts)
+
+
+@pytest.mark.parametrize("names", [[], NAMES[:1], NAMES[:3], NAMES])
+def test_columns_of_a_fleet_of_any_size(names: list[str]) -> None:
+    """Numbers of one byte come before texts: they end at each place modulo the alignment of these."""
+    random = np.random.default_rng(3)
+    template, message = columns_template("map", names), FleetColumns(names=names)
+    message.header.frame_id, message.header.stamp = "map", time_to_msg(NOW)
+    for name, values in template.columns.items():
+        values[:] = (
+            random.integers(0, 2, values.shape) if values.dtype == np.bool_ else random.integers(0, 250, values.shape)
+        )
+        setattr(message, name, values.reshape(-1).tolist())
+    message.last_errors = [name[::-1] for name in names]
+    template.set_texts("last_errors", message.last_errors)
+    expected = serialize_message(message)
+    data = template.data(NOW)
+    assert data[: len(expected)] == expected and len(data) - len(expected) < 4
 
 
 def test_markers(numbers: dict[str, Any]) -> None:

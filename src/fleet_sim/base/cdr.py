@@ -8,6 +8,7 @@ the caller's: those of rclpy, or those of recordings, which need no ROS.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -68,6 +69,19 @@ ROBOT_STATE: Numbers = {
 
 ROBOT_TEXTS = ("blocked_by", "loads", "order", "last_error")
 """The texts of a RobotState."""
+
+FLEET_COLUMNS = {
+    **dict.fromkeys(("positions", "linear_velocities", "angular_velocities", "goal_positions"), ("f8", 3)),
+    **dict.fromkeys(("orientations", "goal_orientations"), ("f8", 4)),
+    **dict.fromkeys(("distances_left", "batteries"), ("f8", 1)),
+    **dict.fromkeys(("faults", "load_counts"), ("u4", 1)),
+    **dict.fromkeys(("modes", "operating_modes", "last_causes"), ("u1", 1)),
+    **dict.fromkeys(("moving", "busy", "blocked", "carrying", "charging", "has_goal"), ("?", 1)),
+}
+"""The columns of a FleetColumns: the NumPy type of their numbers, and how many each robot has."""
+
+FLEET_TEXTS = ("names", "blocked_by", "loads", "orders", "last_errors")
+"""The columns of texts of a FleetColumns; they follow the numbers."""
 
 Text = str | Sequence[str]
 """A text, or a list of texts."""
@@ -303,6 +317,60 @@ class ElementsTemplate:
         rows = np.array(begins, np.int64)[:, None]
         self._slots = {name: _slot(self._bytes, kind, rows + found) for name, (kind, found) in self._relative.items()}
         self._slots |= {name: _slot(self._bytes, *found) for name, found in self._stamp.items()}
+
+
+class ColumnsTemplate:
+    """One message of a header, columns of numbers and, after them, columns of texts that change now and then.
+
+    `columns` are views of the numbers in the bytes, (N,) or (N, width).
+    """
+
+    def __init__(
+        self,
+        message: Any,
+        columns: Mapping[str, tuple[str, int]],
+        texts: Sequence[str],
+        count: int,
+        serialize: Callable[[Any], bytes],
+    ) -> None:
+        """Lay out `message`, whose columns and texts are empty, for `count` elements; all numbers are 0."""
+        self._serialize, self._texts = serialize, dict.fromkeys(texts, b"\0" * _COUNT)
+        for name, (kind, width) in columns.items():
+            setattr(message, name, _array(kind, count * width, 0))
+        # Without the numbers of texts, which are last.
+        head = serialize(message)[: -_COUNT * len(texts)]
+        # CDR aligns numbers from the end of the header on.
+        self._bytes = np.zeros(ALIGNMENT - HEADER_SIZE + len(head), np.uint8)
+        self._bytes[ALIGNMENT - HEADER_SIZE :] = np.frombuffer(head, np.uint8)
+        self.columns: dict[str, AnyArray] = {}
+        for name, (kind, width) in columns.items():
+            setattr(message, name, _array(kind, count * width, 1))
+            # The bytes that differ are those of the numbers.
+            filled = np.frombuffer(serialize(message)[: len(head)], np.uint8)
+            places = np.flatnonzero(self._bytes[ALIGNMENT - HEADER_SIZE :] != filled) + ALIGNMENT - HEADER_SIZE
+            setattr(message, name, _array(kind, count * width, 0))
+            begin = int(places[0]) if len(places) else 0
+            numbers = self._bytes[begin : begin + len(places)].view(np.dtype(kind).newbyteorder("<"))
+            self.columns[name] = numbers if width == 1 else numbers.reshape(count, width)
+
+    def set_texts(self, name: str, texts: Sequence[str]) -> None:
+        """Set a column of texts."""
+        self._texts[name] = _number(len(texts)) + b"".join(
+            text + bytes(-len(text) % _COUNT) for text in map(_string, texts)
+        )
+
+    def data(self, nanoseconds: int) -> bytes:
+        """Return the message as CDR, with a stamp: the header of a message comes first."""
+        stamp = np.array(divmod(nanoseconds, 1_000_000_000), "<u4")
+        self._bytes[ALIGNMENT : 2 * ALIGNMENT] = stamp.view(np.uint8)
+        return b"".join([self._bytes.data[ALIGNMENT - HEADER_SIZE :], *self._texts.values()])
+
+
+def _array(kind: str, length: int, byte: int) -> Any:
+    """Return an array as messages have it, of numbers whose bytes are all `byte`."""
+    if kind == "?":
+        return [bool(byte)] * length
+    return array({"f8": "d", "u4": "I", "u1": "B"}[kind], bytes([byte]) * (length * np.dtype(kind).itemsize))
 
 
 _COUNT = 4
