@@ -17,7 +17,9 @@ from fleet_sim.world.commands import Spawn
 QUICK = 5.0
 """Wall time in s in which a request must have been refused, on a busy machine. Carried out, each takes minutes."""
 BIG_CAMERA = "{type: camera, width: 8192, height: 8192, rate: null}"
-ROBOTS = "robots: [{name: r, at: {site: free, count: 20}, shape: {shape_type: cylinder, radius: 0.2, height: 0.3}"
+SITE = "{map: config/sites/maps/office.yaml, cell: 0.5}"
+DISC = "shape: {shape_type: cylinder, radius: 0.2, height: 0.3}"
+ROBOTS = f"robots: [{{name: r, at: {{site: free, count: 60, clearance: 0.21}}, {DISC}"
 
 
 @pytest.fixture
@@ -71,8 +73,20 @@ def test_a_spawned_entry_beyond_the_budget_is_refused_with_the_figure(
 WORLDS = {
     "a camera in the world": (f"{{robots: [{{name: r}}], sensors: [{BIG_CAMERA}]}}", "pixels"),
     "20 robots with a camera": (
-        f"{{site: config/sites/maps/office.yaml, {ROBOTS}, sensors: [{BIG_CAMERA}]}}]}}",
+        f"{{site: {SITE}, {ROBOTS}, sensors: [{BIG_CAMERA}]}}]}}",
         "pixels",
+    ),
+    "plans of 100,000 steps": (
+        f"{{site: {SITE}, {ROBOTS}}}], traffic: {{planner: prioritized, window: 100000}}}}",
+        "2,000,000 nodes of planning per simulated second, this asks for",
+    ),
+    "plans in each step": (
+        f"{{site: {SITE}, {ROBOTS}}}], traffic: {{planner: lacam, window: 0, period: 1.0e-9}}}}",
+        "nodes of planning",
+    ),
+    "plans that are refined until time is up": (
+        f"{{site: {SITE}, {ROBOTS}}}], traffic: {{planner: lacam, settings: {{refinements: null}}}}}}",
+        "nodes of planning",
     ),
     "a swarm of 100,000": (
         "{swarm: {type: RectangularWorld, size: [900, 900], spawners: "
@@ -126,6 +140,11 @@ def test_a_second_message_cannot_add_what_the_first_one_could_not(sim: fs.MultiR
         sim.remove_object(robot)
     spawn(sim, "{name: b, grid: {count: 20}, sensors: [{type: lidar, rays: 90000, rate: 10}]}")
     assert len(sim.agents) == 20, "what is gone counts no longer"
+
+
+def test_worlds_with_usual_plans_come_in(sim: fs.MultiRobotSimulationCore) -> None:
+    load(sim, f"{{site: {SITE}, {ROBOTS}}}], traffic: {{planner: lacam}}}}")
+    assert len(sim.agents) == 60
 
 
 def test_the_operator_has_no_budget(sim: fs.MultiRobotSimulationCore) -> None:

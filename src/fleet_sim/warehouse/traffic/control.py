@@ -346,6 +346,7 @@ class TrafficControl:
         world.version += 1
         present = floor.execution.rows
         before = np.setdiff1d(present, rows)
+        floor.timing.charge(before, rows)
         # Places of robots that stay, as well as of those that come together.
         held = floor.execution.graph.held(table, before)
         nodes = floor.network.node_at(world.position[rows, :2])

@@ -15,6 +15,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.base.budget import Work, is_from_outside
 from fleet_sim.base.errors import FleetSimError, PlanError
 from fleet_sim.base.registry import saved
 from fleet_sim.warehouse.traffic.columns import BROKEN, STOPPED, UNFIT, TrafficColumns
@@ -211,6 +212,9 @@ class Pending(NamedTuple):
     tick: int
 
 
+PLANNING = Work("nodes of planning per simulated second", 2e6, 2e6)
+
+
 class PlanTiming:
     """Makes plans when the policy says so, from the ends of what is granted, and gives them to the execution."""
 
@@ -350,6 +354,15 @@ class PlanTiming:
         barred = self.barred if wide.any() else np.empty(0, bool)
         limits = (self._window(rows), self._settings.time_limit, self._seed)
         return Problem(self._network, starts, goals, blocked, *limits, ids, barred, wide)
+
+    def charge(self, present: Rows, new: Rows) -> None:
+        """Count what plans take for robots in `new`, beside those in `present`; raises InvalidValueError."""
+        if not is_from_outside():
+            return
+        planner, window = self._planning.planner, self._window(np.concatenate((present, new)))
+        period = max(self._settings.period, self._world.clock.dt)
+        there = planner.work(len(present), window) / period
+        PLANNING.charge(planner.work(len(present) + len(new), window) / period - there, there)
 
     def _window(self, rows: Rows) -> int:
         settings = self._settings

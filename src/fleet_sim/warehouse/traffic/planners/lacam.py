@@ -7,6 +7,7 @@ that the search has seen, it is repeated with robots that are told where to go, 
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Mapping
@@ -24,7 +25,7 @@ from fleet_sim.warehouse.sites.grid import Grid
 from fleet_sim.warehouse.traffic.network import Links, Network, Steps, Words
 from fleet_sim.warehouse.traffic.planners.guides import apart, guides_of, no_guides
 from fleet_sim.warehouse.traffic.planners.pibt_step import Guidance, PibtStep, next_places
-from fleet_sim.warehouse.traffic.planners.planner import Planner, PlannerSettings, plan_nothing
+from fleet_sim.warehouse.traffic.planners.planner import TO_THE_END, Planner, PlannerSettings, plan_nothing
 from fleet_sim.warehouse.traffic.planners.reserved import (
     NOBODY,
     GridWords,
@@ -495,6 +496,12 @@ class Lacam(Planner):
     def prepare(self) -> None:
         """Compile the kernels."""
         plan_nothing(self)
+
+    def work(self, robots: int, window: int) -> float:
+        """Return how many nodes one plan looks at: it is to the end, and every round makes parts of it again."""
+        rounds = self.settings.refinements
+        # Without a number of rounds each plan takes all the time there is.
+        return math.inf if rounds is None else float((robots + rounds * self.settings.group) * TO_THE_END)
 
     def figures(self) -> Mapping[str, float]:
         """Return how many places of all robots were visited, rounds of refinement made, and steps saved by them."""

@@ -121,6 +121,10 @@ class Pibt(Planner):
         """Return `least`: the rule looks one step ahead, and what is planned later knows more."""
         return least
 
+    def work(self, robots: int, window: int) -> float:
+        """Return how many nodes one plan looks at."""
+        return float(robots * (window or self.settings.most_steps))
+
     def figures(self) -> Mapping[str, float]:
         """Return how many steps were planned."""
         return {"steps_planned": float(self._steps_planned)}

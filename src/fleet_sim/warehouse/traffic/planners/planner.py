@@ -19,6 +19,9 @@ NO_BARS = "does not keep robots that carry something wide away from what stands 
 USUAL_WINDOW = 10
 """Steps that are enough for most planners to see who is in the way."""
 
+TO_THE_END = 1000
+"""Steps that a plan to the end is counted with."""
+
 
 @dataclass
 class PlannerSettings(Checked):
@@ -64,6 +67,13 @@ class Planner(ABC):
     def window_for(self, least: int) -> int:
         """Return how many steps to plan where no window is set; robots drive `least` until the next plan, at most."""
         return max(least, USUAL_WINDOW)
+
+    def work(self, robots: int, window: int) -> float:
+        """Return how many nodes about one plan of `window` steps looks at, 0 steps: to the end; messages have a budget.
+
+        A million of them take about half a second.
+        """
+        return float(robots * (window or TO_THE_END))
 
     def figures(self) -> Mapping[str, float]:
         """Return what the planner counts, such as how often it had to fall back, since it was made."""

@@ -132,6 +132,11 @@ class Prioritized(Planner):
         """Compile the kernels."""
         plan_nothing(self)
 
+    def work(self, robots: int, window: int) -> float:
+        """Return how many nodes one plan looks at: of each step more than of the one before, at most all there are."""
+        length = window or self.settings.most_steps
+        return float(robots * length * min(length, len(self.network)))
+
     def figures(self) -> Mapping[str, float]:
         """Return how often a robot was put first, and how many had to wait for a whole window."""
         return dict(self._figures)
