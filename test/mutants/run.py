@@ -50,7 +50,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
         *("planners", "networks", "paths_in_time", "traffic_law"),
         *("traffic_counts", "traffic", "routes", "problem_files"),
     ),
-    "warehouse/orders": ("order_choices", "order_work", "orders", "order_queues", "reports"),
+    "warehouse/orders": ("order_places", "order_choices", "order_work", "orders", "order_queues", "reports"),
     "warehouse/battery": ("batteries", "vda5050", "ros_commands"),
     "warehouse/equipment": ("equipment", "doors_and_lifts"),
     "warehouse/vda5050": ("vda5050", "vda5050_orders", "factsheet"),
