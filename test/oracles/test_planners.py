@@ -10,8 +10,9 @@ import pytest
 from networks import costs_by_roads, dijkstra, ends_of
 from oracle_rows import holds
 
+from fleet_sim.base.arrays import Ints
 from fleet_sim.base.errors import PlanError
-from fleet_sim.warehouse.traffic import Network, Problem, checked_plan, make_planner
+from fleet_sim.warehouse.traffic import Network, Problem, check_paths, checked_plan, make_planner
 from fleet_sim.warehouse.traffic.planners.pibt_step import queueing
 
 MASK = (1 << 64) - 1
@@ -239,3 +240,46 @@ def test_those_wait_who_are_not_among_the_first_on_their_way_to_one_goal() -> No
                 if goals[other] == goals[robot] and away[other] > 0 and (score[other], other) < (score[robot], robot)
             ]
             assert waits == (away[robot] > 0 and len(rivals) >= most)
+
+
+def lane_fault(network: Network, paths: Ints) -> str:
+    """At which step a plan on lanes cannot be driven: two need one thing, or wait for each other in a circle."""
+    claims, ends = claims_of(network), ends_of(network)
+    for step in range(1, paths.shape[1]):
+        needs: list[set[int]] = []
+        at = {int(path[step - 1]): robot for robot, path in enumerate(paths)}
+        for begin, end in paths[:, step - 1 : step + 1].tolist():
+            if begin != end and end not in ends[begin]:
+                return f"at step {step}, which are not neighbours"
+            needs.append({end, *claims.get((begin, end), ())})
+        if sum(map(len, needs)) > len(set().union(*needs)):
+            return f"at step {step}"
+        waits = [{at[need] for need in own if at.get(need, robot) != robot} for robot, own in enumerate(needs)]
+        free: set[int] = set()
+        while more := {robot for robot in range(len(paths)) if robot not in free and waits[robot] <= free}:
+            free |= more
+        if len(free) < len(paths):
+            return f"at step {step}"
+    return ""
+
+
+@holds("api:check_paths", fault="warehouse/traffic/problem.py: who stands on what a move claims is in nobody's way")
+def test_plans_on_lanes_are_refused_at_the_step_at_which_they_cannot_be_driven() -> None:
+    network, _, random = scene(4)
+    seen = {True: 0, False: 0}
+    for _ in range(1200):
+        paths = np.zeros((3, 4), np.int64)
+        paths[:, 0] = random.permutation(len(network))[:3]
+        for step in range(1, 4):
+            for robot, before in enumerate(paths[:, step - 1].tolist()):
+                near = [before, *ends_of(network)[before]]
+                paths[robot, step] = random.integers(len(network)) if random.random() < 0.02 else random.choice(near)
+        fault = lane_fault(network, paths)
+        seen[not fault] += 1
+        problem = Problem(network, paths[:, 0], paths[:, -1])
+        if fault:
+            with pytest.raises(PlanError, match=fault):
+                check_paths(problem, paths)
+        else:
+            assert check_paths(problem, paths).tolist() == paths.tolist()
+    assert min(seen.values()) > 100

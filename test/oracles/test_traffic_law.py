@@ -85,7 +85,7 @@ class Reference:
         self.at, self.granted, self.left = [0] * ROBOTS, [0] * ROBOTS, [-1] * ROBOTS
         self.way, self.speed, self.spin = ([0.0] * ROBOTS for _ in range(3))
         self.yaw = runs.table.yaw[:ROBOTS].tolist()
-        self.back = [False] * ROBOTS
+        self.back, self.arrived = [False] * ROBOTS, [False] * ROBOTS
 
     def lane(self, robot: int, place: int) -> tuple[float, float, float]:
         """Length, direction and speed limit of the lane to a place of a way."""
@@ -105,9 +105,15 @@ class Reference:
         turn = self.lane(robot, place + 1)[1] - self.lane(robot, place)[1]
         return abs(math.remainder(turn, math.tau)) > 1e-6
 
+    def stops(self, robot: int, place: int) -> bool:
+        """Whether it stops at a place in any case, once it is on its way there."""
+        is_goal = self.ways[robot][place] == self.runs.table.goal[robot] and not self.arrived[robot]
+        return is_goal or self.bends(robot, place)
+
     def may_enter(self, robot: int, place: int) -> bool:
         table, node = self.runs.table, self.ways[robot][place]
-        if not self.runs.open_mask[node] or (self.runs.barred[node] and table.wide[robot]):
+        barred = self.runs.barred[node] and table.wide[robot] and table.goal[robot] != node
+        if not self.runs.open_mask[node] or barred:
             return False
         for need in (node, *self.claims[robot][place]):
             uses = self.uses[need]
@@ -131,6 +137,10 @@ class Reference:
             place = self.at[robot]
             # A node is left when the next one is reached, or when a robot has gone as far as they stay apart.
             gone = place < len(way) - 1 and self.way[robot] >= min(ROOM, self.lane(robot, place + 1)[0])
+            stands = self.is_there(robot) and self.speed[robot] == self.way[robot] == self.spin[robot] == 0.0
+            heading = table.heading[robot]
+            looks = math.isnan(heading) or abs(math.remainder(heading - self.yaw[robot], math.tau)) < 1e-9
+            self.arrived[robot] |= bool(stands and looks)
             for passed in range(place + gone):
                 self.ended.add((way[passed], robot, passed))
             for passed in range(1, place + 1):
@@ -146,9 +156,7 @@ class Reference:
         while self.granted[robot] < len(self.ways[robot]) - 1:
             place = self.granted[robot]
             ahead = sum(self.lane(robot, one)[0] for one in range(self.at[robot] + 1, place + 1)) - self.way[robot]
-            stops = place > self.at[robot] and any(
-                self.bends(robot, one) for one in range(self.at[robot] + 1, place + 1)
-            )
+            stops = any(self.stops(robot, one) for one in range(self.at[robot] + 1, place + 1))
             if ahead > needed or stops or not self.may_enter(robot, place + 1):
                 return
             self.granted[robot] += 1
@@ -160,15 +168,17 @@ class Reference:
         accel = min(limits.angular_accel[robot], limits.angular_accels[robot, 2])
         limit = min(limits.angular_limit[robot], limits.angular_limits[robot, 2])
         spin, yaw = self.spin[robot], self.yaw[robot]
-        if table.held[robot] or place >= len(self.ways[robot]) or not table.turns[robot]:
+        onward, is_there = place < len(self.ways[robot]) and table.turns[robot], self.is_there(robot)
+        wanted = self.lane(robot, place)[1] if onward else table.heading[robot] if is_there else math.nan
+        if table.held[robot] or math.isnan(wanted):
             self.spin[robot] = math.copysign(max(abs(spin) - accel * self.dt, 0.0), spin)
             self.yaw[robot] += 0.5 * self.dt * (spin + self.spin[robot])
             return spin != 0.0
-        wanted = self.lane(robot, place)[1]
         error = math.remainder(wanted - yaw, math.tau)
         if spin == 0.0:
             lead = table.lead[robot]
-            self.back[robot] = lead == BACKWARD or (lead == EITHER and abs(error) > 0.5 * math.pi + 1e-9)
+            backward = lead == BACKWARD or (lead == EITHER and abs(error) > 0.5 * math.pi + 1e-9)
+            self.back[robot] = onward and backward
         if self.back[robot]:
             error = math.remainder(wanted + math.pi - yaw, math.tau)
         if spin == 0.0 and abs(error) < 1e-9:
@@ -183,12 +193,15 @@ class Reference:
         self.yaw[robot] += 0.5 * self.dt * (spin + self.spin[robot])
         return True
 
+    def is_there(self, robot: int) -> bool:
+        return bool(self.ways[robot][self.at[robot]] == self.runs.table.goal[robot])
+
     def drive(self, robot: int, top: float, accel: float, held: bool) -> None:
         dt, speed, stop = self.dt, self.speed[robot], self.at[robot] + 1
         length, _, limit = self.lane(robot, stop)
         way, limit = length - self.way[robot], min(top, limit)
         fast = max(speed - accel * dt, 0.0) if held else min(limit, speed + accel * dt)
-        while stop < self.granted[robot] and not self.bends(robot, stop):
+        while stop < self.granted[robot] and not self.stops(robot, stop):
             length, _, slower = self.lane(robot, stop + 1)
             fast = min(fast, next_speed(speed, way, slower, math.inf, accel, dt)) if slower < math.inf else fast
             way, stop = way + length, stop + 1
@@ -230,6 +243,8 @@ def test_robots_drive_plans_as_the_law_says(seed: int) -> None:
     table.turns[:], table.wide[:] = random.random(ROBOTS) < 0.7, random.random(ROBOTS) < 0.3
     table.pace[:], table.lead[:] = random.choice([1.0, 0.6], ROBOTS), random.integers(0, 3, ROBOTS)
     table.yaw[:] = np.where(table.turns, random.uniform(-3.0, 3.0, ROBOTS), 0.0)
+    table.goal[:] = [random.choice(path[path != path[0]]) if len(set(path)) > 1 else path[0] for path in paths]
+    table.heading[:] = np.where(random.random(ROBOTS) < 0.5, random.uniform(-3.0, 3.0, ROBOTS), np.nan)
     runs.append(paths)
     reference = Reference(runs, network, ids, paths)
     for step in range(600):
@@ -244,6 +259,7 @@ def test_robots_drive_plans_as_the_law_says(seed: int) -> None:
         assert table.place[:ROBOTS] == pytest.approx(expected, abs=1e-8), step
         assert table.speed[:ROBOTS] == pytest.approx(reference.speed, abs=1e-8)
         assert table.spin[:ROBOTS] == pytest.approx(reference.spin, abs=1e-8)
+        assert table.arrived[:ROBOTS].tolist() == reference.arrived
         off = np.array(
             [math.remainder(one - other, math.tau) for one, other in zip(table.yaw, reference.yaw, strict=True)]
         )
@@ -252,5 +268,6 @@ def test_robots_drive_plans_as_the_law_says(seed: int) -> None:
         sum(reference.lane(robot, place)[0] for place in range(1, len(way))) for robot, way in enumerate(reference.ways)
     ]
     assert reference.at == [len(way) - 1 for way in reference.ways]
+    assert sum(reference.arrived) > 2
     assert table.driven[:ROBOTS] == pytest.approx(driven)
     assert sum(map(len, reference.ways)) > ROBOTS + 20
