@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import rigid
 import solids_apart as apart
 from oracle_rows import holds
 
 import fleet_sim as fs
+from fleet_sim.sensing.sensors.lidar import draw_scans
 
 
 def simulation(compiled: str) -> fs.MultiRobotSimulationCore:
@@ -208,3 +210,69 @@ def test_a_cell_of_a_map_is_occupied_where_something_is_in_it(tmp_path: Path) ->
     around = fs.occupancy_grid(lone.world, resolution=size, z=float(solids[2].frame[2, 3]), margin=0.4)
     occupied = np.argwhere(around.cells == 100)
     assert (occupied.min(axis=0) >= 2).all() and (occupied.max(axis=0) <= np.array(around.cells.shape) - 3).all()
+
+
+@holds("api:draw_scans", fault="sensing/sensors/lidar.py: pictures of scans have y down")
+def test_a_picture_of_scans_has_the_map_what_was_seen_and_where_rays_end() -> None:
+    rng, sim = np.random.default_rng(4), simulation("never")
+    for index in range(9):
+        frame = apart.random_frame(rng, 0.0, upright=True)
+        frame[:3, 3] = [*rng.uniform(-2.0, 3.0, 2), 0.3]
+        solid = apart.random_solid(rng, apart.KINDS[index % 4], frame)
+        if np.hypot(frame[0, 3] - 0.43, frame[1, 3] + 0.31) > 1.1:
+            put(sim, apart.params(solid), frame)
+    step, origin, cells = 0.13, np.array([-2.3, -1.7]), np.where(rng.random((31, 47)) < 0.2, 100, 0).astype(np.int8)
+    grid = fs.OccupancyGrid(cells, (-2.3, -1.7), step, 0.3)
+    at, yaw, near, far = np.array([0.43, -0.31]), 0.7, 0.5, 1.9
+    lidars = [
+        sim.add_sensor("lidar", pose=[*at, 0.3, yaw], range_min=near, range_max=far, **field)
+        for field in ({"rays": 57, "angle_min": -2.1, "angle_max": 1.7}, {"rays": 40, "name": "round"})
+    ]
+    readings = [np.array(lidar.read().ranges) for lidar in lidars]
+    assert np.isinf(readings[0]).any() and np.isfinite(readings[0]).sum() > 12
+    width = 140
+    picture = draw_scans(grid, lidars, width=width)
+    scale = 2 * width / (47 * step)
+    height = round(31 * step * scale / 2)
+    assert picture.shape == (height, width, 3)
+    lines, columns = np.indices((2 * height, 2 * width))
+    points = origin + np.stack((columns + 0.5, 2 * height - 0.5 - lines), axis=-1) / scale
+    line, column = (
+        np.minimum(np.floor((points - origin) / step)[..., axis].astype(int), (46, 30)[axis]) for axis in (1, 0)
+    )
+    wanted = np.where((cells[line, column] == 100)[..., None], (70.0, 74.0, 82.0), (247.0, 247.0, 244.0))
+    fields = np.linspace(-2.1, 1.7, 57), -np.pi + 2.0 * np.pi * np.arange(40) / 40
+    away = points - at
+    distances = np.linalg.norm(away, axis=-1)
+    bearings = np.arctan2(away[..., 1], away[..., 0]) - yaw
+    for ranges, angles, color in zip(readings, fields, ((31, 119, 220), (240, 130, 20)), strict=True):
+        off = np.abs((bearings[..., None] - angles + np.pi) % (2.0 * np.pi) - np.pi)
+        reach = np.where(ranges == np.inf, far, np.where(ranges == -np.inf, 0.0, ranges))[off.argmin(axis=-1)]
+        seen = (distances <= reach) & (off.min(axis=-1) <= 0.5 * (angles[1] - angles[0]))
+        wanted[seen] = 0.78 * wanted[seen] + 0.22 * np.array(color)
+        ends = at + ranges[:, None] * np.stack((np.cos(angles + yaw), np.sin(angles + yaw)), axis=-1)
+        for end in ends[np.isfinite(ranges)]:
+            wanted[np.linalg.norm(points - end, axis=-1) <= 2.6 / scale] = color
+        wanted[distances <= 9.0 / scale] = (30, 32, 36)
+        wanted[distances <= 6.0 / scale] = color
+    mean = wanted.reshape(height, 2, width, 2, 3).mean(axis=(1, 3))
+    same = np.abs(picture - mean).max(axis=-1) <= 0.5 + 1e-9
+    assert same.mean() > 0.999
+
+
+@pytest.mark.parametrize("z", [0.31, 0.9])
+@holds("ros:nav_msgs/OccupancyGrid.data", fault="sensing/sensors/occupancy.py: a plane is not moved where it leans")
+def test_a_leaning_plane_is_on_the_map_where_it_is_at_that_height(z: float) -> None:
+    sim = simulation("never")
+    frame = rigid.frame_of(fs.Pose.from_euler(0.3, -0.2, 0.25, 0.0, 1.1, 0.7))
+    put(sim, fs.ShapeParams("plane"), frame)
+    size = 0.13
+    grid = fs.occupancy_grid(sim.world, resolution=size, z=z, bounds=(-2.9, -2.2, 3.3, 2.5))
+    lines, columns = np.indices(grid.cells.shape)
+    heights = [
+        (np.stack((columns + dx, lines + dy), axis=-1) * size + grid.origin - frame[:2, 3]) @ frame[:2, 2]
+        + (z - frame[2, 3]) * frame[2, 2]
+        for dx, dy in itertools.product((0, 1), (0, 1))
+    ]
+    crossed = (np.min(heights, axis=0) < 0.0) & (np.max(heights, axis=0) > 0.0)
+    assert crossed.sum() > 30 and (grid.cells == np.where(crossed, 100, 0)).mean() > 0.9995

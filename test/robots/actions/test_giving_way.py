@@ -161,3 +161,21 @@ def test_nobody_leaves_its_way_for_one_that_stays() -> None:
         house.agents.append(parked)
         house.run(60.0)
         house.check()
+
+
+@pytest.mark.parametrize(("first", "second", "which"), [(1.0, 1.0, 1), (1.0, 1.3, 1), (1.3, 1.0, 0)])
+def test_who_has_the_shorter_way_aside_gives_way_and_of_two_alike_who_came_later(
+    first: float, second: float, which: int
+) -> None:
+    # In the middle of a passage of a mirrored house: as far from its ends as they are fast.
+    house = House(8, 24, "omnidirectional")
+    middle = (ROOM + 12) * CELL
+    house.add((middle - 1.4 * first, 2.0), (middle + 4.0, 2.0))
+    house.add((middle + 1.4 * second, 2.0), (middle - 4.0, 2.0))
+    with house.sim:
+        gave = set()
+        while not gave and house.sim.sim_time < 30.0:
+            house.sim.step_once()
+            said = [move.progress(agent)["phase"] for move, agent in zip(house.moves, house.agents, strict=True)]
+            gave = {index for index, phase in enumerate(said) if phase == "giving way"}
+        assert gave == {which}

@@ -497,9 +497,10 @@ class _Canvas:
         """Return which pixels (H, W) a lidar at x, y has seen across: those nearer than the ray next to them."""
         across, along = self.x - x, self.y - y
         distances = np.hypot(across, along)
-        bearings = (np.arctan2(along, across) - yaw - params.angle_min) % (2.0 * math.pi)
-        # Each pixel belongs to the ray nearest to its bearing.
-        rays = np.round(bearings / (params.angle_increment or 1.0)).astype(np.int64)
+        step = params.angle_increment or 1.0
+        # Each pixel belongs to the ray nearest to its bearing, half a step to both sides.
+        bearings = (np.arctan2(along, across) - yaw - params.angle_min + 0.5 * step) % (2.0 * math.pi)
+        rays = (bearings / step).astype(np.int64)
         if params.angle_max - params.angle_min > 2.0 * math.pi - 1e-6:
             # In a full turn what is beyond the last ray is nearest to the first one.
             rays %= params.rays
