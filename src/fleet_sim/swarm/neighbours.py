@@ -9,36 +9,21 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from fleet_sim.base.arrays import Bools, Floats, Ints, Rows, ragged_range
+from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.base.kernels import compiled_step, inlined
 from fleet_sim.base.registry import saved
 from fleet_sim.base.spatial import trigonometry as trig
-from fleet_sim.sensing.collision.broad import radix_order
 from fleet_sim.swarm.agents import Group
 from fleet_sim.world.columns import numbers_of
 
-# Largest number of a cell; points farther out share the last one, which costs time but loses no pair.
-_LAST_CELL = 2.0**30
-_STRIDE = 1 << 32
-# Covers the rounding of numbers of cells up to the last one.
-_SLACK = 1.000001
 _CELLS_PER_POINT = 4
 _MIN_CELLS = 1024
 _FAR = 1e100
 
 
-def pairs_within(positions: Floats, reach: float) -> tuple[Rows, Rows]:
+def pairs_within(positions: Floats, reach: float, *, compiled: bool) -> tuple[Rows, Rows]:
     """Return the pairs (first, second) of points (N, 2) at most `reach` apart: first < second, each once, sorted."""
-    order, keys, _ = _sorted_cells(positions, positions, reach)
-    # Each pair is found from one side: a point looks at the rest of its own and the next cell, and at the line above.
-    ahead = np.arange(1, len(keys) + 1)
-    pieces = [(ahead, np.searchsorted(keys, keys + 1, "right"))]
-    pieces.append((np.searchsorted(keys, keys + (_STRIDE - 1)), np.searchsorted(keys, keys + (_STRIDE + 1), "right")))
-    one, other = _expanded(pieces)
-    first, second = order.take(one), order.take(other)
-    # The grid yields pairs in an order of its own; sorting makes sums over neighbours reproducible.
-    first, second = _sorted(np.minimum(first, second), np.maximum(first, second))
-    return _within(positions, first, second, positions, reach)
+    return _found(positions, positions, reach, later=True, compiled=compiled)
 
 
 def both_ways(first: Rows, second: Rows) -> tuple[Rows, Rows]:
@@ -46,30 +31,9 @@ def both_ways(first: Rows, second: Rows) -> tuple[Rows, Rows]:
     return np.concatenate((second, first)), np.concatenate((first, second))
 
 
-def targets_within(origins: Floats, points: Floats, reach: float) -> tuple[Rows, Rows]:
+def targets_within(origins: Floats, points: Floats, reach: float, *, compiled: bool) -> tuple[Rows, Rows]:
     """Return (origin, point) for each of `points` (M, 2) at most `reach` from one of `origins` (N, 2), sorted."""
-    return _within(origins, *_sorted(*targets_about(origins, points, reach)), points, reach)
-
-
-def targets_about(origins: Floats, points: Floats, reach: float) -> tuple[Rows, Rows]:
-    """Return (origin, point) for each of `points` (M, 2) at most `reach` from one of `origins` (N, 2) on each axis.
-
-    They come in no special order.
-    """
-    if not len(origins) or not len(points):
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    order, keys, cells = _sorted_cells(points, origins, reach)
-    pieces = []
-    for line in (-1, 0, 1):
-        middle = cells + line * _STRIDE
-        pieces.append((np.searchsorted(keys, middle - 1), np.searchsorted(keys, middle + 1, "right")))
-    origin, place = _expanded(pieces)
-    point = order.take(place)
-    away = np.abs(points.take(point, axis=0) - origins.take(origin, axis=0))
-    # A little more, so that rounding loses no pair at exactly the reach.
-    reach *= 1.0 + 1e-12
-    near = np.flatnonzero((away[:, 0] <= reach) & (away[:, 1] <= reach))
-    return origin.take(near), point.take(near)
+    return _found(origins, points, reach, later=False, compiled=compiled)
 
 
 def is_limited(reach: float, positions: Floats) -> bool:
@@ -87,12 +51,12 @@ def near_in_crowd(group: Group, reach: float, team: int = -1) -> tuple[Rows, Row
     `agent` counts in the group, `other` in the world's `everyone`. Only others of `team` are returned, unless it is -1.
     """
     everyone = group.world.everyone
-    positions = everyone.positions
+    positions, compiled = everyone.positions, everyone.columns.compiled
     # Where the group is everybody, each pair is looked for once and used both ways.
     if len(group) == len(everyone) and bool((group.rows == everyone.rows).all()):
-        agent, other = both_ways(*pairs_within(positions, reach))
+        agent, other = both_ways(*pairs_within(positions, reach, compiled=compiled))
     else:
-        agent, other = targets_within(group.positions, positions, reach)
+        agent, other = targets_within(group.positions, positions, reach, compiled=compiled)
         kept = np.flatnonzero(group.rows.take(agent) != everyone.rows.take(other))
         agent, other = agent.take(kept), other.take(kept)
     if team >= 0:
@@ -104,52 +68,6 @@ def near_in_crowd(group: Group, reach: float, team: int = -1) -> tuple[Rows, Row
 def counts(owner: Rows, count: int) -> Ints:
     """Return how often (count,) each of `count` rows is an owner."""
     return np.bincount(owner, minlength=count)
-
-
-def _sorted_cells(points: Floats, origins: Floats, reach: float) -> tuple[Rows, Ints, Ints]:
-    """Return the order of `points` by cell, the cells in that order, and those of `origins`.
-
-    Points within the reach of each other on each axis are in the same cell, or in neighbouring ones.
-    """
-    size = max(reach, 1e-9) * _SLACK
-    lines = []
-    for axis in (1, 0):
-        low = min(points[:, axis].min(initial=np.inf), origins[:, axis].min(initial=np.inf))
-        # What is no number is put somewhere, and is near nobody.
-        both = [np.fmin((values[:, axis] - low) / size, _LAST_CELL) for values in (points, origins)]
-        lines.append([values.astype(np.int64) for values in both])
-    # One more than a cell: each has a neighbour to the left.
-    cells, others = (down * _STRIDE + along + 1 for down, along in zip(*lines, strict=True))
-    order = np.argsort(cells, kind="stable")
-    return order, cells.take(order), others
-
-
-def _expanded(pieces: list[tuple[Rows, Rows]]) -> tuple[Rows, Rows]:
-    """Return (owner, place): for each owner k the places from begins[k] up to ends[k], of each piece (begins, ends)."""
-    owners, places = [], []
-    for begins, ends in pieces:
-        counts = np.maximum(ends - begins, 0)
-        owners.append(np.repeat(np.arange(len(begins)), counts))
-        places.append(ragged_range(begins, counts))
-    return np.concatenate(owners), np.concatenate(places)
-
-
-def _within(a: Floats, first: Rows, second: Rows, b: Floats, reach: float) -> tuple[Rows, Rows]:
-    x = b[:, 0].take(second) - a[:, 0].take(first)
-    y = b[:, 1].take(second) - a[:, 1].take(first)
-    near = np.flatnonzero(x * x + y * y <= reach * reach)
-    return first.take(near), second.take(near)
-
-
-def _sorted(first: Rows, second: Rows) -> tuple[Rows, Rows]:
-    """Return pairs sorted by first, then second."""
-    if not len(first):
-        return first, second
-    # Radix sort from the lower key to the higher one: stable, so ties in `first` stay sorted by `second`.
-    order = radix_order(second, int(second.max()) + 1)
-    left = first.take(order)
-    order = order.take(radix_order(left, int(left.max()) + 1))
-    return first.take(order), second.take(order)
 
 
 class PointCells(NamedTuple):
@@ -225,6 +143,53 @@ def _sort_points(positions: Floats, cells: PointCells) -> None:
         cells.order[place] = point
         cells.places[place, 0], cells.places[place, 1] = positions[point, 0], positions[point, 1]
         begins[cell + 1] += 1
+
+
+def _found(origins: Floats, points: Floats, reach: float, *, later: bool, compiled: bool) -> tuple[Rows, Rows]:
+    """Return (origin, point) of those at most `reach` apart, sorted; with `later` points with a higher number only."""
+    if not len(origins) or not len(points):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    # A little more, so that rounding loses no pair at exactly the reach.
+    cells, square = cells_of(points, reach * (1.0 + 1e-9), compiled=compiled), reach * reach
+    begins, second = np.zeros(len(origins) + 1, np.int64), np.empty(0, np.int64)
+    given = np.ascontiguousarray(origins), cells, square, later, begins
+    # Counted first, then written.
+    for _ in range(2):
+        if compiled:
+            _find_near(*given, second)
+        else:
+            views: Any = [numbers_of(part) for part in (*given, second)]
+            _find_near.in_python(*views)
+        if not len(second):
+            np.cumsum(begins, out=begins)
+            second = np.empty(begins[-1], np.int64)
+        if not len(second):
+            break
+    first = np.repeat(np.arange(len(origins)), np.diff(begins))
+    # The cells yield points in an order of their own; sorting makes sums over neighbours reproducible.
+    return first, np.sort(first * len(points) + second) % len(points)
+
+
+@compiled_step
+def _find_near(origins: Floats, cells: PointCells, square: float, later: bool, begins: Ints, second: Ints) -> None:
+    """Count the points near each origin into `begins` one further on, or write them to `second` from there on."""
+    columns, lines, inverse = cells.size[0], cells.size[1], cells.frame[2]
+    for origin in range(len(origins)):
+        x, y = origins[origin, 0], origins[origin, 1]
+        column, line = column_of(x, cells.frame[0], inverse, columns), column_of(y, cells.frame[1], inverse, lines)
+        found = begins[origin] if len(second) else 0
+        for strip in range(max(line - 1, 0), min(line + 2, lines)):
+            # Cells of a line follow each other, so three beside each other are one stretch.
+            begin = cells.begins[strip * columns + max(column - 1, 0)]
+            end = cells.begins[strip * columns + min(column + 1, columns - 1) + 1]
+            for place in range(begin, end):
+                across, along, point = cells.places[place, 0] - x, cells.places[place, 1] - y, cells.order[place]
+                if across * across + along * along <= square and (point > origin or not later):
+                    if len(second):
+                        second[found] = point
+                    found += 1
+        if not len(second):
+            begins[origin + 1] = found
 
 
 # Visibility: discs and walls in a sector of a circle, rays, and lines of sight. All are exact tests. Sectors are

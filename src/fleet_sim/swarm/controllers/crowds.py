@@ -67,7 +67,7 @@ class OrcaController(Configured, Controller):
         discs = _steered(everyone, own_x, own_y, lead, yields)
         x, y = discs.x, discs.y
         mine = np.flatnonzero(np.isin(everyone.rows, group.rows))
-        pairs = pairs_within(np.stack((x, y), axis=1), self.reach)
+        pairs = pairs_within(np.stack((x, y), axis=1), self.reach, compiled=group.columns.compiled)
         # Preferred velocities: other agents keep their velocity, agents of this group drive to their goals.
         wanted_x, wanted_y = discs.vx.copy(), discs.vy.copy()
         wanted_x[mine], wanted_y[mine] = self._wishes(group, x[mine], y[mine])

@@ -157,14 +157,14 @@ def components(first: Rows, second: Rows, count: int) -> Ints:
         label = after
 
 
-def aggregation(positions: Floats, distance: float) -> float:
+def aggregation(positions: Floats, distance: float, *, compiled: bool = False) -> float:
     """Return the share of agents at `positions` (N, 2) that are in the largest cluster: 1/N to 1.
 
     Two agents are in one cluster where a chain of agents, each at most `distance` m from the next, joins them. Gauci,
     Chen, Li, Dodd and Gross, "Self-organized aggregation without computation" (2014), where the distance is four radii:
     nobody fits in between.
     """
-    first, second = pairs_within(positions, distance)
+    first, second = pairs_within(positions, distance, compiled=compiled)
     return float(np.bincount(components(first, second, len(positions))).max() / len(positions))
 
 
@@ -180,7 +180,7 @@ class Aggregation(CrowdMetric):
     def measure(self, crowd: Crowd) -> float:
         """Return the value."""
         distance = 4.0 * float(crowd.radii.max()) if self.distance is None else self.distance
-        return aggregation(crowd.positions, distance)
+        return aggregation(crowd.positions, distance, compiled=crowd.columns.compiled)
 
 
 def aggregation_from_first(positions: Floats) -> float:
@@ -264,7 +264,7 @@ class PercentageAtGoal(CrowdMetric):
 # How well the agents keep together, as a graph and as a chain.
 
 
-def algebraic_connectivity(positions: Floats, reach: float) -> float:
+def algebraic_connectivity(positions: Floats, reach: float, *, compiled: bool = False) -> float:
     """Return the second smallest eigenvalue of the Laplacian L = D - A of the disc graph of `positions` (N, 2).
 
     Two agents are adjacent where they are at most `reach` m apart. It is 0 for a graph in several parts and N for a
@@ -272,7 +272,7 @@ def algebraic_connectivity(positions: Floats, reach: float) -> float:
     the graph is connected.
     """
     count = len(positions)
-    first, second = pairs_within(positions, reach)
+    first, second = pairs_within(positions, reach, compiled=compiled)
     if count < 2 or components(first, second, count).any():
         return 0.0
     laplacian = np.zeros((count, count))
@@ -291,7 +291,7 @@ class AlgebraicConnectivity(CrowdMetric):
 
     def measure(self, crowd: Crowd) -> float:
         """Return the value."""
-        return algebraic_connectivity(crowd.positions, self.r_disk_size)
+        return algebraic_connectivity(crowd.positions, self.r_disk_size, compiled=crowd.columns.compiled)
 
 
 def chain_gap(positions: Floats) -> float:
@@ -530,15 +530,17 @@ def dispersion(positions: Floats) -> float:
     return total / (count * (count - 1))
 
 
-def nearest_neighbour_distance(positions: Floats) -> float:
+def nearest_neighbour_distance(positions: Floats, *, compiled: bool = False) -> float:
     """Return 1/N sum_i min_{j != i} |x_i - x_j| of `positions` (N, 2), in m; NaN for one agent.
 
     Clark and Evans, "Distance to nearest neighbor as a measure of spatial relationships in populations" (1954).
     """
-    return float(nearest_neighbour_distances(positions).mean()) if len(positions) > 1 else float("nan")
+    if len(positions) < 2:
+        return float("nan")
+    return float(nearest_neighbour_distances(positions, compiled=compiled).mean())
 
 
-def nearest_neighbour_distances(positions: Floats) -> Floats:
+def nearest_neighbour_distances(positions: Floats, *, compiled: bool = False) -> Floats:
     """Return min_{j != i} |x_i - x_j| of two `positions` (N, 2) or more: (N,), in m."""
     count = len(positions)
     spread = positions.max(axis=0) - positions.min(axis=0)
@@ -548,7 +550,7 @@ def nearest_neighbour_distances(positions: Floats) -> Floats:
     nearest = np.full(count, np.inf)
     left = np.arange(count)
     while len(left):
-        local, other = targets_within(positions[left], positions, reach)
+        local, other = targets_within(positions[left], positions, reach, compiled=compiled)
         # Nobody is a neighbour of its own.
         kept = np.flatnonzero(left[local] != other)
         one, other = left[local[kept]], other[kept]
@@ -581,15 +583,17 @@ class NearestNeighbourDistance(CrowdMetric):
 
     def measure(self, crowd: Crowd) -> float:
         """Return the value."""
-        return nearest_neighbour_distance(crowd.positions)
+        return nearest_neighbour_distance(crowd.positions, compiled=crowd.columns.compiled)
 
 
-def spacing_evenness(positions: Floats) -> float:
+def spacing_evenness(positions: Floats, *, compiled: bool = False) -> float:
     """Return minus the standard deviation of the distances of `positions` (N, 2) to the nearest other one, in m.
 
     0 is as even as can be. NaN for a single agent.
     """
-    return -float(nearest_neighbour_distances(positions).std()) if len(positions) > 1 else float("nan")
+    if len(positions) < 2:
+        return float("nan")
+    return -float(nearest_neighbour_distances(positions, compiled=compiled).std())
 
 
 class DistanceSizeRatio(ScaledMetric):
@@ -597,7 +601,7 @@ class DistanceSizeRatio(ScaledMetric):
 
     def unscaled(self, crowd: Crowd) -> float:
         """Return the value before `scale`."""
-        return spacing_evenness(crowd.positions)
+        return spacing_evenness(crowd.positions, compiled=crowd.columns.compiled)
 
 
 # How many agents arrive per second.

@@ -31,7 +31,7 @@ from fleet_sim.swarm.neighbours import (
     ray_meets_discs,
     ray_segment_distances,
     see_discs,
-    targets_about,
+    targets_within,
 )
 from fleet_sim.swarm.parameters import Component, Configured, documented, seed_setting, team_setting, unbounded_setting
 from fleet_sim.swarm.unicycle import look
@@ -336,7 +336,7 @@ class Candidates:
         self.rows: Rows = rows if chosen is None else rows[chosen]
         self.positions: Floats = everyone.positions if chosen is None else everyone.positions[chosen]
         self.radii: Floats = everyone.radii if chosen is None else everyone.radii[chosen]
-        self.squares = group.world.squares
+        self.squares, self.compiled = group.world.squares, group.columns.compiled
         self.own_rows: Rows = group.rows
         """The rows of the observers."""
 
@@ -384,9 +384,12 @@ def any_hit(origins: Floats, candidates: Candidates, reach: float, test: Test) -
 
 
 def _look_near(left: Rows, origins: Floats, radius: float, candidates: Candidates, test: Test, hit_mask: Bools) -> Rows:
-    # "A little more": candidates come in grid cells, and the test itself knows the exact reach.
     """Mark the agents of `left` with a hit within `radius`, or a little more; return those without one."""
-    local, candidate = targets_about(origins.take(left, axis=0), candidates.positions, radius)
+    # A little more, as the test itself knows the exact reach.
+    near = radius * (1.0 + 1e-9)
+    local, candidate = targets_within(
+        origins.take(left, axis=0), candidates.positions, near, compiled=candidates.compiled
+    )
     agent, candidate = candidates.others(left.take(local), candidate)
     hit_mask[agent[test(agent, candidate)]] = True
     return left[~hit_mask[left]]
