@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from itertools import pairwise
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from oracle_rows import holds
 
 from fleet_sim.swarm import RectangularWorld, World_from_config
+from fleet_sim.swarm.neighbours import pairs_within, targets_within
 
 SIZE = (6.5, 5.2)
 RADII = (0.09, 0.17)
@@ -235,3 +237,22 @@ def test_two_wheels_drive_exact_arcs(count: int) -> None:
     centers = first + 1j * middle * np.exp(1j * headings)
     expected = centers - 1j * middle * np.exp(1j * (headings + 31 * dt * turn))
     np.testing.assert_allclose(world.everyone.positions @ [1.0, 1.0j], expected, atol=1e-11)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@holds("api:neighbours", fault="swarm/neighbours.py: points in the last line of cells are not looked at")
+def test_near_points_are_those_that_comparing_all_finds(compiled: bool) -> None:
+    if compiled:
+        pytest.importorskip("numba")
+    rng = np.random.default_rng(3)
+    for count, reach in itertools.product((0, 1, 2, 150), (0.0, 0.05, 0.4, 3.0, math.inf)):
+        points = rng.uniform(-3.0, 3.0, (count, 2)) * [1.0, 0.2]
+        points[: count // 5] = points[count // 5 : 2 * (count // 5)]
+        origins = rng.uniform(-4.0, 4.0, (9, 2))
+        near = np.linalg.norm(points[:, None] - points, axis=-1) <= reach
+        seen = np.linalg.norm(origins[:, None] - points, axis=-1) <= reach
+        for found, wanted in (
+            (pairs_within(points, reach, compiled=compiled), np.nonzero(np.triu(near, 1))),
+            (targets_within(origins, points, reach, compiled=compiled), np.nonzero(seen)),
+        ):
+            assert [part.tolist() for part in found] == [part.tolist() for part in wanted]
