@@ -26,6 +26,7 @@ from rclpy.utilities import remove_ros_args
 from fleet_sim.base.errors import FleetSimError, did_you_mean
 from fleet_sim.ros.node import FleetSimNode
 from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.world.pipeline import Phase
 
 # The arguments of `fleet_sim_node`: options of its own, and parameters that do not exist.
 
@@ -210,8 +211,11 @@ class EndOnSignal:
 
     @property
     def is_starting(self) -> bool:
-        """Whether the simulation is yet to make its first step."""
-        return self._simulation is None or self._simulation.step_count == self._begin
+        """Whether the simulation is yet to make its first step, up to its pictures, of which each may take long."""
+        simulation = self._simulation
+        return simulation is None or (
+            simulation.step_count == self._begin and simulation.pipeline.phase is not Phase.OBSERVE
+        )
 
     @property
     def patience(self) -> float:
@@ -255,9 +259,13 @@ def shut_down(
     that takes too long, see `abandon`.
     """
     simulation, spinning = workers
-    begin, longest = time.monotonic(), on_signal.patience
-    next_try = begin + LONGEST_STEP
+    begin, starting = time.monotonic(), on_signal.is_starting
+    longest, next_try = on_signal.patience, begin + LONGEST_STEP
     while simulation.is_alive() and time.monotonic() < begin + longest:
+        if starting and not on_signal.is_starting:
+            # What is drawn now began after the signal.
+            starting, longest = False, time.monotonic() - begin + LONGEST_STEP
+            faulthandler.dump_traceback_later(LONGEST_STEP + MARGIN, exit=True)
         # More than once: a run that begins only now has not heard of it.
         node.simulation.stop()
         if on_signal.is_starting and time.monotonic() > next_try:

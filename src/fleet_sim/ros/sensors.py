@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -237,10 +238,14 @@ class BulkMessage:
     """One message with a header and a fixed layout: `fill` sets its stamp and arrays and returns it as CDR.
 
     Their positions are found by serialising the message twice, once with all their bytes zero, once with all nonzero.
+    That is done when it is first sent: a picture takes time and memory, and most are never asked for.
     """
 
     def __init__(self, message: Any, arrays: Mapping[str, tuple[str, int]]) -> None:
         """Take a message, and the NumPy type and length of each array field that `fill` writes."""
+        self._unlaid: tuple[Any, Mapping[str, tuple[str, int]]] | None = (message, arrays)
+
+    def _lay_out(self, message: Any, arrays: Mapping[str, tuple[str, int]]) -> None:
         for name, (kind, length) in arrays.items():
             # Set once to learn the layout: arrays decide where everything behind them is.
             _set(message, name, np.zeros(length, kind))
@@ -259,21 +264,25 @@ class BulkMessage:
         self._stamp = self._changed(empty, message).view("<u4")
 
     def _changed(self, empty: AnyArray, message: Any) -> AnyArray:
-        places = np.flatnonzero(np.frombuffer(serialize_message(message), np.uint8) != empty)
-        return self._bytes[places[0] : places[-1] + 1]
+        changed_mask = np.frombuffer(serialize_message(message), np.uint8) != empty
+        return self._bytes[int(changed_mask.argmax()) : len(changed_mask) - int(changed_mask[::-1].argmax())]
 
     def fill(self, now: int, **values: AnyArray) -> bytes:
         """Return the message with the stamp `now` in ns and with the arrays given, which are converted."""
+        if self._unlaid is not None:
+            self._lay_out(*self._unlaid)
+            self._unlaid = None
         self._stamp[:] = divmod(now, NS_PER_S)
-        for name, array in values.items():
+        for name, given in values.items():
             if name in self._views:
-                self._views[name][:] = array.reshape(-1)
+                self._views[name][:] = given.reshape(-1)
         # A copy: publishing may take place later, when the next reading is written here already.
         return self._bytes.tobytes()
 
 
-def _set(message: Any, name: str, array: AnyArray) -> None:
-    setattr(message, name, array.tolist())
+def _set(message: Any, name: str, values: AnyArray) -> None:
+    # Not a list, in which each byte of a picture is an object of Python.
+    setattr(message, name, array(values.dtype.char, values.tobytes()))
 
 
 # <robot>/imu: readings of IMUs.
