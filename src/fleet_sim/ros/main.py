@@ -24,6 +24,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
 from fleet_sim.base.errors import FleetSimError, did_you_mean
+from fleet_sim.ros.monitoring import SIMULATION_THREAD
 from fleet_sim.ros.node import FleetSimNode
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.world.pipeline import Phase
@@ -176,7 +177,7 @@ def run_node(node: FleetSimNode, arguments: Sequence[str], ended: SimpleQueue[st
     sys.setswitchinterval(SWITCH_INTERVAL)
     executor = SingleThreadedExecutor()
     executor.add_node(node)
-    simulation = Worker("simulation", node.simulation.run_simulation, ended)
+    simulation = Worker(SIMULATION_THREAD, node.simulation.run_simulation, ended)
     workers = [simulation, Worker("executor", lambda: spin(executor, node.tell_fault), ended)]
     for worker in workers:
         worker.start()

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 import time
+import traceback
 from array import array
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Vector3
 from nav_msgs.msg import OccupancyGrid as OccupancyGridMsg
+from rclpy.clock import Clock, ClockType
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -23,10 +28,16 @@ from fleet_sim.ros.messages import MessageTemplate, time_to_msg
 from fleet_sim.ros.roster import Roster, take_roster
 from fleet_sim.sensing.sensors import OccupancyGrid, occupancy_grid
 from fleet_sim.sensing.sensors.occupancy import immovable_rows
+from fleet_sim.world.pipeline import SLOW_STEP
 from fleet_sim.world.schema import KIND_AGENT, NO_ROW
 from fleet_sim.world.shapes import TRANSPARENT, Geometry, has_own_materials, marker_shape, visible_parts
 from fleet_sim.world.world import World, energy_columns_with
 
+WATCH_PERIOD = 0.5
+"""Wall time in s between looks at what holds a step."""
+SIMULATION_THREAD = "simulation"
+SHOWN_CALLS = 4
+"""Calls that are shown of a step that is held."""
 SLOW = 0.95
 """Share of the target real-time factor below which the status is a warning."""
 
@@ -51,6 +62,28 @@ class DiagnosticsTopic(Interface):
         super().__init__(bridge)
         self._publisher = bridge.robots.create_publisher(DiagnosticArray, "/diagnostics", qos.STATE)
         self._since: tuple[float, int] | None = None
+        self._told: tuple[int, str] | None = None
+        # By the executor, which goes on while a step is held; and by wall time, which does, too.
+        bridge.node.create_timer(
+            WATCH_PERIOD, self.watch, callback_group=bridge.group, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
+
+    def watch(self) -> None:
+        """Log, and publish, what holds a step for longer than SLOW_STEP; once for each system that does."""
+        running, tick = self.bridge.sim.pipeline.running, self.bridge.sim.world.clock.tick
+        if running is None or running[1] < SLOW_STEP:
+            return
+        system, taken = running
+        held = f"a step has taken {taken:.1f} s; it is in {system.name} ({system.phase.value}){_place_of_step()}"
+        if self._told != (tick, system.name):
+            self._told = tick, system.name
+            self.bridge.node.get_logger().warning(held)
+        status = DiagnosticStatus(
+            level=DiagnosticStatus.WARN, name="fleet_sim: simulation", message=held, hardware_id="fleet_sim"
+        )
+        message = DiagnosticArray(status=[status])
+        message.header.stamp = time_to_msg(self.bridge.time.last)
+        self._publisher.publish(message)
 
     def publish(self, now: int) -> None:
         """Publish the state of the simulation and of each robot."""
@@ -83,6 +116,9 @@ class DiagnosticsTopic(Interface):
                 # With the one that ends now, whose time is in the stamp.
                 _value("steps", sim.step_count + sim.world.in_step),
                 _value("late_steps", sim.pacer.late_steps),
+                _value("slow_steps", sim.pipeline.slow_steps.total()),
+                _value("longest_step_ms", f"{sim.pipeline.longest_step * 1e3:.0f}"),
+                *(_value(f"slow steps by {what}", number) for what, number in sim.pipeline.slow_steps.most_common(3)),
                 _value("worst_delay_ms", f"{sim.pacer.worst_delay * 1e3:.3f}"),
                 _value("entities", len(sim.world)),
                 _value("collisions", sim.collision_count),
@@ -104,6 +140,15 @@ class DiagnosticsTopic(Interface):
             return []
         world = self.bridge.sim.world
         return [_robot(world, row) for row in take_roster(world).rows.tolist()]
+
+
+def _place_of_step() -> str:
+    """Return where the simulation's thread is, inwards: which sensor, planner or user code a system has called."""
+    threads = [thread.ident for thread in threading.enumerate() if thread.name == SIMULATION_THREAD]
+    frame = sys._current_frames().get(threads[0] or 0) if threads else None
+    calls = traceback.extract_stack(frame)[-SHOWN_CALLS:] if frame is not None else []
+    shown = " > ".join(f"{call.name} ({Path(call.filename).name}:{call.lineno})" for call in calls)
+    return f": {shown}" if shown else ""
 
 
 def _robot(world: World, row: int) -> DiagnosticStatus:

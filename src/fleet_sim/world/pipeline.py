@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -58,14 +58,19 @@ def _each_step(function: Callable[..., object], *args: object) -> Callable[[floa
 _Turn: TypeAlias = tuple[Callable[[], object] | None, tuple[int, Callable[[float], object], Phase]]
 
 
-class Pipeline:
-    """Runs the systems phase by phase, in the order they were added within a phase.
+SLOW_STEP = 1.0
+"""Seconds of wall time from which on a step is noted as slow."""
 
-    `phase` is the one being run, None outside a step.
-    """
+
+class Pipeline:
+    """Runs the systems phase by phase, in the order they were added within a phase."""
 
     def __init__(self, world: World) -> None:
-        self.phase: Phase | None = None
+        self._turn: tuple[int, Callable[[float], object], Phase] | None = None
+        self.slow_steps: Counter[str] = Counter()
+        """Steps that took longer than `SLOW_STEP`, by the system that took most of them."""
+        self.longest_step = 0.0
+        """The longest of these, in s."""
         self.total = 0.0
         """Seconds that the last step took."""
         self._begin = 0.0
@@ -81,6 +86,19 @@ class Pipeline:
     def systems(self) -> tuple[System, ...]:
         """The systems in the order they run."""
         return self._systems
+
+    @property
+    def phase(self) -> Phase | None:
+        """The phase that is being run, None outside a step."""
+        turn = self._turn
+        return None if turn is None else turn[2]
+
+    @property
+    def running(self) -> tuple[System, float] | None:
+        """The system that runs, and the seconds that its step has taken so far; for other threads."""
+        turn, systems, begin = self._turn, self._timed, self._begin
+        # Read by another thread, in between of what the step writes.
+        return None if turn is None or turn[0] >= len(systems) else (systems[turn[0]], perf_counter() - begin)
 
     @property
     def times(self) -> dict[str, float]:
@@ -156,15 +174,22 @@ class Pipeline:
             world.in_step = True
             for wanted, turn in order:
                 if wanted is None or wanted():
-                    place, run, self.phase = turn
+                    self._turn = place, run, _ = turn
                     run(dt)
                     ends[place] = read_clock()
         finally:
-            self.phase = None
+            self._turn = None
             world.in_step = False
             world.end_step()
             world.clock.tick += 1
-            self.total = read_clock() - begin
+            self.total = total = read_clock() - begin
+            if total > SLOW_STEP:
+                self._note_slow()
+
+    def _note_slow(self) -> None:
+        times = self.times
+        self.slow_steps[max(times, key=times.__getitem__)] += 1
+        self.longest_step = max(self.longest_step, self.total)
 
 
 # Times of the last step in milliseconds, under the documented keys.
