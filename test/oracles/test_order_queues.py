@@ -145,3 +145,70 @@ def test_pods_stand_in_storage_and_are_filled_with_kinds_in_turns(tmp_path: Path
         x, y = places[:, 0], places[:, 1]
         assert ((x > 3) & (x < 9) & (((y > 1) & (y < 3)) | ((y > 6) & (y < 8)))).all()
         assert places[:2, :2] == pytest.approx(np.array([entry["at"] for entry in listed]))
+
+
+@holds(
+    "report:orders.pods.items_per_visit",
+    "report:orders.robots.driven_loaded_m",
+    fault="warehouse/orders/pods/crew.py: a visit takes the time of one item, however many are picked",
+)
+@pytest.mark.parametrize("place", ["original", "nearest"])
+def test_a_visit_takes_its_times_and_moves_the_pod_as_its_settings_say(tmp_path: Path, place: str) -> None:
+    step, lift_time, item_time, visit_time, raised, legs, high = 0.05, 1.3, 0.7, 1.15, 0.07, 0.37, 1.1
+    stock = {"tea": 9, "nuts": 6, "salt": 4}
+    pods = {
+        "list": [{"id": "shelf", "at": [7.5, 7.5], "stock": stock}],
+        **{"lift_time": lift_time, "item_time": item_time, "visit_time": visit_time},
+        **{"lift": raised, "legs": legs, "size": [0.6, 0.5, high], "mass": 31.0},
+        **{"place": {"type": place}, "replenishment": {"type": "never"}},
+    }
+    robot = {"at": {"site": "free", "count": 1, "seed": 1}, "orders": {"loaded_speed": 0.6}}
+    with scenario(tmp_path, pods, simulation={"timestep": step}, robot=robot) as sim:
+        orders, agent, shelf = sim.get_manager("orders"), sim.agents[0], sim.get_object("shelf")
+        orders.submit(id="a", lines={"tea": 2, "nuts": 5}, drop="right")
+        seen, speeds, driven = [], [], 0.0
+        while sim.sim_time < 120.0 and not orders.figures()["pods"]["visits"]:
+            before = agent.position
+            sim.step_once()
+            way = float(np.hypot(*(agent.position - before)[:2]))
+            carried = shelf.get_pose().z > legs + 0.5 * high + 0.5 * raised
+            driven += way * carried
+            speeds.append((carried, way / step))
+            at = tuple(np.round(agent.position[:2], 6).tolist())
+            seen.append((sim.sim_time, carried, at if way == 0.0 else None, orders.status("a").state.value))
+        # It stands under the pod, at the workstation, and at the storage place.
+        stays: dict[tuple[float, float], list[float]] = {}
+        for time, _, where, _ in seen[20:]:
+            if where is not None:
+                stays.setdefault(where, []).append(time)
+        work = visit_time + item_time * 7
+        home = (7.5, 7.5) if place == "original" else (3.5, 6.5)
+        lasts = {where: times[-1] - times[0] for where, times in stays.items()}
+        assert lasts[0.5, 6.5] >= work - 2 * step
+        lifted = next(time for time, carried, _, _ in seen if carried)
+        assert lifted - next(time for time, _, where, _ in seen if where == (7.5, 7.5)) == pytest.approx(
+            lift_time, abs=2.1 * step
+        )
+        came = next(time for time, _, where, _ in seen if where == (0.5, 6.5))
+        begun, done = (next(time for time, *_, state in seen if state == name) for name in ("picking", "done"))
+        # The first line is counted when all of it is picked.
+        assert done - came == pytest.approx(work, abs=3.1 * step)
+        assert done - begun in (
+            pytest.approx(5 * item_time, abs=2.1 * step),
+            pytest.approx(2 * item_time, abs=2.1 * step),
+        )
+        lowered = next(time for time, carried, _, _ in seen[::-1] if carried)
+        assert lowered - min(time for time in stays[home] if time > done) == pytest.approx(lift_time, abs=3.1 * step)
+        pose = shelf.get_pose()
+        assert pose.position == pytest.approx((*home, legs + 0.5 * high))
+        assert sim.world.mass[shelf.row] == 31.0
+        assert max(speed for carried, speed in speeds if carried) == pytest.approx(0.6 * 1.5, rel=1e-6)
+        assert max(speed for carried, speed in speeds if not carried) == pytest.approx(1.5, rel=1e-6)
+        figures = orders.figures()
+        assert figures["robots"]["driven_loaded_m"] == pytest.approx(driven, abs=0.1)
+        assert (figures["pods"]["items_per_visit"], figures["pods"]["lines_done"]) == (7.0, 2)
+        left = {sku: int(orders.pods.stock.held[0, orders.pods.stock.number(sku)]) for sku in stock}
+        assert left == {"tea": 7, "nuts": 1, "salt": 4}
+        idle, whole = figures["pods"]["station_idle_s"], sim.sim_time
+        assert idle["left"] == pytest.approx(whole, abs=2 * step)
+        assert whole - idle["right"] == pytest.approx(work, abs=4 * step)
