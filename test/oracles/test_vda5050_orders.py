@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from master_control import errors, line, node, status
+from master_control import action, errors, line, node, status
 from oracle_rows import holds
 from vehicle_bench import VehicleBench, scenario
 
@@ -203,3 +203,63 @@ def test_nodes_beyond_the_world_are_refused() -> None:
         order = {"orderId": f"o{x}{y}", "orderUpdateId": 0, "nodes": [node(0, X, Y), node(1, x, y)]}
         order["edges"] = line("o", [(X, Y), (x, y)])["edges"]
         assert taken(bench, order) is good
+
+
+@pytest.mark.parametrize(("tolerance", "widest"), [(0.07, 0.1), (0.3, 0.3)])
+def test_a_pose_is_confirmed_within_its_tolerances_and_set_to_the_last_digit(tolerance: float, widest: float) -> None:
+    fleet = {"node_tolerance": SLACK, "heading_tolerance": tolerance}
+    robot = {"pose": [X, Y, Z, YAW], "shape": BODY}
+    for policy in ("confirm", "place"):
+        bench = VehicleBench(scenario("2.1", robot=robot, fleet={**fleet, "init_position": policy}))
+        cases = [(factor * SLACK, 0.0, factor < 1.0) for factor in (0.96, 1.04)]
+        cases += [(0.0, side * factor * widest, factor < 1.0) for factor in (0.96, 1.04) for side in (-1, 1)]
+        for number, (gap, turn, good) in enumerate(cases if policy == "confirm" else cases[-1:]):
+            x, y = at(gap, 2.1)
+            bench.instant(
+                "initPosition", f"i{number}", x=x, y=y, theta=YAW + turn, mapId="map", lastNodeId=f"n{number}"
+            )
+            state = bench.state()
+            assert (status(state, f"i{number}") == "FINISHED") is (good or policy == "place"), (gap, turn)
+            assert (state["lastNodeId"] == f"n{number}") is (good or policy == "place")
+    assert bench.place == pytest.approx((x, y)) and bench.vehicle.heading == pytest.approx(YAW + turn)
+    for number, (x, good) in enumerate([(0.999, True), (1.001, False)]):
+        far = x * bench.sim.world.extent
+        bench.instant("initPosition", f"far{number}", x=1.0, y=far, theta=0.0, mapId="map")
+        assert (status(bench.state(), f"far{number}") == "FINISHED") is good
+    bench.instant("initPosition", "other", x=1.0, y=1.0, theta=0.0, mapId="nowhere")
+    assert bench.place == pytest.approx((1.0, 0.999 * bench.sim.world.extent))
+
+
+def test_loads_are_taken_that_are_in_reach_and_nobody_has() -> None:
+    shape = {"shape_type": "box", "half_extents": [0.1, 0.1, 0.1]}
+    places = {"near": at(0.93, 1.1), "nearer": at(0.7, -2.0), "far": at(1.03, 2.7)}
+    objects = [{"name": name, "pose": [*place, 0.1], "shape": shape} for name, place in places.items()]
+    robot = {"pose": [X, Y, Z, YAW], "shape": BODY}
+    bench = VehicleBench(
+        scenario("2.1", robots=2, robot=robot, objects=objects, fleet={"reach": 1.0, "pick_time": 0.5})
+    )
+
+    def pick(**parameters: Any) -> tuple[str, list[str]]:
+        name = f"p{bench.sim.step_count}"
+        place = node(0, X, Y, actions=[action("pick", name, **parameters)])
+        assert bench.order({"orderId": name, "orderUpdateId": 0, "nodes": [place], "edges": []}) == {}
+        state = bench.run(lambda state: status(state, name) in ("FINISHED", "FAILED"))
+        return status(state, name), sorted(load["loadId"] for load in state["loads"])
+
+    assert pick(loadId="far") == ("FAILED", [])
+    assert pick(loadId="none") == ("FAILED", []) and pick(loadId="a") == ("FAILED", [])
+    # The other robot, which stands in the same place, has it.
+    other, taken = bench.sim.get_object("b"), bench.sim.get_object("near")
+    other.attach_object(taken, keep_world_pose=True)
+    assert pick(loadId="near") == ("FAILED", [])
+    other.detach_object(taken)
+    assert pick(loadId="near", loadType="EPAL") == ("FINISHED", ["near"])
+    assert pick() == ("FINISHED", ["near", "nearer"])
+    (first, _) = sorted(bench.state()["loads"], key=lambda load: load["loadId"])
+    assert first["loadType"] == "EPAL"
+    # Where they were, beside the vehicle, as it sees them.
+    for load in bench.state()["loads"]:
+        x, y = places[load["loadId"]]
+        away = complex(x - X, y - Y) * complex(math.cos(YAW), -math.sin(YAW))
+        found = load["boundingBoxReference"]
+        assert (found["x"], found["y"]) == pytest.approx((away.real, away.imag), abs=1e-5)
