@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from fresh_python import words_of
 
+import fleet_sim as fs
 from fleet_sim.apps.cli.main import main
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import ConfigError
 from fleet_sim.base.settings import load_mapping
+from fleet_sim.robots.dispatch import LoadWorld
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.world import RectangularWorld, World_from_config
@@ -129,3 +131,43 @@ def test_reading_the_settings_of_a_swarm_scenario_loads_no_simulation() -> None:
         "print(*(name for name in sys.modules if name.startswith(('fleet_sim.simulation', 'fleet_sim.swarm'))))"
     )
     assert words_of(code) == []
+
+
+WANDERERS: dict[str, Any] = {
+    "type": "RectangularWorld",
+    "size": [20, 20],
+    "metrics": ["Polarization"],
+    "spawners": [{"type": "UniformAgentSpawner", "n": 6, "agent": {"type": "MazeAgent", "controller": Circles}}],
+}
+
+
+def run_of(sim: fs.MultiRobotSimulationCore) -> list[str]:
+    """Return the hashes of ten steps."""
+    hashes = []
+    for _ in range(10):
+        sim.step_once()
+        hashes.append(sim.state_hash())
+    return hashes
+
+
+def test_a_loaded_world_takes_the_place_of_another_and_runs_as_the_first_one() -> None:
+    with fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, monitor=False)) as sim:
+        systems = [system.name for system in sim.pipeline.systems]
+        runs = []
+        for remote in (False, True, True):
+            sim.dispatcher.dispatch(LoadWorld(scenario={"swarm": WANDERERS}, remote=remote))
+            assert len(sim.get_manager("swarm").population) == 6
+            runs.append(run_of(sim))
+        assert runs[0] == runs[1] == runs[2]
+        sim.save_state()
+        before = len(sim.world)
+        for wrong in ({"agents": [{"type": "NoSuchAgent"}]}, {"metrics": ["NoSuchMetric"]}, {"size": [-1, 0]}):
+            with pytest.raises(fs.FleetSimError):
+                sim.dispatcher.dispatch(LoadWorld(scenario={"swarm": {**WANDERERS, **wrong}}, remote=True))
+            assert len(sim.world) == before, "what cannot be loaded leaves what was there"
+            assert len(run_of(sim)) == 10
+        sim.dispatcher.dispatch(LoadWorld(scenario={"robots": [{"name": "r"}]}, remote=True))
+        assert [system.name for system in sim.pipeline.systems] == systems, "nothing of it is left"
+        assert len(run_of(sim)) == 10
+        with pytest.raises(fs.FleetSimError):
+            sim.get_manager("swarm")

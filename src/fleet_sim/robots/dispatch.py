@@ -244,10 +244,9 @@ def load_world(sim: LoadableSimulation, command: LoadWorld) -> CommandAck:
 def try_world(sim: LoadableSimulation, scenario: Mapping[str, Any], source: str) -> None:
     """Raise FleetSimError where `sim` cannot be filled with `scenario`: it is built beside it and thrown away."""
     check_entries(scenario, source=source)
-    params = SimulationParams.from_dict(with_implied_settings(scenario, source=source), source=source)
-    params.gui = params.monitor = False
-    params.model_paths = sim.params.model_paths
-    with type(sim)(params) as trial:
+    SimulationParams.from_dict(with_implied_settings(scenario, source=source), source=source)
+    # With the settings that it will have: those of the simulation stay.
+    with type(sim)(replace(sim.params, gui=False, monitor=False)) as trial:
         fill_scenario(trial, with_implied_settings(scenario, source=source), source=source)
 
 

@@ -365,6 +365,7 @@ class Stepper:
         self.call: Call = self._guard.call
         """Calls user code; returns None where it raised and faults are survived."""
         self._checked_metrics = -1
+        self._installed: list[str] = []
 
     def install(self) -> None:
         """Add the systems to the pipeline, in the order of the step."""
@@ -382,6 +383,13 @@ class Stepper:
         self._add("swarm_metrics", Phase.OBSERVE, self._run_metrics, "snapshot")
         self._add("swarm_subscribers", Phase.OBSERVE, self._run_subscribers, "snapshot")
 
+    def uninstall(self) -> None:
+        """Remove them again."""
+        pipeline = self._world.sim.pipeline
+        for name in self._installed:
+            pipeline.remove(name)
+        self._installed.clear()
+
     def _add(
         self,
         name: str,
@@ -391,6 +399,7 @@ class Stepper:
         wanted: Callable[[], object] | None = None,
     ) -> None:
         self._world.sim.pipeline.add(System(name, phase, run, wanted), before=before)
+        self._installed.append(name)
 
     # ---- spawners ----------------------------------------------------------------------------------------------------
 

@@ -256,7 +256,9 @@ class SwarmState:
         self.sim = sim
         self.config = config
         self.columns = sim.world
-        self.swarm = self.columns.add_table("swarm", SwarmColumns)
+        table = None if "swarm" in sim.checkpoints.parts else self.columns.tables.get("swarm")
+        # That of a world that was cleared is used again.
+        self.swarm = table if isinstance(table, SwarmColumns) else self.columns.add_table("swarm", SwarmColumns)
         self.goals: list[Goal] = []
         self.keys: set[str] = set()
         """The keys held down in the window, such as "w" or "up"; empty without one."""

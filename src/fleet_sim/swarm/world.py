@@ -476,6 +476,16 @@ class RectangularWorld(NamedWorld):
         """Close the simulation, and with it the subscribers; may be called again."""
         self.sim.close()
 
+    def leave(self) -> None:
+        """Take the world out of its simulation, for one that was cleared; subscribers finish what they began."""
+        sim = self.sim
+        self.close_subscribers()
+        self._stepper.uninstall()
+        self.columns.on_remove.remove(self._on_removed)
+        sim.checkpoints.unregister("swarm")
+        sim.unregister_manager(self)
+        sim.events.off("closed", self.close_subscribers)
+
     def close_subscribers(self) -> None:
         """Let subscribers finish what they began, such as files; done when the simulation is closed."""
         for subscriber in self.subscribers:
@@ -691,7 +701,15 @@ class SwarmSection(Section[MultiRobotSimulationCore]):
         """Put the world into `sim`, set up. Raises ConfigError."""
         try:
             # Without a source: the scenario's is added below, with the key of the section.
-            World_from_config(entry, sim).setup()
+            world = World_from_config(entry, sim)
+
+            def leave() -> None:
+                world.leave()
+                sim.events.off("cleared", leave)
+
+            # Before it is set up: where that fails, the simulation is cleared, too.
+            sim.events.on("cleared", leave)
+            world.setup()
         except ConfigError as error:
             raise error.within("swarm", source=source) from error
 

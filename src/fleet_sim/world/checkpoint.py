@@ -235,6 +235,11 @@ class Checkpoints:
         for form in forms:
             self.forms.add(form)
 
+    def unregister(self, name: str) -> None:
+        """Leave the part called `name` out of checkpoints from now on."""
+        self._parts.pop(name, None)
+        self._beginnings.pop(name, None)
+
     def register_late(self, name: str, part: Participant, forms: Iterable[Form[Any]] = ()) -> None:
         """Include `part`, which was created late: older checkpoints restore it to the state it has now."""
         self._beginnings[name] = part.save()
