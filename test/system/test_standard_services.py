@@ -12,6 +12,7 @@ import pytest
 import yaml
 from geometry_msgs.msg import Twist, Vector3
 from node_program import Client, NodeProcess, running
+from rclpy.action import ActionClient
 
 from fleet_sim.warehouse.sites import Site, Station, StationKind, write_site
 from fleet_sim.warehouse.sites.grid import Grid
@@ -145,6 +146,20 @@ def test_steps_are_simulated_with_feedback(world: World) -> None:
     world.client.until(lambda: sent.feedback, "a step")
     sent.cancel()
     assert sent.result()[0] == 5
+
+
+def test_of_many_goals_at_once_each_has_an_answer(world: World) -> None:
+    world.go_to(PAUSED)
+    client = ActionClient(world.client.node, action.SimulateSteps, "/sim/simulate_steps")
+    world.client.until(client.server_is_ready, "the action")
+    sent = [client.send_goal_async(action.SimulateSteps.Goal(steps=2)) for _ in range(60)]
+    world.client.until(lambda: all(future.done() for future in sent), "60 answers")
+    accepted = [future.result() for future in sent if future.result().accepted]
+    # One at a time: a goal that comes while another one runs is rejected, which is an answer.
+    results = [handle.get_result_async() for handle in accepted]
+    world.client.until(lambda: all(future.done() for future in results), "results")
+    assert accepted
+    client.destroy()
 
 
 def test_entities_are_found_by_name_category_tags_and_bounds(world: World) -> None:

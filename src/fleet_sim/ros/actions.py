@@ -340,11 +340,8 @@ class SimulatedActionServer(BatchingActionServer):
             goal_callback=lambda goal: GoalResponse.ACCEPT if wants(goal) else GoalResponse.REJECT,
             handle_accepted_callback=lambda handle: accepted(self, handle),
             cancel_callback=self._let_cancel,
-            # Depths of the defaults are 10: the eleventh of many goals sent at once would be lost.
             callback_group=group,
-            goal_service_qos_profile=qos.REQUESTS,
-            result_service_qos_profile=qos.REQUESTS,
-            cancel_service_qos_profile=qos.REQUESTS,
+            **qos.GOALS,
         )
 
     def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:

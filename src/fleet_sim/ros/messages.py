@@ -92,6 +92,10 @@ CLOCK = QoSProfile(depth=1)
 
 REQUESTS = QoSProfile(history=HistoryPolicy.KEEP_ALL)
 """Goals and result requests: a thousand may arrive at once, and none may be lost."""
+GOALS: dict[str, Any] = dict.fromkeys(
+    ("goal_service_qos_profile", "result_service_qos_profile", "cancel_service_qos_profile"), REQUESTS
+)
+"""Options of an action server. Depths of the defaults are 10: the eleventh of many goals sent at once would be lost."""
 
 
 # Values of the simulation as messages and back: `x_to_msg` and `x_from_msg` in pairs.

@@ -29,6 +29,7 @@ from fleet_sim.base.settings import load_mapping, parse_remote
 from fleet_sim.models import list_all_models
 from fleet_sim.robots.dispatch import LoadWorld as LoadWorldCommand
 from fleet_sim.robots.dispatch import other_settings, world_folders
+from fleet_sim.ros import messages as qos
 from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.messages import pose_from_msg
 from fleet_sim.ros.services import MOST_STEPS, make_steps, pose_entry
@@ -73,6 +74,7 @@ class RunServicesOfStandard:
             goal_callback=self._wants,
             cancel_callback=lambda handle: CancelResponse.ACCEPT,
             callback_group=bridge.group,
+            **qos.GOALS,
         )
 
     def require_world(self) -> None:

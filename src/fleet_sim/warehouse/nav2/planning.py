@@ -73,9 +73,7 @@ class LookingServers:
             goal_callback=self._wants,
             cancel_callback=lambda handle: CancelResponse.REJECT,
             callback_group=self._bridge.group,
-            goal_service_qos_profile=qos.REQUESTS,
-            result_service_qos_profile=qos.REQUESTS,
-            cancel_service_qos_profile=qos.REQUESTS,
+            **qos.GOALS,
         )
         self._servers.append(server)
 

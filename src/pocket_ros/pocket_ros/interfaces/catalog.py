@@ -40,7 +40,8 @@ def definition(name: str) -> Definition:
             f"interface names have at most {LONGEST_NAME} characters, this one {len(name)}"
         )
     parts = name.split("/")
-    if len(parts) != 3 or parts[1] not in KINDS:
+    # Letters of other scripts are longer in file names, which have the same limit in bytes.
+    if len(parts) != 3 or parts[1] not in KINDS or not name.isascii():
         raise UnknownInterfaceError(f"'{name}' is not an interface name; it has the form package/msg/Name")
     text = source_text(name)
     if text is not None:

@@ -67,6 +67,20 @@ def test_every_bundled_definition_can_be_read() -> None:
         catalog.definition(f"{path.parts[-3]}/{path.parts[-2]}/{path.stem}")
 
 
+@pytest.mark.parametrize("name", ["é" * 240 + "/msg/B", "a/msg/" + "é" * 240, "\ud800/msg/B", "../msg/B", "a\0/msg/B"])
+def test_a_name_that_no_file_can_have_is_unknown(name: str) -> None:
+    with pytest.raises(catalog.UnknownInterfaceError):
+        catalog.definition(name)
+
+
+def test_names_that_others_make_up_are_not_kept() -> None:
+    for number in range(3000):
+        with pytest.raises(catalog.UnknownInterfaceError):
+            catalog.definition(f"made_up_{number}/msg/B")
+    assert catalog._folders.cache_info().currsize <= 1024
+    assert catalog.definition.cache_info().currsize < 3000
+
+
 @pytest.mark.parametrize("name", ["a/msg/" + "B" * 300, "p" * 1_000_000 + "/msg/B"])
 def test_a_name_that_no_interface_can_have_is_unknown(name: str) -> None:
     with pytest.raises(catalog.UnknownInterfaceError, match="have at most 255"):
