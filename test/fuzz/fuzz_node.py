@@ -124,7 +124,7 @@ def node_target() -> Target:
     from pocket_ros.dds.discovery import Discovery
     from pocket_ros.dds.library import DDSError
     from pocket_ros.dds.participant import Participant
-    from pocket_ros.rclpy.service_header import RequestHeader, join
+    from pocket_ros.rclpy.service import RequestHeader, join
     from rclpy.serialization import serialize_message
 
     use_own_domain()

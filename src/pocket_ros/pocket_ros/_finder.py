@@ -219,8 +219,8 @@ class PathGuard:
         return None
 
 
-class RefusedLoader:
-    """Loads a module of upstream's that is not covered: what it has there is refused by name."""
+class PlaceLoader:
+    """Loads a module of upstream's that has no file here: what it has is in another, or refused by name."""
 
     def __init__(self, public_name: str) -> None:
         self._public_name = public_name
@@ -229,33 +229,32 @@ class RefusedLoader:
         """The import system makes a plain module."""
 
     def exec_module(self, module: "ModuleType") -> None:
-        """Let the names of upstream's module raise NotImplementedError."""
-        from pocket_ros.module_places import not_covered
+        """Let the names of upstream's module be found."""
+        from pocket_ros.places import fill
 
-        module.__doc__ = "A module that a full ROS 2 has."
-        vars(module)["__getattr__"] = not_covered(self._public_name)
+        fill(module, self._public_name)
 
 
-def _refused(fullname: str) -> "ModuleSpec | None":
+def _without_file(fullname: str) -> "ModuleSpec | None":
     """The spec of a module inside pocket_ros that has no file, where upstream has one; None for others."""
     from importlib.machinery import ModuleSpec
 
-    from pocket_ros.refused_names import is_refused_module
+    from pocket_ros.places import has_place
 
     public_name = fullname.removeprefix("pocket_ros.")
-    if not is_refused_module(public_name):
+    if not has_place(public_name):
         return None
-    return ModuleSpec(fullname, RefusedLoader(public_name), is_package=True)  # type: ignore[arg-type]
+    return ModuleSpec(fullname, PlaceLoader(public_name), is_package=True)  # type: ignore[arg-type]
 
 
 class LastFinder:
-    """Last on `sys.meta_path`: top-level names nobody else has, and modules that are not covered."""
+    """Last on `sys.meta_path`: top-level names nobody else has, and modules that have no file."""
 
     def find_spec(
         self, fullname: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None
     ) -> "ModuleSpec | None":
         if "." in fullname:
-            return _refused(fullname) if fullname.startswith("pocket_ros.") else None
+            return _without_file(fullname) if fullname.startswith("pocket_ros.") else None
         inside = _target(fullname)
         if inside is None:
             return None

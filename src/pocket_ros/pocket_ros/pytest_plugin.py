@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from ._finder import stand_first
-from .module_places import NotCovered
+from .places import NotCovered
 
 _MARKS = ("launch_test", "rostest")  # the latter is that of launch_testing_ros
 
@@ -93,8 +93,7 @@ class LaunchTestItem(pytest.Item):
 
     def runtest(self) -> None:
         from .launch_testing.loader import LoadTestsFromPythonModule
-        from .launch_testing.test_result import FailResult, SkipResult
-        from .launch_testing.test_runner import LaunchTestRunner
+        from .launch_testing.test_runner import FailResult, LaunchTestRunner, SkipResult
 
         module = self.getparent(LaunchTestModule)
         assert module is not None
@@ -122,3 +121,6 @@ class LaunchTestItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, 0, f"launch tests: {self.name}"
+
+
+# What pytest calls for launch tests: the plugin that pocket_ros registers, under the public name.

@@ -12,7 +12,7 @@ from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
 from rclpy.exceptions import InvalidParameterValueException
 from rclpy.node import Node
 
-from pocket_ros.refused_names import refused_modules, refused_names
+from pocket_ros.places import refused_modules, refused_names
 
 PACKAGES = """
     launch launch_pytest launch_ros launch_testing launch_testing_ros message_filters rclpy rosidl_parser

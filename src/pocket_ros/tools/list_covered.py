@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from pocket_ros.refused_names import refused_modules, refused_names
+from pocket_ros.places import names_of_others, refused_modules, refused_names
 
 PAGE = Path(__file__).parents[1] / "docs" / "covered.md"
 
@@ -77,10 +77,12 @@ def covered(module: ModuleType) -> list[str]:
     listed = getattr(module, "__all__", None)
     if listed is not None:
         return sorted(listed)
+    others = names_of_others(module.__name__.removeprefix("pocket_ros."))
     return sorted(
         name
         for name, value in vars(module).items()
         if not name.startswith("_")
+        and name not in others
         and name != "TYPE_CHECKING"
         and not inspect.ismodule(value)
         and (getattr(value, "__module__", None) == module.__name__ or name.isupper())

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
+from .endpoints import EndpointQos, read_qos, read_user_data
 from .library import check, clayer, lib
 from .participant import Participant
-from .qos import EndpointQos, read_qos, read_user_data
 
 _PARTICIPANTS, _PUBLICATIONS, _SUBSCRIPTIONS = 0x7FFF0001, 0x7FFF0003, 0x7FFF0004
 _BATCH = 256

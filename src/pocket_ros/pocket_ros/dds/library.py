@@ -5,11 +5,69 @@ Loading it takes time, so nothing imports this module before the first context i
 
 from __future__ import annotations
 
+import ctypes
 import ctypes as ct
+import importlib
+import os
+import sys
+from importlib.util import find_spec, module_from_spec
 from typing import Any
 
-from .allocation import keep_freed_memory
-from .binding import clayer, library
+# How the C library gives memory back. A sample of a megabyte is copied three or four times between
+# publisher and callback. By default glibc returns such blocks to the system at once, and each copy then
+# waits for hundreds of fresh pages: an image of 640x480 took 1.6 ms, and takes 0.15 ms when freed
+# blocks are kept. The price is up to 64 MB that a process keeps after it handled large messages.
+
+
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+_KEPT, _LARGEST = 64 << 20, 32 << 20
+
+
+def keep_freed_memory() -> None:
+    """Keep freed blocks for the next message.
+
+    Where the C library is not glibc nothing changes, nor where the environment sets either threshold itself.
+    """
+    if "MALLOC_TRIM_THRESHOLD_" in os.environ or "MALLOC_MMAP_THRESHOLD_" in os.environ:
+        return
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_M_TRIM_THRESHOLD, _KEPT)
+        mallopt(_M_MMAP_THRESHOLD, _LARGEST)
+
+
+# The compiled part of the Python binding of Cyclone DDS, without the rest of it. `import cyclonedds`
+# reads all of the binding, among it the description of every built-in type, which takes as long as all
+# else that a node needs. What is used here is two modules of it. They are imported below a package that
+# holds nothing; the package itself is imported as usual by whoever asks for it, and finds the two
+# there.
+
+
+_PACKAGE = "cyclonedds"
+_MODULES = (f"{_PACKAGE}.internal", f"{_PACKAGE}._clayer")
+
+
+def _import_modules() -> tuple[Any, Any]:
+    if _PACKAGE in sys.modules:
+        internal, clayer = map(importlib.import_module, _MODULES)
+        return internal, clayer
+    spec = find_spec(_PACKAGE)
+    if spec is None:
+        raise ModuleNotFoundError(f"No module named '{_PACKAGE}'", name=_PACKAGE)
+    placeholder = sys.modules[_PACKAGE] = module_from_spec(spec)
+    try:
+        internal, clayer = map(importlib.import_module, _MODULES)
+    finally:
+        # Another thread may have imported the package in the meantime.
+        if sys.modules.get(_PACKAGE) is placeholder:
+            del sys.modules[_PACKAGE]
+    return internal, clayer
+
+
+_internal, clayer = _import_modules()
+library = ctypes.CDLL(_internal.DDS._dll_handle._name)
+"""The library of Cyclone DDS. Not the handle of the binding, which declares the same functions otherwise."""
+
 
 _entity, _qos, _ns = ct.c_int32, ct.c_void_p, ct.c_int64
 _u32, _p, _size = ct.c_uint32, ct.c_void_p, ct.c_size_t
@@ -91,8 +149,6 @@ def _load() -> Any:
             function.restype = None
     return library
 
-
-__all__ = ["ANY_STATE", "INFINITY", "DDSError", "check", "clayer", "lib", "take", "write"]
 
 lib: Any = _load()
 keep_freed_memory()

@@ -1,25 +1,26 @@
 """Start and supervise processes as a launch file describes."""
 
+from ..places import offer_places
 from . import actions, conditions, event_handlers, events, frontend, logging, substitutions
 from .action import Action
-from .condition import Condition
-from .event import Event
-from .event_handler import EventHandler
-from .invalid_launch_file_error import InvalidLaunchFileError
-from .launch_context import LaunchContext
-from .launch_description import LaunchDescription
-from .launch_description_entity import LaunchDescriptionEntity
-from .launch_description_source import LaunchDescriptionSource
-from .launch_introspector import LaunchIntrospector
-from .launch_service import LaunchService
-from .some_entities_type import (
+from .description import (
+    Condition,
+    Event,
+    EventHandler,
+    InvalidLaunchFileError,
+    LaunchContext,
+    LaunchDescription,
+    LaunchDescriptionEntity,
     SomeActionsType,
     SomeActionsType_types_tuple,
     SomeEntitiesType,
     SomeEntitiesType_types_tuple,
+    SomeSubstitutionsType,
+    SomeSubstitutionsType_types_tuple,
+    Substitution,
 )
-from .some_substitutions_type import SomeSubstitutionsType, SomeSubstitutionsType_types_tuple
-from .substitution import Substitution
+from .launch_description_sources import LaunchDescriptionSource
+from .launch_service import LaunchIntrospector, LaunchService
 
 __all__ = [
     "Action",
@@ -48,3 +49,5 @@ __all__ = [
     "logging",
     "substitutions",
 ]
+
+offer_places(__name__)

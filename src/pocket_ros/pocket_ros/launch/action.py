@@ -6,14 +6,12 @@ import asyncio
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from .condition import Condition
-from .events.events import ExecutionComplete
-from .launch_description_entity import LaunchDescriptionEntity
+from .description import Condition, LaunchDescriptionEntity
+from .events import ExecutionComplete
 
 if TYPE_CHECKING:
-    from .frontend.entity import Entity
-    from .frontend.parser import Parser
-    from .launch_context import LaunchContext
+    from .description import LaunchContext
+    from .frontend.parser import Entity, Parser
 
 Parsed = tuple[type["Action"], dict[str, Any]]
 """What a tag stands for: a class, and the arguments to make it of."""

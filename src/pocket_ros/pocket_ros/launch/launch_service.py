@@ -9,14 +9,11 @@ import traceback
 from collections.abc import Callable, Coroutine, Generator, Iterable
 from typing import Any
 
-from .event import Event
+from .description import Event, LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from .event_handlers import OnIncludeLaunchDescription
-from .events.events import IncludeLaunchDescription, Shutdown
-from .launch_context import LaunchContext
-from .launch_description import LaunchDescription
-from .launch_description_entity import LaunchDescriptionEntity
-from .logging.loggers import get_logger, log_to_file
-from .utilities import normalize_to_list_of_entities
+from .events import IncludeLaunchDescription, Shutdown
+from .logging import get_logger, log_to_file
+from .utilities import describe_substitutions, normalize_to_list_of_entities
 
 
 class _NothingLeft(Event):
@@ -228,3 +225,41 @@ class LaunchService:
     def _on_termination(self, number: signal.Signals) -> None:
         self._logger.warning(f"asked to end by {number.name}")
         self._context.emit_event_sync(Shutdown(reason=number.name))
+
+
+# A launch description as text.
+
+
+def _lines(entities: Iterable[LaunchDescriptionEntity]) -> Iterable[str]:
+    for entity in entities:
+        yield entity.describe()
+        for line in _lines(entity.describe_sub_entities()):
+            yield "    " + line
+        for condition, held in entity.describe_conditional_sub_entities():
+            yield "    " + condition
+            for line in _lines(held):
+                yield "        " + line
+
+
+class LaunchIntrospector:
+    """Describes a launch description without running it."""
+
+    def format_launch_description(self, launch_description: LaunchDescription) -> str:
+        """One line an entity, what it holds indented below."""
+        return "\n".join([f"{launch_description.describe()}", *_lines(launch_description.entities)])
+
+
+# The arguments of a launch description, as `--show-args` prints them.
+
+
+def print_arguments_of_launch_description(launch_description: LaunchDescription) -> None:
+    """Print each argument with its description and its default."""
+    print("Arguments (pass arguments as '<name>:=<value>'):")
+    arguments = launch_description.get_launch_arguments()
+    if not arguments:
+        print("\n  No arguments.")
+    for argument in arguments:
+        print(f"\n    '{argument.name}':")
+        print("\n".join("        " + line for line in argument.description.splitlines()))
+        if argument.default_value is not None:
+            print(f"        (default: {describe_substitutions(argument.default_value)})")

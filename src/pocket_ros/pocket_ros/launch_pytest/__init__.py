@@ -4,7 +4,10 @@ A launch is a function decorated with `launch_pytest.fixture`; tests marked `lau
 it is ready. What follows a `yield` in them, and tests marked with `shutdown=True`, run when it has ended.
 """
 
-from . import actions, tools
+from ..places import offer_places
+from . import tools
 from .fixture import fixture
 
 __all__ = ["actions", "fixture", "tools"]
+
+offer_places(__name__)

@@ -12,8 +12,11 @@ from typing import Any
 import pytest
 
 from ..launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity, LaunchService
-from ..module_places import not_covered
-from .actions import ReadyToTest
+from ..launch_testing.actions import ReadyToTest
+from ..places import not_covered
+
+# Actions of launches that are fixtures.
+
 
 _SCOPES = ("function", "class", "module", "package", "session")
 _OURS = "_launch_pytest_scope"

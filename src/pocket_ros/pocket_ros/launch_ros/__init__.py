@@ -1,5 +1,6 @@
 """ROS nodes in launch files."""
 
+from ..places import offer_places
 from . import (
     actions,
     descriptions,
@@ -21,3 +22,5 @@ __all__ = [
     "substitutions",
     "utilities",
 ]
+
+offer_places(__name__)

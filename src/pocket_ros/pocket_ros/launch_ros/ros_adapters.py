@@ -7,14 +7,14 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..launch.description import LaunchContext
 from ..launch.event_handlers import OnShutdown
-from ..launch.launch_context import LaunchContext
 
 if TYPE_CHECKING:
-    from ..rclpy.client import Client
     from ..rclpy.context import Context
     from ..rclpy.executors import SingleThreadedExecutor
     from ..rclpy.node import Node
+    from ..rclpy.service import Client
 
 _GLOBAL = "ros_adapter"
 LOOK_SECONDS = 0.2

@@ -3,15 +3,11 @@
 PYTEST_DONT_REWRITE
 """
 
-from ..launch.argument_listing import print_arguments_of_launch_description
-from ..module_places import offer_modules
-from . import actions, asserts, event_handlers, markers, tools, util
-from .io_handler import ActiveIoHandler, IoHandler
-from .parametrize import parametrize
-from .post_shutdown_test import post_shutdown_test
-from .proc_info_handler import ActiveProcInfoHandler, ProcInfoHandler
-from .ready_aggregator import ReadyAggregator
-from .ready_to_test_action_timeout import ready_to_test_action_timeout
+from ..launch.launch_service import print_arguments_of_launch_description  # noqa: F401 - its public place takes it from here
+from ..places import offer_places
+from . import actions, asserts, tools, util
+from .io_handler import ActiveIoHandler, ActiveProcInfoHandler, IoHandler, ProcInfoHandler
+from .loader import ReadyAggregator, parametrize, post_shutdown_test, ready_to_test_action_timeout
 
 __all__ = [
     "ActiveIoHandler",
@@ -30,11 +26,4 @@ __all__ = [
     "util",
 ]
 
-_PRINT = "print_arguments_of_launch_description"
-offer_modules(
-    __name__,
-    {
-        "decorator": {"post_shutdown_test": post_shutdown_test},
-        "print_arguments": {_PRINT: print_arguments_of_launch_description},
-    },
-)
+offer_places(__name__)

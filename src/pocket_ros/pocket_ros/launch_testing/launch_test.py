@@ -9,11 +9,10 @@ import os
 import sys
 from types import ModuleType
 
-from pocket_ros.launch.argument_listing import print_arguments_of_launch_description
+from pocket_ros.launch.launch_service import print_arguments_of_launch_description
 
-from .junitxml import unittestResultsToXml
 from .loader import LoadTestsFromPythonModule
-from .test_runner import LaunchTestRunner
+from .test_runner import LaunchTestRunner, unittestResultsToXml
 
 
 def load_module(name: str, path: str) -> ModuleType:

@@ -4,18 +4,70 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
+import time
 import unittest
 from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from ..launch import LaunchDescription
 from ..launch.actions import GroupAction
-from ..launch.launch_description_entity import LaunchDescriptionEntity
-from ..module_places import not_covered
+from ..launch.description import LaunchDescriptionEntity
+from ..places import not_covered
 from .actions import ReadyToTest
-from .ready_aggregator import ReadyAggregator
-from .ready_to_test_action_timeout import DEFAULT_SECONDS
+
+__all__ = [
+    "DEFAULT_SECONDS",
+    "ENTRY_POINT",
+    "LoadTestsFromPythonModule",
+    "PostShutdownTestLoader",
+    "PreShutdownTestLoader",
+    "TestRun",
+]
+
+
+# Several parties that must all be ready.
+
+
+class ReadyAggregator:
+    """Calls `notify_fn` once, when `ready` has been called `num_callbacks` times."""
+
+    def __init__(self, notify_fn: Callable[[], None], num_callbacks: int) -> None:
+        self._notify = notify_fn
+        self._left = num_callbacks
+        self._lock = threading.Lock()
+
+    def ready_fn(self) -> None:
+        """One more is ready."""
+        with self._lock:
+            self._left -= 1
+            last = self._left == 0
+        if last:
+            self._notify()
+
+
+# How long a launch may take to become ready.
+
+
+DEFAULT_SECONDS = 15.0
+
+
+def ready_to_test_action_timeout(
+    timeout: float | None = None,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorates `generate_test_description`: seconds until ReadyToTest must have been visited, 15
+    without it.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        function.__ready_to_test_action_timeout__ = (  # type: ignore[attr-defined]
+            DEFAULT_SECONDS if timeout is None else float(timeout)
+        )
+        return function
+
+    return decorate
+
 
 ENTRY_POINT = "generate_test_description"
 _FIXTURES = ("setUp", "tearDown", "setUpClass", "tearDownClass")
@@ -199,3 +251,92 @@ class _Loader(unittest.TestLoader):
 
 
 __getattr__ = not_covered("launch_testing.loader")
+
+
+# Tests after the end of the processes.
+
+
+Case = TypeVar("Case", bound=type[unittest.TestCase])
+
+
+def post_shutdown_test() -> Callable[[Case], Case]:
+    """Decorates a test class that runs when all processes have ended."""
+
+    def decorate(test_class: Case) -> Case:
+        if not (isinstance(test_class, type) and issubclass(test_class, unittest.TestCase)):
+            raise TypeError("post_shutdown_test decorates classes derived from unittest.TestCase")
+        test_class.__post_shutdown_test__ = True  # type: ignore[attr-defined]
+        return test_class
+
+    return decorate
+
+
+# One launch for each value.
+
+
+Description = Callable[..., Any]
+Variants = Iterator[tuple[Description, dict[str, Any]]]
+
+
+def parametrize(
+    argnames: str | Iterable[str], argvalues: Iterable[Any]
+) -> Callable[[Description], Callable[[], Variants]]:
+    """Decorates `generate_test_description`: it is launched once for each value, or tuple of values.
+
+    What is called is then a generator of functions, each with its parameters. Decorators on top of each other
+    multiply.
+    """
+    names = [name.strip() for name in argnames.split(",")] if isinstance(argnames, str) else list(argnames)
+    rows = [value if isinstance(value, list | tuple) and len(names) > 1 else (value,) for value in argvalues]
+
+    def decorate(function: Description) -> Callable[[], Variants]:
+        @functools.wraps(function)
+        def variants() -> Variants:
+            inside = function() if hasattr(function, "__parametrized__") else [(function, {})]
+            known = list(inside)
+            for row in rows:
+                arguments = dict(zip(names, row, strict=True))
+                for inner, inner_arguments in known:
+                    partial = functools.partial(inner, **arguments)
+                    functools.update_wrapper(partial, inner)
+                    yield partial, {**arguments, **inner_arguments}
+
+        variants.__parametrized__ = True  # type: ignore[attr-defined]
+        return variants
+
+    return decorate
+
+
+# Marks for launch descriptions and tests.
+
+
+def keep_alive(test_description: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorates `generate_test_description`: tests go on when all processes have ended."""
+    marks = getattr(test_description, "__markers__", {})
+    test_description.__markers__ = {**marks, "keep_alive": True}  # type: ignore[attr-defined]
+    return test_description
+
+
+def retry_on_failure(
+    *, times: int, delay: float | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorates a test: after a failed assertion it is tried again, `times` tries in all, `delay`
+    seconds between.
+    """
+    if times < 1:
+        raise ValueError(f"times must be 1 or more, got {times}")
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def wrapper(self: unittest.TestCase, *args: Any, **kwargs: Any) -> Any:
+            for _ in range(times - 1):
+                try:
+                    return function(self, *args, **kwargs)
+                except AssertionError:
+                    if delay is not None:
+                        time.sleep(delay)
+            return function(self, *args, **kwargs)
+
+        return wrapper
+
+    return decorate

@@ -3,19 +3,136 @@
 from __future__ import annotations
 
 import threading
+import time
 import unittest
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+from xml.etree import ElementTree
 
 from ..launch import LaunchDescription, LaunchDescriptionSource, LaunchService
 from ..launch.actions import IncludeLaunchDescription, RegisterEventHandler
+from ..launch.description import LaunchDescriptionEntity
 from ..launch.event_handlers import OnProcessExit, OnProcessIO, OnProcessStart
-from ..launch.launch_description_entity import LaunchDescriptionEntity
-from .io_handler import ActiveIoHandler
+from .io_handler import ActiveIoHandler, ActiveProcInfoHandler
 from .loader import TestRun
-from .parse_arguments import parse_launch_arguments
-from .proc_info_handler import ActiveProcInfoHandler
-from .test_result import FailResult, RunResult, SkipResult, TestResult
+
+# Launch arguments on a command line.
+
+
+def parse_launch_arguments(launch_arguments: Iterable[str]) -> list[tuple[str, str]]:
+    """Names and values, of which the last one counts. Raises RuntimeError unless all are name:=value."""
+    found: dict[str, str] = {}
+    for argument in launch_arguments:
+        name, separator, value = argument.partition(":=")
+        if not name or not separator or not value:
+            raise RuntimeError(f"malformed launch argument '{argument}', expected format '<name>:=<value>'")
+        found[name] = value
+    return list(found.items())
+
+
+# Results of launch tests, with times for the report.
+
+
+Times = dict[unittest.TestCase, float]
+
+
+class Cases(Protocol):
+    """A launch as far as its result is concerned."""
+
+    def all_cases(self) -> Iterable[unittest.TestCase]:
+        """Every test."""
+        ...
+
+
+class TestResult(unittest.TextTestResult):
+    """What happened to each test, and how long it took."""
+
+    __test__ = False
+
+    def __init__(
+        self, stream: Any = None, descriptions: Any = None, verbosity: Any = 0, **kwargs: Any
+    ) -> None:
+        super().__init__(stream, descriptions, verbosity, **kwargs)
+        self._seconds: Times = {}
+        self._started = 0.0
+
+    @property
+    def testCases(self) -> list[unittest.TestCase]:
+        """The tests, in order."""
+        return list(self._seconds)
+
+    @property
+    def testTimes(self) -> Times:
+        """Seconds by test."""
+        return dict(self._seconds)
+
+    def startTest(self, test: unittest.TestCase) -> None:
+        self._seconds[test] = 0.0
+        self._started = time.monotonic()
+        super().startTest(test)
+
+    def stopTest(self, test: unittest.TestCase) -> None:
+        self._seconds[test] = time.monotonic() - self._started
+        super().stopTest(test)
+
+    def append(self, results: TestResult) -> None:
+        """Take what happened to further tests."""
+        self._seconds.update(results._seconds)
+        self.failures += results.failures
+        self.errors += results.errors
+        self.skipped += results.skipped
+        self.expectedFailures += results.expectedFailures
+        self.unexpectedSuccesses += results.unexpectedSuccesses
+        self.testsRun += results.testsRun
+
+
+class _Verdict(unittest.TestResult):
+    """One outcome for all tests of a launch, none of which was run."""
+
+    __test__ = False
+
+    def __init__(self, test_run: Cases) -> None:
+        super().__init__()
+        self._cases = list(test_run.all_cases())
+        self.testsRun = len(self._cases)
+
+    @property
+    def testCases(self) -> list[unittest.TestCase]:
+        """The tests, in order."""
+        return self._cases
+
+    @property
+    def testTimes(self) -> Times:
+        """Seconds by test: none."""
+        return dict.fromkeys(self._cases, 0.0)
+
+
+class FailResult(_Verdict):
+    """All tests of a launch failed because the launch did; one without tests failed nonetheless."""
+
+    def __init__(self, test_run: Cases, message: str) -> None:
+        super().__init__(test_run)
+        self.message = message
+        self.failures += [(case, message) for case in self._cases]
+
+    def wasSuccessful(self) -> bool:
+        return False
+
+
+class SkipResult(_Verdict):
+    """All tests of a launch are skipped because its description is."""
+
+    def __init__(self, test_run: Cases, skip_reason: str = "") -> None:
+        super().__init__(test_run)
+        self.message = skip_reason
+        self.skipped += [(case, skip_reason) for case in self._cases]
+
+    def wasSuccessful(self) -> bool:
+        return True
+
+
+RunResult = TestResult | FailResult | SkipResult
+"""What happened in one launch."""
 
 
 class LaunchTestRunner:
@@ -158,3 +275,58 @@ class _Launch:
         if return_code:
             reason = "something in it was raised, see above"
         return f"Launch stopped before the active tests finished: {reason}"
+
+
+# Results of launch tests as a report in the form of JUnit.
+
+
+def unittestResultsToXml(
+    *, name: str = "launch_test", test_results: Mapping[Any, RunResult]
+) -> ElementTree.ElementTree[ElementTree.Element]:
+    """A report of several launches, by what they are called."""
+    results = test_results.values()
+    root = ElementTree.Element(
+        "testsuites",
+        name=name,
+        tests=str(sum(result.testsRun for result in results)),
+        failures=str(sum(len(result.failures) for result in results)),
+        errors=str(sum(len(result.errors) for result in results)),
+        time=f"{sum(sum(result.testTimes.values()) for result in results):.3f}",
+    )
+    root.extend(unittestResultToXml(str(run), result) for run, result in test_results.items())
+    return ElementTree.ElementTree(root)
+
+
+def unittestResultToXml(name: str, test_result: RunResult) -> ElementTree.Element:
+    """The suite of one launch."""
+    suite = ElementTree.Element(
+        "testsuite",
+        name=name,
+        tests=str(test_result.testsRun),
+        failures=str(len(test_result.failures)),
+        errors=str(len(test_result.errors)),
+        skipped=str(len(test_result.skipped)),
+        time=f"{sum(test_result.testTimes.values()):.3f}",
+    )
+    suite.extend(unittestCaseToXml(test_result, case) for case in test_result.testCases)
+    return suite
+
+
+def unittestCaseToXml(test_result: RunResult, test_case: unittest.TestCase) -> ElementTree.Element:
+    """One test with what happened to it."""
+    identity, _, qualifiers = test_case.id().partition(" ")
+    owner, _, method = identity.rpartition(".")
+    seconds = test_result.testTimes[test_case]
+    element = ElementTree.Element(
+        "testcase", classname=owner, name=f"{method} {qualifiers}".strip(), time=f"{seconds:.3f}"
+    )
+    outcomes = {
+        "failure": test_result.failures,
+        "error": test_result.errors,
+        "skipped": test_result.skipped,
+    }
+    for kind, found in outcomes.items():
+        for case, text in found:
+            if case is test_case:
+                ElementTree.SubElement(element, kind, message=text).text = text
+    return element

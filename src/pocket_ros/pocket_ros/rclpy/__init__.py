@@ -21,14 +21,19 @@ if find_spec("cyclonedds") is None:
         name="cyclonedds",
     )
 
-from ..module_places import offer_modules
-from . import names
-from .context import Context
+from .context import (
+    Context,
+    SignalHandlerOptions,
+    get_default_context,
+    get_rmw_implementation_identifier,
+    install_signal_handlers,
+    ok,
+    try_shutdown,
+    uninstall_signal_handlers,
+)
+from .context import shutdown as _shutdown
 from .parameter import Parameter
-from .signals import SignalHandlerOptions, install_signal_handlers, uninstall_signal_handlers
 from .task import Future
-from .utilities import get_default_context, get_rmw_implementation_identifier, ok, try_shutdown
-from .utilities import shutdown as _shutdown
 
 if TYPE_CHECKING:
     from .executors import Executor
@@ -58,25 +63,6 @@ def __getattr__(name: str) -> Any:
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module 'rclpy' has no attribute '{name}'")
 
-
-# The rules for names are one file here; in rclpy each has a module of its own.
-_RULES: dict[str, dict[str, Any]] = {
-    "expand_topic_name": {"expand_topic_name": names.expand_topic_name},
-    "topic_or_service_is_hidden": {
-        "HIDDEN_TOPIC_PREFIX": names.HIDDEN_TOPIC_PREFIX,
-        "TOPIC_SEPARATOR_STRING": names.TOPIC_SEPARATOR_STRING,
-        "topic_or_service_is_hidden": names.topic_or_service_is_hidden,
-    },
-    "validate_full_topic_name": {"validate_full_topic_name": names.validate_full_topic_name},
-    "validate_namespace": {"validate_namespace": names.validate_namespace},
-    "validate_node_name": {"validate_node_name": names.validate_node_name},
-    "validate_parameter_name": {"validate_parameter_name": names.validate_parameter_name},
-    "validate_topic_name": {
-        "TOPIC_SEPARATOR_STRING": names.TOPIC_SEPARATOR_STRING,
-        "validate_topic_name": names.validate_topic_name,
-    },
-}
-offer_modules(__name__, _RULES)
 
 _executor: Executor | None = None
 

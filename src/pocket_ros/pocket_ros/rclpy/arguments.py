@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .exceptions import InvalidROSArgsError, UnknownROSArgsError
-from .impl.logging_severity import LoggingSeverity
+from .logging import LoggingSeverity
 
 _FLAGS_WITHOUT_VALUE = {
     "--disable-stdout-logs",
@@ -185,7 +185,7 @@ def _parse_parameter(text: str) -> tuple[str, str, Any]:
             f"Couldn't parse parameter override '-p {text}'; it has the form name:=value"
         )
     node, colon, rest = name.partition(":")
-    from .parameter_yaml import UNREADABLE, load
+    from .parameter import UNREADABLE, load
 
     try:
         parsed = _check_value(load(value))
@@ -218,7 +218,7 @@ def read_parameter_file(path: str) -> list[tuple[str, str, Any]]:
 
     Raises InvalidROSArgsError for files that cannot be read or have another form.
     """
-    from .parameter_yaml import UNREADABLE, load
+    from .parameter import UNREADABLE, load
 
     try:
         content = load(Path(path).read_text(encoding="utf-8"))
@@ -234,7 +234,7 @@ def read_parameter_file(path: str) -> list[tuple[str, str, Any]]:
 def _collect_nodes(
     prefix: str, content: dict[str, Any], found: list[tuple[str, str, Any]], path: str
 ) -> None:
-    from .parameter_yaml import flatten
+    from .parameter import flatten
 
     for key, value in content.items():
         if not isinstance(value, dict):

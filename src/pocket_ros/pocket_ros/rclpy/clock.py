@@ -9,15 +9,11 @@ from threading import Condition, RLock
 from typing import Any, TypeAlias, TypedDict
 from weakref import WeakSet
 
-from ..module_places import NotCovered
-from .clock_type import ClockType
-from .context import Context
-from .duration import Duration
+from ..places import NotCovered
+from .context import Context, get_default_context
+from .entity import Handle, WithBlock
 from .exceptions import NotInitializedException
-from .handle import Handle
-from .time import Time
-from .utilities import get_default_context
-from .with_block import WithBlock
+from .time import ClockType, Duration, Time
 
 JumpHandlePreCallbackType: TypeAlias = Callable[[], None]
 

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 import sys
+import threading
 import weakref
-from collections.abc import Callable
-from threading import RLock
+from collections.abc import Callable, Sequence
+from enum import IntEnum
+from threading import Lock, RLock
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from ..module_places import not_covered
+from ..places import not_covered
 from . import arguments
+from . import logging as log_output
+from .arguments import split_arguments
+from .entity import Handle, WithBlock
 from .exceptions import NotInitializedException, RCLError
-from .handle import Handle
-from .impl import log_output
-from .with_block import WithBlock
+from .time import S_TO_NS
 
 if TYPE_CHECKING:
     from ..dds.participant import Participant
     from .graph import Graph
+
 
 _MAX_DOMAIN_ID = 232
 _contexts: weakref.WeakSet[Context] = weakref.WeakSet()
@@ -225,3 +231,116 @@ class ContextHandle(Handle[Context]):
 
 
 __getattr__ = not_covered("rclpy.context")
+
+
+# The default context and small helpers.
+
+
+g_default_context: Context | None = None
+g_context_lock = Lock()
+
+
+def get_default_context(*, shutting_down: bool = False) -> Context:
+    """The context that is used where none is given; a new one after the last was shut down."""
+    global g_default_context
+    with g_context_lock:
+        if g_default_context is None:
+            g_default_context = Context()
+        context = g_default_context
+        if shutting_down:
+            g_default_context = None
+    return context
+
+
+def remove_ros_args(args: Sequence[str] | None = None) -> list[str]:
+    """The arguments without the `--ros-args` sections."""
+    return split_arguments(list(sys.argv if args is None else args))[0]
+
+
+def ok(*, context: Context | None = None) -> bool:
+    """Whether the context is initialised and not shut down."""
+    return (get_default_context() if context is None else context).ok()
+
+
+def shutdown(*, context: Context | None = None) -> None:
+    """Shut a context down. Raises RuntimeError when that has happened already."""
+    if context is None:
+        context = get_default_context(shutting_down=True)
+    try:
+        context.shutdown()
+    finally:
+        context.destroy()
+
+
+def try_shutdown(*, context: Context | None = None) -> None:
+    """Shut a context down unless that has happened already."""
+    if context is None:
+        context = get_default_context(shutting_down=True)
+    context.destroy()
+
+
+def get_rmw_implementation_identifier() -> str:
+    """The middleware that the wire format is that of."""
+    return "rmw_cyclonedds_cpp"
+
+
+def get_available_rmw_implementations() -> set[str]:
+    """The one middleware there is."""
+    return {"rmw_cyclonedds_cpp"}
+
+
+def timeout_sec_to_nsec(timeout_sec: float | None) -> int:
+    """Seconds as nanoseconds; -1 for None and negative values, which is forever."""
+    if timeout_sec is None or timeout_sec < 0:
+        return -1
+    return int(float(timeout_sec) * S_TO_NS)
+
+
+# What SIGINT and SIGTERM do while a context is initialised. Both shut down every initialised context.
+# SIGINT then has its usual effect (KeyboardInterrupt in the main thread); after SIGTERM the spin
+# functions raise ExternalShutdownException.
+
+
+class SignalHandlerOptions(IntEnum):
+    """Which signals are handled."""
+
+    NO = 0
+    SIGINT = 1
+    SIGTERM = 2
+    ALL = 3
+
+
+_previous: dict[int, Any] = {}
+
+
+def install_signal_handlers(options: SignalHandlerOptions = SignalHandlerOptions.ALL) -> None:
+    """Handle the given signals. Only the main thread can; elsewhere nothing changes."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for bit, number in ((1, signal.SIGINT), (2, signal.SIGTERM)):
+        if options & bit and number not in _previous:
+            _previous[number] = signal.signal(number, _handle)
+
+
+def uninstall_signal_handlers() -> None:
+    """Put back what was there before."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number, handler in list(_previous.items()):
+        if signal.getsignal(number) is _handle:
+            signal.signal(number, handler if handler is not None else signal.SIG_DFL)
+        del _previous[number]
+
+
+def get_current_signal_handlers_options() -> SignalHandlerOptions:
+    """Which signals are handled now."""
+    handled = (signal.SIGINT in _previous) + 2 * (signal.SIGTERM in _previous)
+    return SignalHandlerOptions(handled)
+
+
+def _handle(number: int, frame: FrameType | None) -> None:
+
+    previous = _previous.get(number)
+    shutdown_all()
+    if callable(previous):
+        previous(number, frame)

@@ -8,12 +8,30 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, ClassVar
 
-from ..module_places import not_covered
-from .callback_groups import CallbackGroup
-from .entity import Entity
+from ..places import not_covered
+from .entity import CallbackGroup, Entity
 from .exceptions import RCLError
 from .logging import get_logger
 from .qos import QoSPolicyKind, qos_policy_name_from_kind
+
+__all__ = [
+    "EventHandlers",
+    "IncompatibleTypeInfo",
+    "PublisherEventCallbacks",
+    "QoSLivelinessChangedInfo",
+    "QoSLivelinessLostInfo",
+    "QoSMessageLostInfo",
+    "QoSOfferedDeadlineMissedInfo",
+    "QoSOfferedIncompatibleQoSInfo",
+    "QoSPublisherEventType",
+    "QoSPublisherMatchedInfo",
+    "QoSRequestedDeadlineMissedInfo",
+    "QoSRequestedIncompatibleQoSInfo",
+    "QoSSubscriptionEventType",
+    "QoSSubscriptionMatchedInfo",
+    "SubscriptionEventCallbacks",
+    "UnsupportedEventTypeError",
+]
 
 
 class UnsupportedEventTypeError(RCLError):
@@ -221,7 +239,7 @@ def _status(event: IntEnum) -> tuple[int, str, int, type[Any]]:
 def _read_status(handle: int, event: IntEnum) -> Any | None:
     """The info of an event, or None where nothing changed."""
     from ..dds.library import lib
-    from .qos_mapping import POLICY_KINDS
+    from .qos import POLICY_KINDS
 
     _, function, count, info_class = _status(event)
     fields = (ct.c_int32 * 8)()

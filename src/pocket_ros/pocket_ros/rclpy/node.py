@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .arguments import RosArguments, parse_arguments
-from .callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
-from .client import Client
 from .clock import Clock, ROSClock
-from .context import Context
+from .context import Context, get_default_context
+from .entity import CallbackGroup, Handle, MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup, WithBlock
 from .event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from .exceptions import (
     InvalidHandle,
@@ -22,27 +21,20 @@ from .exceptions import (
     ParameterUninitializedException,
 )
 from .executors import Executor
-from .graph_node import GraphNode
-from .guard_condition import GuardCondition
-from .handle import Handle
+from .graph import GraphNode
 from .logging import get_logger
-from .logging_service import LoggingService
-from .node_base import NodeBase
-from .node_graph import NodeNameNonExistentError
+from .node_entities import NodeBase
+from .node_graph import NodeNameNonExistentError, TopicEndpointInfo
+from .node_services import LoggingService, ParameterService, Rosout, TypeDescriptionService
 from .parameter import PARAMETER_SEPARATOR_STRING, Parameter
-from .parameter_service import ParameterService
 from .publisher import Publisher
 from .qos import QoSProfile, qos_profile_parameter_events
-from .rosout import Rosout
-from .service import Service
+from .service import Client, Service
 from .subscription import Subscription
 from .time_source import TimeSource
 from .timer import Rate, Timer
-from .topic_endpoint_info import TopicEndpointInfo
-from .type_description_service import TypeDescriptionService
 from .type_support import MsgType, SrvType, SrvTypeRequest, SrvTypeResponse
-from .utilities import get_default_context
-from .with_block import WithBlock
+from .waitable import GuardCondition
 
 # Programs import what a node's methods take, answer and raise from here as well.
 __all__ = [

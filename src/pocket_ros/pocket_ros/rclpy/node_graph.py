@@ -4,19 +4,122 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
 
 from .exceptions import RCLError
-from .graph_names import SERVICE_REPLIES, SERVICE_REQUESTS, demangle_service, demangle_topic
-from .topic_endpoint_info import TopicEndpointInfo, TopicEndpointTypeEnum
-from .type_hash import TypeHash
+from .qos import QoSPresetProfiles, QoSProfile
 from .type_support import ros_type_name
 
 if TYPE_CHECKING:
     from ..dds.discovery import Endpoint
     from .context import Context
-    from .graph import Graph
-    from .graph_node import GraphNode
+    from .graph import Graph, GraphNode
+
+
+# Type hashes as the graph reports them.
+
+
+class TypeHash:
+    """A version and 32 bytes; prints as `RIHS01_<hex>`, or INVALID."""
+
+    __slots__ = ("value", "version")
+
+    def __init__(self, version: int = -1, value: bytes = bytes(32)) -> None:
+        self.version = version
+        self.value = value
+
+    @classmethod
+    def from_string(cls, text: str) -> TypeHash:
+        """Reads `RIHS01_<64 hex digits>`; anything else is the invalid hash."""
+        prefix, _, digits = text.partition("_")
+        if not prefix.startswith("RIHS") or len(digits) != 64:
+            return cls()
+        return cls(int(prefix[4:]), bytes.fromhex(digits))
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, TypeHash) and (self.version, self.value) == (other.version, other.value)
+
+    def __hash__(self) -> int:
+        return hash((self.version, self.value))
+
+    def __str__(self) -> str:
+        return "INVALID" if self.version < 0 else f"RIHS{self.version:02}_{self.value.hex()}"
+
+    def __repr__(self) -> str:
+        return f"TypeHash(version={self.version}, value={self.value!r})"
+
+
+# What the graph knows of a publisher or subscription.
+
+
+class TopicEndpointTypeEnum(IntEnum):
+    """Publisher or subscription."""
+
+    INVALID = 0
+    PUBLISHER = 1
+    SUBSCRIPTION = 2
+
+
+@dataclass
+class TopicEndpointInfo:
+    """A publisher or subscription of some node in the domain."""
+
+    node_name: str = ""
+    node_namespace: str = ""
+    topic_type: str = ""
+    topic_type_hash: TypeHash = field(default_factory=TypeHash)
+    endpoint_type: TopicEndpointTypeEnum = TopicEndpointTypeEnum.INVALID
+    endpoint_gid: list[int] = field(default_factory=list)
+    qos_profile: QoSProfile = QoSPresetProfiles.UNKNOWN.value
+
+    def __str__(self) -> str:
+        gid = ".".join(f"{byte:02x}" for byte in self.endpoint_gid)
+        qos = self.qos_profile
+        history = f"{qos.history.name}" + (f" ({qos.depth})" if qos.history.name == "KEEP_LAST" else "")
+        return "\n".join(
+            [
+                f"Node name: {self.node_name}",
+                f"Node namespace: {self.node_namespace}",
+                f"Topic type: {self.topic_type}",
+                f"Topic type hash: {self.topic_type_hash}",
+                f"Endpoint type: {self.endpoint_type.name}",
+                f"GID: {gid}",
+                "QoS profile:",
+                f"  Reliability: {qos.reliability.name}",
+                f"  History (Depth): {history}",
+                f"  Durability: {qos.durability.name}",
+                f"  Lifespan: {qos.lifespan}",
+                f"  Deadline: {qos.deadline}",
+                f"  Liveliness: {qos.liveliness.name}",
+                f"  Liveliness lease duration: {qos.liveliness_lease_duration}",
+            ]
+        )
+
+
+# ROS names in DDS topic names.
+
+
+SERVICE_REQUESTS, SERVICE_REPLIES = "rq/", "rr/"
+
+
+def demangle_topic(dds_topic: str) -> str | None:
+    """`rt/name` as `/name`; None for what is no ROS topic."""
+    return dds_topic[2:] if dds_topic.startswith("rt/") else None
+
+
+def demangle_service(dds_topic: str, dds_type: str) -> tuple[str, str] | None:
+    """Service name and type behind `rq/nameRequest` or `rr/nameReply`; None for what is neither."""
+    if dds_topic.startswith(SERVICE_REQUESTS) and dds_topic.endswith("Request"):
+        name = dds_topic[2 : -len("Request")]
+    elif dds_topic.startswith(SERVICE_REPLIES) and dds_topic.endswith("Reply"):
+        name = dds_topic[2 : -len("Reply")]
+    else:
+        return None
+    kind = ros_type_name(dds_type)
+    return name, kind.removesuffix("_Request").removesuffix("_Response")
+
 
 NamesAndTypes = list[tuple[str, list[str]]]
 _POLL = 0.05
@@ -153,7 +256,7 @@ class NodeGraph:
 
 
 def _info(endpoint: Endpoint, nodes: list[GraphNode], kind: TopicEndpointTypeEnum) -> TopicEndpointInfo:
-    from .qos_mapping import from_dds
+    from .qos import from_dds
 
     owner = next((n for n in nodes if endpoint.guid in n.readers or endpoint.guid in n.writers), None)
     announced = [

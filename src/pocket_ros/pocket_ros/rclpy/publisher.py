@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .callback_groups import CallbackGroup
-from .duration import Duration
 from .endpoint import EndpointOwner, TopicEndpoint
+from .entity import CallbackGroup, Handled
 from .exceptions import RCLError
-from .handle import Handled
 from .qos import QoSProfile
+from .time import Duration
 from .type_support import MsgType
 
 if TYPE_CHECKING:

@@ -6,8 +6,132 @@ import warnings
 from enum import Enum, IntEnum
 from typing import Any, NamedTuple
 
-from .duration import Duration, Infinite
-from .qos_match import conflicts, doubts
+from ..dds import endpoints as dds
+from ..dds.library import INFINITY
+from .time import Duration, Infinite
+
+__all__ = [
+    "CQoSProfile",
+    "DurabilityPolicy",
+    "HistoryPolicy",
+    "InvalidQoSProfileException",
+    "LivelinessPolicy",
+    "QoSCheckCompatibleResult",
+    "QoSCompatibility",
+    "QoSDurabilityPolicy",
+    "QoSHistoryPolicy",
+    "QoSLivelinessPolicy",
+    "QoSPolicyEnum",
+    "QoSPolicyKind",
+    "QoSPresetProfiles",
+    "QoSProfile",
+    "QoSReliabilityPolicy",
+    "ReliabilityPolicy",
+    "qos_check_compatible",
+    "qos_policy_name_from_kind",
+    "qos_profile_action_status_default",
+    "qos_profile_best_available",
+    "qos_profile_default",
+    "qos_profile_parameter_events",
+    "qos_profile_parameters",
+    "qos_profile_rosout_default",
+    "qos_profile_sensor_data",
+    "qos_profile_services_default",
+    "qos_profile_system_default",
+    "qos_profile_unknown",
+]
+
+
+# Why a publisher and a subscription do not match, or may not, in the words of rmw_cyclonedds. Profiles
+# are read by their attributes only: the module of profiles imports this one.
+
+
+_LEFT_OPEN = ("SYSTEM_DEFAULT", "UNKNOWN")
+
+
+class _Rule(NamedTuple):
+    """A policy, the value offered that does not match the value asked, and what is said of them."""
+
+    policy: str
+    offered: str
+    asked: str
+    conflict: str
+    asked_is_open: str
+    offered_is_open: str
+
+
+_RULES = (
+    _Rule(
+        "reliability",
+        "BEST_EFFORT",
+        "RELIABLE",
+        "Best effort publisher and reliable subscription",
+        "Best effort publisher, but subscription is",
+        "Reliable subscription, but publisher is",
+    ),
+    _Rule(
+        "durability",
+        "VOLATILE",
+        "TRANSIENT_LOCAL",
+        "Volatile publisher and transient local subscription",
+        "Volatile publisher, but subscription is",
+        "Transient local subscription, but publisher is",
+    ),
+    _Rule(
+        "liveliness",
+        "AUTOMATIC",
+        "MANUAL_BY_TOPIC",
+        "Publisher's liveliness is automatic and subscription's is manual by topic",
+        "Publisher's liveliness is automatic, but subscription's is",
+        "Subscription's liveliness is manual by topic, but publisher's is",
+    ),
+)
+_DURATIONS = (
+    (
+        "deadline",
+        "Subscription deadline is less than publisher deadline",
+        "Subscription has a deadline, but publisher does not",
+    ),
+    (
+        "liveliness_lease_duration",
+        "Subscription liveliness lease duration is less than publisher",
+        "Subscription has a liveliness lease duration, but publisher does not",
+    ),
+)
+
+
+def conflicts(offered: object, asked: object) -> list[str]:
+    """Why the two profiles do not match; none where they do."""
+    found = [rule.conflict for rule in _RULES if _values(rule, offered, asked) == (rule.offered, rule.asked)]
+    for name, is_less, is_missing in _DURATIONS:
+        span, wanted = getattr(offered, name), getattr(asked, name)
+        if _nanoseconds(span) > _nanoseconds(wanted):
+            found.append(is_less if span.nanoseconds else is_missing)
+    return found
+
+
+def doubts(offered: object, asked: object) -> list[str]:
+    """Why it is up to the middleware whether the two profiles match; none where it is not."""
+    found = []
+    for rule in _RULES:
+        values = _values(rule, offered, asked)
+        first, second = (value.lower() for value in values)
+        is_open = [value in _LEFT_OPEN for value in values]
+        if all(is_open):
+            found.append(f"Publisher {rule.policy} is {first} and subscription {rule.policy} is {second}")
+        elif is_open[0] and values[1] == rule.asked:
+            found.append(f"{rule.offered_is_open} {first}")
+        elif is_open[1] and values[0] == rule.offered:
+            found.append(f"{rule.asked_is_open} {second}")
+    return found
+
+
+def _values(rule: _Rule, offered: object, asked: object) -> tuple[str, str]:
+    return getattr(offered, rule.policy).name, getattr(asked, rule.policy).name
+
+
+def _nanoseconds(duration: Duration) -> int:
+    return duration.nanoseconds or Infinite.nanoseconds
 
 
 class QoSPolicyKind(IntEnum):
@@ -113,7 +237,7 @@ QoSDurabilityPolicy = DurabilityPolicy
 QoSLivelinessPolicy = LivelinessPolicy
 
 _UNSPECIFIED = Duration()
-_DURATIONS = ("lifespan", "deadline", "liveliness_lease_duration")
+_QOS_DURATIONS = ("lifespan", "deadline", "liveliness_lease_duration")
 _ENUMS: dict[str, Any] = {
     "history": HistoryPolicy,
     "reliability": ReliabilityPolicy,
@@ -229,7 +353,7 @@ def _checked(name: str, value: Any) -> Any:
         if not isinstance(value, (_ENUMS[name], int)):
             raise AssertionError(f"{name} must be a {_ENUMS[name].__name__}, not {value!r}")
         return _ENUMS[name](value)
-    if name in _DURATIONS:
+    if name in _QOS_DURATIONS:
         if not isinstance(value, Duration):
             raise AssertionError(f"{name} must be a Duration, not {value!r}")
         return value
@@ -324,3 +448,88 @@ def qos_check_compatible(
     if errors:
         return QoSCheckCompatibleResult(QoSCompatibility.ERROR, reason)
     return QoSCheckCompatibleResult(QoSCompatibility.WARNING if warned else QoSCompatibility.OK, reason)
+
+
+# QoS profiles as DDS policies and back.
+
+
+# DDS policy numbers, as statuses report them.
+POLICY_KINDS = {
+    2: QoSPolicyKind.DURABILITY,
+    4: QoSPolicyKind.DEADLINE,
+    8: QoSPolicyKind.LIVELINESS,
+    11: QoSPolicyKind.RELIABILITY,
+    13: QoSPolicyKind.HISTORY,
+    21: QoSPolicyKind.LIFESPAN,
+}
+
+
+def to_dds(profile: QoSProfile, peers: list[dds.EndpointQos] | None = None) -> dds.EndpointQos:
+    """The policies of an endpoint.
+
+    `peers` are the writers a subscription finds already there: BEST_AVAILABLE asks for what they all offer. A
+    publisher
+    (None) offers the most.
+    """
+    keep_all = profile.history == HistoryPolicy.KEEP_ALL
+    reliable = profile.reliability != ReliabilityPolicy.BEST_EFFORT
+    if profile.reliability == ReliabilityPolicy.BEST_AVAILABLE and peers:
+        reliable = all(p.reliability == dds.RELIABLE for p in peers)
+    local = profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
+    if profile.durability == DurabilityPolicy.BEST_AVAILABLE:
+        local = peers is None or (bool(peers) and all(p.durability == dds.TRANSIENT_LOCAL for p in peers))
+    manual = profile.liveliness == LivelinessPolicy.MANUAL_BY_TOPIC
+    return dds.EndpointQos(
+        reliability=dds.RELIABLE if reliable else dds.BEST_EFFORT,
+        durability=dds.TRANSIENT_LOCAL if local else dds.VOLATILE,
+        history=dds.KEEP_ALL if keep_all else dds.KEEP_LAST,
+        depth=0 if keep_all else max(profile.depth, 1),
+        deadline=_to_dds_duration(profile.deadline),
+        lifespan=_to_dds_duration(profile.lifespan),
+        liveliness=dds.MANUAL_BY_TOPIC if manual else dds.AUTOMATIC,
+        lease=_to_dds_duration(profile.liveliness_lease_duration),
+    )
+
+
+def from_dds(qos: dds.EndpointQos) -> QoSProfile:
+    """The profile of an endpoint that discovery found. Its history is not announced by all systems."""
+    keep_all = qos.history == dds.KEEP_ALL
+    manual = qos.liveliness == dds.MANUAL_BY_TOPIC
+    return QoSProfile(
+        history=HistoryPolicy.KEEP_ALL if keep_all else HistoryPolicy.KEEP_LAST,
+        depth=qos.depth,
+        reliability=ReliabilityPolicy.RELIABLE
+        if qos.reliability == dds.RELIABLE
+        else ReliabilityPolicy.BEST_EFFORT,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL
+        if qos.durability == dds.TRANSIENT_LOCAL
+        else DurabilityPolicy.VOLATILE,
+        lifespan=_from_dds_duration(qos.lifespan),
+        deadline=_from_dds_duration(qos.deadline),
+        liveliness=LivelinessPolicy.MANUAL_BY_TOPIC if manual else LivelinessPolicy.AUTOMATIC,
+        liveliness_lease_duration=_from_dds_duration(qos.lease),
+    )
+
+
+def resolved(profile: QoSProfile, qos: dds.EndpointQos) -> QoSProfile:
+    """The profile with what the endpoint really has; what endpoints report of themselves."""
+    found = from_dds(qos)
+    found.avoid_ros_namespace_conventions = profile.avoid_ros_namespace_conventions
+    return found
+
+
+def _to_dds_duration(duration: Duration) -> int:
+    """Zero stands for "not specified", which is no limit."""
+    return INFINITY if duration.nanoseconds <= 0 else min(duration.nanoseconds, INFINITY)
+
+
+def _from_dds_duration(nanoseconds: int) -> Duration:
+    return Infinite if nanoseconds >= INFINITY else Duration(nanoseconds=nanoseconds)
+
+
+def needs_peers(profile: QoSProfile) -> bool:
+    """Whether the policies depend on who is there already."""
+    return (
+        profile.reliability == ReliabilityPolicy.BEST_AVAILABLE
+        or profile.durability == DurabilityPolicy.BEST_AVAILABLE
+    )

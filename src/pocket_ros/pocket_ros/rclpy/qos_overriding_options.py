@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from .duration import Duration
 from .exceptions import ParameterAlreadyDeclaredException
 from .parameter import Parameter
 from .publisher import Publisher
@@ -19,6 +18,7 @@ from .qos import (
     ReliabilityPolicy,
 )
 from .subscription import Subscription
+from .time import Duration
 
 QoSProfileAttributes: TypeAlias = (
     HistoryPolicy | int | ReliabilityPolicy | DurabilityPolicy | Duration | LivelinessPolicy | bool

@@ -8,19 +8,46 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from .callback_groups import CallbackGroup
 from .endpoint import EndpointOwner, TopicEndpoint
-from .entity import Entity
-from .poll_set import PollSet
+from .entity import CallbackGroup, Entity, WithBlock
 from .qos import QoSProfile
 from .type_support import MsgType
-from .with_block import WithBlock
 
 if TYPE_CHECKING:
     from ..dds.endpoints import Reader
-    from ..dds.participant import Participant
+    from ..dds.participant import Participant, WaitSet
 
 __all__ = ["MessageInfo", "MsgType", "Subscription", "SubscriptionHandle"]
+
+
+# PollSet: which of many polled subscriptions have a message, without asking each of them.
+
+
+class PollSet:
+    """A fixed series of subscriptions; `SubscriptionHandle.poll_set` makes it, which rclpy does not have.
+
+    Asking costs by what arrived: a thousand silent subscriptions cost as little as one. Make another one when
+    one of them is destroyed.
+    """
+
+    def __init__(self, participant: Participant, conditions: Sequence[int]) -> None:
+        from ..dds.participant import WaitSet
+
+        self._wait_set: WaitSet | None = WaitSet(participant, most=len(conditions))
+        for index, condition in enumerate(conditions):
+            self._wait_set.attach(condition, index)
+
+    def ready(self) -> list[int]:
+        """The places, ascending, of the subscriptions that have a message to take; none after `close`."""
+        # Ascending, as they are reported in the order in which messages arrived.
+        return [] if self._wait_set is None else sorted(self._wait_set.wait(0))
+
+    def close(self) -> None:
+        """Delete it; doing so twice changes nothing."""
+        if self._wait_set is not None:
+            self._wait_set.close()
+            self._wait_set = None
+
 
 _ANY_STATE = 0x7F
 

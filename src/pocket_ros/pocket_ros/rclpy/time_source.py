@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..interfaces.classes import message_class
 from .clock import ROSClock
-from .clock_type import ClockType
 from .parameter import Parameter
 from .qos import QoSProfile, ReliabilityPolicy
-from .time import Time
+from .time import ClockType, Time
 
 if TYPE_CHECKING:
-    from .node_base import NodeBase
+    from .node_entities import NodeBase
     from .subscription import Subscription
 
 CLOCK_TOPIC = "/clock"

@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from ..interfaces import cdr
 from .exceptions import NoTypeSupportImportedException
+
+__all__ = [
+    "MsgType",
+    "SrvType",
+    "SrvTypeRequest",
+    "SrvTypeResponse",
+    "check_for_type_support",
+    "check_is_valid_action_type",
+    "check_is_valid_msg_type",
+    "check_is_valid_srv_type",
+    "dds_type_name",
+    "ros_type_name",
+]
+
 
 MsgType = TypeVar("MsgType")
 SrvType = TypeVar("SrvType")
@@ -58,3 +73,26 @@ def ros_type_name(dds_name: str) -> str:
     if len(parts) == 4 and parts[2] == "dds_" and parts[3].endswith("_"):
         return f"{parts[0]}/{parts[1]}/{parts[3][:-1]}"
     return dds_name
+
+
+# Messages to CDR bytes and back.
+
+
+def serialize_message(message: Any) -> bytes:
+    """The CDR of a message, with its encapsulation header.
+
+    Raises AttributeError for what is no message.
+    """
+    check_for_type_support(type(message))
+    return bytes(cdr.serialize(message))
+
+
+def deserialize_message(serialized_message: bytes, message_type: type[Any]) -> Any:
+    """The message in CDR bytes. Raises RCLError for bytes that are not one."""
+    check_for_type_support(message_type)
+    from .exceptions import RCLError
+
+    try:
+        return cdr.deserialize(bytes(serialized_message), message_type)
+    except cdr.DeserializationError as error:
+        raise RCLError(f"failed to deserialize ROS message: {error}") from error

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from .context import timeout_sec_to_nsec
 from .qos import QoSProfile
-from .utilities import timeout_sec_to_nsec
 
 if TYPE_CHECKING:
     from .node import Node
@@ -27,7 +27,7 @@ def wait_for_message(
 
     Nothing else of the node runs meanwhile.
     """
-    from ..dds.waitset import WaitSet
+    from ..dds.participant import WaitSet
 
     subscription = node._ros_create_subscription(msg_type, topic, lambda _: None, qos_profile)
     wait_set = WaitSet(node.context.participant)

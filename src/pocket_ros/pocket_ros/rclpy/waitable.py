@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from .callback_groups import CallbackGroup
-from .entity import Entity
+from .context import Context, get_default_context
+from .entity import CallbackGroup, Entity, Handled
 from .exceptions import InvalidHandle, RCLError
 
 if TYPE_CHECKING:
-    from ..dds.waitset import WaitSet
+    from ..dds.participant import WaitSet
+
+__all__ = ["NumberOfEntities", "Waitable"]
+
 
 _KINDS = ("subscription", "guard_condition", "timer", "client", "service", "event")
 # Executors look up what is triggered by key, and find nothing under this one.
@@ -239,4 +242,41 @@ class WaitableRound:
             self._in_use.close()
 
 
-__all__ = ["NumberOfEntities", "Waitable"]
+# Conditions that a program triggers itself.
+
+
+class GuardCondition(Entity, Handled):
+    """Runs its callback in an executor after `trigger`."""
+
+    def __init__(
+        self,
+        callback: Callable[[], Any] | None,
+        callback_group: CallbackGroup | None,
+        context: Context | None = None,
+    ) -> None:
+        from ..dds.participant import Guard
+
+        super().__init__(callback_group)
+        self.callback = callback
+        context = get_default_context() if context is None else context
+        self._guard = Guard(context.participant)
+
+    def trigger(self) -> None:
+        """Have the callback run. Safe from any thread. Raises InvalidHandle after destruction."""
+        self.check_alive()
+        self._guard.trigger()
+
+    def destroy(self) -> None:
+        """End it."""
+        if not self._destroyed:
+            self._destroyed = True
+            self._guard.close()
+
+    def conditions(self) -> list[int]:
+        return [self._guard.handle]
+
+    def take(self) -> Any | None:
+        return self if self._guard.reset() else None
+
+    def run(self, work: Any) -> Any:
+        return self.callback() if self.callback is not None else None

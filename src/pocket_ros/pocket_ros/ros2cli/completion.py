@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 from argparse import Namespace
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..rclpy.node import Node
+from .command import command_module
 
 DISCOVERY_SECONDS = 0.3
 """How long names of the graph are collected for: somebody waits at a keyboard."""
@@ -29,7 +29,7 @@ def make_parser(commands: dict[str, str], words: list[str]) -> argparse.Argument
     for name, text in commands.items():
         command = below.add_parser(name, help=text)
         if name in words[1:]:
-            importlib.import_module(f".command.{name}", __package__).add_arguments(command)
+            command_module(name).add_arguments(command)
             _add_completers(command)
     return parser
 
@@ -75,7 +75,7 @@ def _nodes(node: Node) -> list[str]:
 
 
 def _actions(node: Node) -> list[str]:
-    from ..rclpy.action.graph import get_action_names_and_types
+    from ..rclpy.action.goals import get_action_names_and_types
 
     return [name for name, _ in get_action_names_and_types(node)]
 

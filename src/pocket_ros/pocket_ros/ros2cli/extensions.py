@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 import argparse
-import importlib
-import sys
 from typing import Any
 
-from ..module_places import NotCovered, offer_modules
-from .command import get_command_extensions
-from .verb import VerbExtension
+from ..places import NotCovered, class_of_verb
+from .command import command_module, get_command_extensions
+from .plugin_system import PLUGIN_SYSTEM_VERSION, instantiate_extensions, satisfies_version
 
-OWN_VERBS = {
-    "action": ("info", "list", "send_goal", "type"),
-    "component": ("list", "load", "standalone", "types", "unload"),
-    "doctor": ("hello",),
-    "interface": ("list", "package", "packages", "proto", "show"),
-    "lifecycle": ("get", "list", "nodes", "set"),
-    "multicast": ("receive", "send"),
-    "node": ("info", "list"),
-    "param": ("delete", "describe", "dump", "get", "list", "load", "set"),
-    "pkg": ("create", "executables", "list", "prefix", "xml"),
-    "service": ("call", "echo", "find", "info", "list", "type"),
-    "topic": ("bw", "delay", "echo", "find", "hz", "info", "list", "pub", "type"),
-}
-"""Command to the verbs that have a class of their own upstream, such as `ros2topic.verb.info.InfoVerb`."""
+# What verbs of `ros2` derive from.
+
+
+__all__ = ["VerbExtension", "get_verb_extensions"]
+
+
+class VerbExtension:
+    """A verb `ros2 <command> <NAME>` of a package that registers it in the group `ros2<command>.verb`."""
+
+    NAME: str | None = None
+    EXTENSION_POINT_VERSION = "0.1"
+
+    def __init__(self) -> None:
+        satisfies_version(PLUGIN_SYSTEM_VERSION, "^0.1")
+
+    def add_arguments(self, parser: argparse.ArgumentParser, cli_name: str) -> None:
+        """Add what the verb takes."""
+
+    def main(self, *, args: argparse.Namespace) -> Any:
+        """Run the verb; the exit code, or a message for standard error."""
+        raise NotImplementedError("a verb defines main(args=...)")
+
+
+def get_verb_extensions(name: str) -> dict[str, Any]:
+    """Name to verb, of what packages registered in a group."""
+    return instantiate_extensions(name)
+
 
 _NOT_COVERED = {
     "ros2param.verb.dump": ("insert_dict",),
@@ -42,7 +53,7 @@ class OwnVerb(VerbExtension):
     def _parsers(self) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
         """The parser of the command, and that of the verb."""
         command = argparse.ArgumentParser(add_help=False)
-        importlib.import_module(f".command.{self.COMMAND}", __package__).add_arguments(command)
+        command_module(self.COMMAND).add_arguments(command)
         (verbs,) = (action for action in command._actions if isinstance(action, argparse._SubParsersAction))
         return command, verbs.choices[str(self.NAME)]
 
@@ -60,22 +71,17 @@ class OwnVerb(VerbExtension):
         return own.get_default("main")(argparse.Namespace(**known | vars(args)))
 
 
-def _own_verb(command: str, verb: str, module: str) -> type[OwnVerb]:
-    name = "".join(part.capitalize() for part in verb.split("_")) + "Verb"
-    content: dict[str, Any] = {"__doc__": f"`ros2 {command} {verb}`.", "__module__": module}
+def __getattr__(name: str) -> type[OwnVerb]:
+    """The class of a verb by its module upstream, such as `ros2topic.verb.echo`."""
+    package, _, verb = name.partition(".verb.")
+    if not verb:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    command = package.removeprefix("ros2")
+    content: dict[str, Any] = {"__doc__": f"`ros2 {command} {verb}`.", "__module__": f"pocket_ros.{name}"}
     content |= {"NAME": verb, "COMMAND": command}
-    content |= {member: NotCovered() for member in _NOT_COVERED.get(module.removeprefix("pocket_ros."), ())}
-    return type(name, (OwnVerb,), content)
-
-
-def offer_verb_module(package: str) -> None:
-    """Let `VerbExtension` be imported from `<package>.verb`, as extensions do, and its own verbs below."""
-    offer_modules(package, {"verb": {"VerbExtension": VerbExtension}})
-    module = f"{package}.verb"
-    sys.modules[module].__path__ = []
-    command = package.rpartition(".ros2")[2]
-    classes = [_own_verb(command, verb, f"{module}.{verb}") for verb in OWN_VERBS.get(command, ())]
-    offer_modules(module, {str(found.NAME): {found.__name__: found} for found in classes})
+    content |= {member: NotCovered() for member in _NOT_COVERED.get(name, ())}
+    found = globals()[name] = type(class_of_verb(verb), (OwnVerb,), content)
+    return found
 
 
 def find_command(name: str) -> Any | None:

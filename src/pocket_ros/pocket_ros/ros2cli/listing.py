@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from .node import is_hidden
+from typing import Any
+
+from ..rclpy.node import Node
+from .node import is_hidden, wait_until
+from .verbs import interface_class
 
 NamesAndTypes = list[tuple[str, list[str]]]
 
@@ -31,3 +35,32 @@ def print_types(types: list[str] | None) -> int:
     for name in types or []:
         print(name)
     return 0 if types else 1
+
+
+# Subscribing to topics whose type is found out.
+
+
+def absolute_name(topic: str) -> str:
+    """The name below the root."""
+    return topic if topic.startswith(("/", "~")) else f"/{topic}"
+
+
+def find_message_class(node: Node, topic: str, *, wait: bool = False) -> Any:
+    """The class of a topic's messages, waiting for the topic to be discovered, with `wait` for as long as it
+    takes.
+
+    None where it is not. Raises RuntimeError for a topic with several types.
+    """
+    name = absolute_name(topic)
+
+    def find() -> list[str] | None:
+        return dict(node.get_topic_names_and_types()).get(name)
+
+    types = wait_until(node, find, float("inf")) if wait else wait_until(node, find)
+    if not types:
+        return None
+    if len(types) > 1:
+        raise RuntimeError(
+            f"Cannot echo topic '{name}', as it contains more than one type: [{', '.join(types)}]"
+        )
+    return interface_class(types[0], "msg")

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib
+import os
+import signal
+import sys
+
+from .command import command_module
 
 
 def main(argv: list[str] | None = None) -> int | str | None:
@@ -17,11 +23,117 @@ def main(argv: list[str] | None = None) -> int | str | None:
         real = importlib.import_module("ros2cli.cli")
         code: int | str | None = real.main() if argv is None else real.main(argv=argv)
         return code
-    from .cli import main as own
 
     try:
-        return own(argv=argv)
+        return run(argv=argv)
     except ModuleNotFoundError as error:
         if error.name != "cyclonedds":
             raise
         return error.msg
+
+
+# The command line: which command groups there are, and how one is run.
+
+
+COMMANDS = {
+    "action": "Various action related sub-commands",
+    "bag": "Various rosbag related sub-commands",
+    "component": "Various component related sub-commands",
+    "daemon": "Various daemon related sub-commands",
+    "doctor": "Check ROS setup and other potential issues",
+    "interface": "Show information about ROS interfaces",
+    "lifecycle": "Various lifecycle related sub-commands",
+    "launch": "Run a launch file",
+    "multicast": "Various multicast related sub-commands",
+    "node": "Various node related sub-commands",
+    "param": "Various param related sub-commands",
+    "pkg": "Various package related sub-commands",
+    "run": "Run a package specific executable",
+    "service": "Various service related sub-commands",
+    "topic": "Various topic related sub-commands",
+    "wtf": "Use `wtf` as alias to `doctor`",
+}
+NOT_COVERED = (
+    "control",
+    "extension_points",
+    "extensions",
+    "security",
+    "test",
+)
+NOT_COVERED_VERBS = {"bag": ("burst", "list")}
+
+
+def completion_is_asked() -> bool:
+    """Whether a shell asks for completions and not for a run."""
+    return "_ARGCOMPLETE" in os.environ
+
+
+def _top_parser() -> argparse.ArgumentParser:
+    width = max(len(name) for name in COMMANDS)
+    listing = "\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items())
+    return argparse.ArgumentParser(
+        prog="ros2",
+        description="ros2 is an extensible command-line tool for ROS 2.",
+        epilog=f"Commands:\n\n{listing}\n\n  Call `ros2 <command> -h` for more detailed usage.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="ros2 [-h] Call `ros2 <command> -h` for more detailed usage. ...",
+    )
+
+
+def _run_command_of_others(name: str, words: list[str]) -> int | str | None:
+    from .extensions import find_command, run_command
+
+    command = find_command(name)
+    if command is None:
+        _top_parser().error(
+            f"argument Call `ros2 <command> -h` for more detailed usage.: invalid choice: '{name}'"
+        )
+    return run_command(command, name, words)  # type: ignore[no-any-return]
+
+
+def _add_verbs_of_others(name: str, parser: argparse.ArgumentParser, words: list[str]) -> None:
+    """Looking at what packages register takes longer than most commands: only where a word is unknown."""
+    verbs = {verb for action in parser._actions for verb in action.choices or () if not action.option_strings}
+    if verbs and not any(word in verbs for word in words):
+        from .extensions import add_verbs_of_others
+
+        add_verbs_of_others(name, parser)
+
+
+def run(*, argv: list[str] | None = None) -> int | str | None:
+    """Run a command line without the program's name; the exit code, or a message for standard error.
+
+    A group of verbs is imported only when it is called.
+    """
+    if argv is None and completion_is_asked():
+        from .completion import answer
+
+        answer(COMMANDS)
+    words = sys.argv[1:] if argv is None else list(argv)
+    if not words or words[0] in ("-h", "--help"):
+        _top_parser().print_help()
+        return 0
+    name, *rest = words
+    verb = next(iter(rest), None)
+    if name in NOT_COVERED or verb in NOT_COVERED_VERBS.get(name, ()):
+        called = name if name in NOT_COVERED else f"{name} {verb}"
+        return f"'ros2 {called}' is not covered by pocket_ros; a full ROS 2 has it"
+    try:
+        if name not in COMMANDS:
+            return _run_command_of_others(name, rest)
+        command = command_module(name)
+        parser = argparse.ArgumentParser(prog=f"ros2 {name}", description=COMMANDS[name])
+        command.add_arguments(parser)
+        _add_verbs_of_others(name, parser, rest)
+        args = parser.parse_args(rest)
+        result: int | str | None = args.main(args)
+        sys.stdout.flush()
+        return result
+    except KeyboardInterrupt:
+        return signal.SIGINT  # as in ROS, which does not answer 130
+    except BrokenPipeError:
+        # The reader went away (`ros2 topic echo … | head`): nothing more can be written, not even at exit.
+        sys.stdout = None
+        return 0
+    except (RuntimeError, NotImplementedError, LookupError, ValueError, OSError) as error:
+        return str(error)

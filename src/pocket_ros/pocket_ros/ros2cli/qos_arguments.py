@@ -6,7 +6,7 @@ import argparse
 from typing import Any, TypeVar
 
 from ..rclpy import qos
-from ..rclpy.duration import Duration
+from ..rclpy.time import Duration
 from .verbs import nonnegative_int
 
 

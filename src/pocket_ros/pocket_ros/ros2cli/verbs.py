@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
+import time
 from collections.abc import Callable
 from typing import Any
+
+import yaml
+
+from ..interfaces.classes import action_class, message_class, service_class
 
 Main = Callable[[argparse.Namespace], int | str | None]
 Verbs = Any
@@ -84,3 +91,75 @@ def nonnegative_int(text: str) -> int:
     if value < 0:
         raise argparse.ArgumentTypeError(f"value must not be negative, got {text}")
     return value
+
+
+# Values that are given on a command line as YAML.
+
+
+def read_values(text: str) -> Any:
+    """What a YAML text says. Raises ValueError for a text that is none, with what is wrong in it."""
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(f"the values are not in YAML format: {error}") from error
+
+
+def given_values(args: argparse.Namespace, name: str) -> Any:
+    """`read_values` of an argument, or of standard input with `--stdin`."""
+    return read_values(sys.stdin.read() if args.stdin else getattr(args, name))
+
+
+# Interface classes by the names that command lines use.
+
+
+_MAKERS = {"msg": message_class, "srv": service_class, "action": action_class}
+
+
+def interface_class(name: str, kind: str) -> Any:
+    """The class of `package/kind/Name` or `package/Name`.
+
+    Raises RuntimeError for a name of another form or kind, UnknownInterfaceError for an unknown one.
+    """
+    parts = name.split("/")
+    if len(parts) == 2:
+        parts.insert(1, kind)
+    if kind == "msg" and len(parts) == 3 and parts[1] in ("srv", "action"):
+        return message_class(name)  # a part of a service or an action, which hidden topics carry
+    if len(parts) != 3 or parts[1] != kind or not all(parts):
+        raise RuntimeError(f"The passed type is invalid: '{name}'; it has the form package/{kind}/Name")
+    return _MAKERS[kind]("/".join(parts))
+
+
+# Small things that extensions of `ros2` use.
+
+
+def get_ros_domain_id() -> int:
+    """The domain that the environment names, 0 without one."""
+    return int(os.environ.get("ROS_DOMAIN_ID") or 0)
+
+
+def wait_for(predicate: Callable[[], bool], timeout: float, period: float = 0.1) -> bool:
+    """Ask again and again, at most for so many seconds; whether the answer was yes."""
+    end = time.monotonic() + timeout
+    while not predicate():
+        left = end - time.monotonic()
+        if left <= 0:
+            return False
+        time.sleep(min(period, left))
+    return True
+
+
+def unsigned_int(string: str) -> int:
+    """A whole number from zero on, for argparse."""
+    try:
+        value = int(string)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"value must be a non-negative integer, got {string!r}")
+    return value
+
+
+def collect_stdin() -> str:
+    """All of the standard input."""
+    return sys.stdin.read()

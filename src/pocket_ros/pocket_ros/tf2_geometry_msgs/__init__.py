@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ..interfaces.classes import message_class
-from ..module_places import offer_modules
 from ..tf2_ros.buffer_interface import ConvertRegistration
 from ..tf2_ros.geometry import (
     do_transform_point,
@@ -50,6 +49,3 @@ for _name in (
     _message: type = message_class(f"geometry_msgs/msg/{_name}")
     ConvertRegistration().add_to_msg(_message, to_msg_msg)
     ConvertRegistration().add_from_msg(_message, from_msg_msg)
-
-# Upstream's module of that name inside the package, from which programs import as well.
-offer_modules(__name__, {"tf2_geometry_msgs": {name: globals()[name] for name in __all__}})

@@ -1,9 +1,17 @@
 """Coordinate frames over time: buffer, listener, broadcasters."""
 
-from ..module_places import not_covered
-from .buffer import Buffer
+from ..places import not_covered, offer_places
+from .buffer import Buffer, TransformListener
 from .buffer_client import BufferClient
-from .buffer_core import BufferCore
+from .buffer_core import (
+    BufferCore,
+    ConnectivityException,
+    ExtrapolationException,
+    InvalidArgumentException,
+    LookupException,
+    TimeoutException,
+    TransformException,
+)
 from .buffer_interface import (
     BufferInterface,
     ConvertRegistration,
@@ -13,17 +21,7 @@ from .buffer_interface import (
     TypeException,
     convert,
 )
-from .exceptions import (
-    ConnectivityException,
-    ExtrapolationException,
-    InvalidArgumentException,
-    LookupException,
-    TimeoutException,
-    TransformException,
-)
-from .static_transform_broadcaster import StaticTransformBroadcaster
-from .transform_broadcaster import TransformBroadcaster
-from .transform_listener import TransformListener
+from .transform_broadcaster import StaticTransformBroadcaster, TransformBroadcaster
 
 __all__ = [
     "Buffer",
@@ -48,3 +46,5 @@ __all__ = [
 ]
 
 __getattr__ = not_covered("tf2_ros")
+
+offer_places(__name__)

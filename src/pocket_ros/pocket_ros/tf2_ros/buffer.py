@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import time as _time
 from collections.abc import Callable
-from threading import RLock
+from threading import RLock, Thread
 from typing import TYPE_CHECKING, Any
 
-from ..interfaces.classes import service_class
+from ..interfaces.classes import message_class, service_class
 from ..rclpy.clock import JumpThreshold, TimeJump
-from ..rclpy.duration import Duration
+from ..rclpy.context import get_default_context
+from ..rclpy.entity import ReentrantCallbackGroup
+from ..rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from ..rclpy.logging import get_logger
+from ..rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile
 from ..rclpy.task import Future
-from ..rclpy.utilities import get_default_context
+from ..rclpy.time import Duration
 from . import geometry
-from .buffer_core import DEFAULT_CACHE, BufferCore
+from .buffer_core import DEFAULT_CACHE, BufferCore, TransformException
 from .buffer_interface import BufferInterface
-from .exceptions import TransformException
-from .message_fields import Moment, StampedTransform
+from .rigid import Moment, StampedTransform
 
 if TYPE_CHECKING:
     from ..rclpy.node import Node
+    from .rigid import TransformsFields
+
 
 _BACKWARDS = JumpThreshold(min_forward=None, min_backward=Duration(seconds=-1), on_clock_change=True)
 _WAIT_SLICE = 0.02
@@ -195,3 +200,68 @@ class Buffer(BufferCore, BufferInterface):
 
     def _now(self) -> int:
         return self._node.get_clock().now_ns() if self._node is not None else _time.monotonic_ns()
+
+
+# Feeding a buffer from `/tf` and `/tf_static`.
+
+
+DEFAULT_TF_TOPIC, DEFAULT_STATIC_TF_TOPIC = "/tf", "/tf_static"
+
+
+class TransformListener:
+    """Adds what others broadcast to a buffer; with `spin_thread` it spins the node in a thread of its own."""
+
+    def __init__(
+        self,
+        buffer: Buffer,
+        node: Node,
+        *,
+        spin_thread: bool = False,
+        qos: QoSProfile | int | None = None,
+        static_qos: QoSProfile | int | None = None,
+        tf_topic: str = DEFAULT_TF_TOPIC,
+        static_tf_topic: str = DEFAULT_STATIC_TF_TOPIC,
+    ) -> None:
+        if qos is None:
+            qos = QoSProfile(depth=100, durability=DurabilityPolicy.VOLATILE, history=HistoryPolicy.KEEP_LAST)
+        if static_qos is None:
+            static_qos = QoSProfile(
+                depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL, history=HistoryPolicy.KEEP_LAST
+            )
+        self.buffer = buffer
+        self.node = node
+        # Reentrant: transforms have to come in while another callback waits for one.
+        self.group = ReentrantCallbackGroup()
+        message = message_class("tf2_msgs/msg/TFMessage")
+        self.tf_sub = node.create_subscription(
+            message, tf_topic, self.callback, qos, callback_group=self.group
+        )
+        self.tf_static_sub = node.create_subscription(
+            message, static_tf_topic, self.static_callback, static_qos, callback_group=self.group
+        )
+        if spin_thread:
+            self.executor = SingleThreadedExecutor(context=node.context)
+            self.dedicated_listener_thread = Thread(target=self._spin, name="transform_listener", daemon=True)
+            self.dedicated_listener_thread.start()
+
+    def callback(self, data: TransformsFields) -> None:
+        """Transforms from `/tf`."""
+        self._add(data, self.buffer.set_transform)
+
+    def static_callback(self, data: TransformsFields) -> None:
+        """Transforms from `/tf_static`."""
+        self._add(data, self.buffer.set_transform_static)
+
+    def unregister(self) -> None:
+        """Stop listening."""
+        self.node.destroy_subscription(self.tf_sub)
+        self.node.destroy_subscription(self.tf_static_sub)
+
+    def _add(self, data: TransformsFields, add: Callable[[StampedTransform, str], None]) -> None:
+        for transform in data.transforms:
+            add(transform, "default_authority")
+
+    def _spin(self) -> None:
+        self.executor.add_node(self.node)
+        with contextlib.suppress(ExternalShutdownException):
+            self.executor.spin()

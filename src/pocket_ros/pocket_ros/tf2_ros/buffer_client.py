@@ -7,15 +7,14 @@ from threading import Event
 from typing import Any
 
 from ..interfaces.classes import action_class
-from ..rclpy.constants import S_TO_NS
-from ..rclpy.duration import Duration
 from ..rclpy.node import Node
 from ..rclpy.task import Future
-from ..rclpy.time import Time
-from . import exceptions, geometry
+from ..rclpy.time import S_TO_NS, Duration, Time
+from . import buffer_core as exceptions
+from . import geometry
+from .buffer_core import TimeoutException, TransformException
 from .buffer_interface import BufferInterface
-from .exceptions import TimeoutException, TransformException
-from .message_fields import Moment
+from .rigid import Moment
 
 
 class BufferClient(BufferInterface):

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any, TypeVar
 
-from ..rclpy.duration import Duration
-from ..rclpy.time import Time
-from .message_fields import Moment
+from ..rclpy.time import Duration, Time
+from .rigid import Moment
 
 
 class TypeException(Exception):

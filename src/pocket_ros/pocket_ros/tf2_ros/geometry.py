@@ -7,8 +7,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from ..interfaces.classes import message_class
-from .message_fields import StampedTransform
-from .rigid import Rigid, compose, rotate, rotation_of
+from .rigid import Rigid, StampedTransform, compose, rotate, rotation_of
 
 if TYPE_CHECKING:
     from .buffer_interface import TransformRegistration

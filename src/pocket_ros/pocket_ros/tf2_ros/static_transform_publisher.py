@@ -8,11 +8,11 @@ import math
 
 from .. import rclpy
 from ..interfaces.classes import message_class
+from ..rclpy.context import remove_ros_args
 from ..rclpy.executors import ExternalShutdownException
 from ..rclpy.node import Node
-from ..rclpy.utilities import remove_ros_args
 from .rigid import Quaternion
-from .static_transform_broadcaster import StaticTransformBroadcaster
+from .transform_broadcaster import StaticTransformBroadcaster
 
 
 def main(args: list[str] | None = None) -> int:

@@ -8,13 +8,12 @@ import math
 import sys
 
 from .. import rclpy
+from ..rclpy.context import remove_ros_args
 from ..rclpy.executors import ExternalShutdownException
 from ..rclpy.node import Node
 from ..rclpy.time import Time
-from ..rclpy.utilities import remove_ros_args
-from .buffer import Buffer
-from .exceptions import TransformException
-from .transform_listener import TransformListener
+from .buffer import Buffer, TransformListener
+from .buffer_core import TransformException
 
 
 def main(args: list[str] | None = None) -> int:

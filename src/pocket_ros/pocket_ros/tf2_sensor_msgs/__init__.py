@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..interfaces.classes import message_class
-from ..module_places import offer_modules
-from ..sensor_msgs_py.point_cloud2 import read_points
+from ..sensor_msgs_py import read_points
 from ..tf2_ros.buffer_interface import ConvertRegistration
 from ..tf2_ros.rigid import rotate, rotation_of
 
@@ -75,6 +74,3 @@ def do_transform_cloud(cloud: Any, transform: Any) -> Any:
 
 ConvertRegistration().add_to_msg(PointCloud2, to_msg_msg)
 ConvertRegistration().add_from_msg(PointCloud2, from_msg_msg)
-
-# Upstream's module of that name inside the package, from which programs import as well.
-offer_modules(__name__, {"tf2_sensor_msgs": {name: globals()[name] for name in __all__}})

@@ -140,7 +140,7 @@ print(ExecutableInPackage('demo_node', 'demo_pkg').perform(LaunchContext()))
 
 def test_packages_of_pocket_ros_are_found_last() -> None:
     from pocket_ros._finder import INTERFACE_PACKAGES, LIBRARIES
-    from pocket_ros.ament_index_python.bundled import find_bundled
+    from pocket_ros.ament_index_python import find_bundled
 
     assert set(find_bundled()) == LIBRARIES | INTERFACE_PACKAGES
     for name in ("std_msgs", "launch_ros"):

@@ -15,7 +15,7 @@ from launch import LaunchDescription
 from ament_index_python import get_package_prefix, get_package_share_path
 
 def test_passes():
-    assert LaunchDescription.__module__ == "pocket_ros.launch.launch_description"
+    assert LaunchDescription.__module__ == "pocket_ros.launch.description"
     assert (get_package_share_path("launch") / "msg" / "Count.msg").read_text() == "int32 count"
 
 def test_program():

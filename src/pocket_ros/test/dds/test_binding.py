@@ -54,7 +54,7 @@ context.shutdown()
 def test_the_fixed_description_is_what_the_binding_computes() -> None:
     code = """
 from cyclonedds.idl import make_idl_struct, types
-from pocket_ros.dds.opaque import DESCRIPTION
+from pocket_ros.dds.participant import DESCRIPTION
 described = make_idl_struct("Opaque", "pocket_ros::Opaque", {"first": types.uint8})
 described.__idl__.populate()
 described.__idl__.fill_type_data()

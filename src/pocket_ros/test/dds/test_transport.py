@@ -9,10 +9,9 @@ import pytest
 
 from pocket_ros.dds.discovery import Discovery
 from pocket_ros.dds.domain import configuration, discovery_range
+from pocket_ros.dds.endpoints import BEST_EFFORT, KEEP_ALL, TRANSIENT_LOCAL, EndpointQos
 from pocket_ros.dds.library import DDSError
-from pocket_ros.dds.participant import Participant
-from pocket_ros.dds.qos import BEST_EFFORT, KEEP_ALL, TRANSIENT_LOCAL, EndpointQos
-from pocket_ros.dds.waitset import Guard, WaitSet
+from pocket_ros.dds.participant import Guard, Participant, WaitSet
 
 TYPE = "std_msgs::msg::dds_::String_"
 SECOND = 10**9

@@ -10,10 +10,8 @@ import pytest
 from rosbags.typesys import Stores, get_typestore
 
 from pocket_ros.interfaces import catalog, cdr
-from pocket_ros.interfaces.assignment import integer_range
-from pocket_ros.interfaces.classes import message_class
-from pocket_ros.interfaces.layout import TYPE_CODES
-from pocket_ros.interfaces.model import EMPTY_MEMBER, INTEGERS, FieldType, Shape
+from pocket_ros.interfaces.classes import integer_range, message_class
+from pocket_ros.interfaces.definitions import EMPTY_MEMBER, INTEGERS, TYPE_CODES, FieldType, Shape
 
 SAMPLES = json.loads((Path(__file__).parents[1] / "wire" / "samples.json").read_text())
 STORE = get_typestore(Stores.ROS2_JAZZY)

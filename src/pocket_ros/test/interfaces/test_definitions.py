@@ -4,8 +4,7 @@ import pytest
 from rosbags.typesys.stores import ros2_jazzy
 
 from pocket_ros.interfaces import catalog
-from pocket_ros.interfaces.model import Constant, Field, FieldType, Shape
-from pocket_ros.interfaces.parser import DefinitionError, parse
+from pocket_ros.interfaces.definitions import Constant, DefinitionError, Field, FieldType, Shape, parse
 
 
 def test_fields_constants_and_defaults() -> None:

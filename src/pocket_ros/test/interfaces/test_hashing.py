@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pocket_ros.interfaces.hashing import type_hash
+from pocket_ros.interfaces.catalog import type_hash
 
 ENDPOINTS = json.loads((Path(__file__).parents[1] / "wire" / "endpoints.json").read_text())
 RECORDED = {

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from launch import LaunchContext
 from launch.frontend import parse_substitution
+from launch.frontend.parser import split_embedded
 from launch.utilities import perform_substitutions
-from launch.utilities.embedded import split_embedded
 
 
 def perform(text: str, context: LaunchContext) -> str:

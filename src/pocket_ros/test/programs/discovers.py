@@ -11,8 +11,8 @@ import sys
 import time
 
 from pocket_ros.dds.discovery import Discovery
+from pocket_ros.dds.endpoints import EndpointQos
 from pocket_ros.dds.participant import Participant
-from pocket_ros.dds.qos import EndpointQos
 
 TYPE = "std_msgs::msg::dds_::String_"
 DOMAIN = 7

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from action_msgs.msg import GoalInfo, GoalStatus, GoalStatusArray
 
-from pocket_ros.rclpy.action.status import StatusBook, statuses
-from pocket_ros.rclpy.serialization import deserialize_message, serialize_message
+from pocket_ros.rclpy.action.goals import StatusBook, statuses
+from pocket_ros.rclpy.type_support import deserialize_message, serialize_message
 
 FIRST, SECOND, THIRD = (bytes([number] * 16) for number in (1, 2, 3))
 Goal = tuple[bytes, int, int, int]

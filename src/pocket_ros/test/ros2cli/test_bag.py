@@ -147,8 +147,8 @@ sys.exit(main(["bag", "info", "x"]))
 def test_only_bag_imports_rosbags() -> None:
     code = """
 import sys, importlib
-from pocket_ros.ros2cli.cli import COMMANDS
-for name in sorted(set(COMMANDS) - {"bag"}):
+from pocket_ros.ros2cli.main import COMMANDS
+for name in sorted(set(COMMANDS) - {"bag", "wtf"}):
     importlib.import_module(f"pocket_ros.ros2cli.command.{name}")
 import rclpy, launch, launch_ros, launch_testing, tf2_ros, rosidl_runtime_py, sensor_msgs_py.point_cloud2
 print("rosbags" in sys.modules)

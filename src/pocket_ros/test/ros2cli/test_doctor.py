@@ -16,7 +16,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from ros2multicast.api import send
 from std_msgs.msg import String
 
-from pocket_ros.dds.network import own_address
+from pocket_ros.dds.domain import own_address
 
 CHECKS = """
 from ros2doctor.api import DoctorCheck, DoctorReport, Report, Result

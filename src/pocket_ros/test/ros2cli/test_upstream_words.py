@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from pocket_ros.ros2cli.cli import NOT_COVERED, NOT_COVERED_VERBS, main
+from pocket_ros.ros2cli.main import NOT_COVERED, NOT_COVERED_VERBS
+from pocket_ros.ros2cli.main import run as main
 
 UPSTREAM = """
 action:

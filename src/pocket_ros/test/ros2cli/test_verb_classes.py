@@ -10,7 +10,7 @@ from ros2topic.verb import VerbExtension
 from ros2topic.verb.echo import EchoVerb
 from ros2topic.verb.info import InfoVerb
 
-from pocket_ros.ros2cli.extensions import OWN_VERBS
+from pocket_ros.places import VERBS
 
 
 class ParserOfVerbs(argparse.ArgumentParser):
@@ -23,13 +23,13 @@ class ParserOfVerbs(argparse.ArgumentParser):
         return self.verbs
 
 
-@pytest.mark.parametrize("command", OWN_VERBS)
+@pytest.mark.parametrize("command", VERBS)
 def test_every_verb_has_a_class_that_takes_its_arguments(command: str) -> None:
     parser = ParserOfVerbs()
     importlib.import_module(f"pocket_ros.ros2cli.command.{command}").add_arguments(parser)
     verbs = parser.verbs
-    assert sorted(verbs.choices) == sorted(OWN_VERBS[command])
-    for verb in OWN_VERBS[command]:
+    assert sorted(verbs.choices) == sorted(VERBS[command])
+    for verb in VERBS[command]:
         module = importlib.import_module(f"ros2{command}.verb.{verb}")
         (name,) = module.__all__
         extension = getattr(module, name)()

@@ -3,27 +3,275 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import pty
 import signal
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, BinaryIO
 
 from ..action import Action
-from ..child_process import ChildProcess
 from ..conditions import evaluate_condition_expression
+from ..description import (
+    BaseEventHandler,
+    Event,
+    LaunchContext,
+    LaunchDescriptionEntity,
+    SomeEntitiesType,
+    SomeSubstitutionsType,
+)
 from ..descriptions import Executable
-from ..events.process.events import ProcessExited, ProcessStarted, ProcessStderr, ProcessStdout
-from ..launch_description_entity import LaunchDescriptionEntity
-from ..logging import get_logger
-from ..process_control import OnExit, ProcessControl
-from ..process_output import ProcessOutput
-from ..some_substitutions_type import SomeSubstitutionsType
+from ..events import Shutdown
+from ..events.process import (
+    ProcessAction,
+    ProcessExited,
+    ProcessStarted,
+    ProcessStderr,
+    ProcessStdin,
+    ProcessStdout,
+    ProcessTargetedEvent,
+    ShutdownProcess,
+    SignalProcess,
+)
+from ..logging import get_logger, get_output_loggers
 from ..substitutions import LaunchConfiguration
-from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
-from ..utilities.type_utils import normalize_typed_substitution, perform_float, perform_typed_substitution
+from ..utilities import (
+    normalize_to_list_of_substitutions,
+    normalize_typed_substitution,
+    perform_float,
+    perform_substitutions,
+    perform_typed_substitution,
+)
 
-if TYPE_CHECKING:
-    from ..launch_context import LaunchContext
+# A child process on the event loop.
+
+
+# A grandchild that outlives its parent keeps the pipes open; the launch does not wait for it longer than
+# this.
+_DRAIN_SECONDS = 0.5
+
+
+class _Pipe(asyncio.Protocol):
+    """Reads a pseudo terminal, whose end is an error instead of an end of file."""
+
+    def __init__(self, on_data: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
+        self._on_data = on_data
+        self._on_end = on_end
+
+    def data_received(self, data: bytes) -> None:
+        self._on_data(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._on_end()
+
+
+class ChildProcess(asyncio.SubprocessProtocol):
+    """A process in a session of its own, so that a signal reaches it once and all that it started.
+
+    `exited` gives the return code when the process has ended and everything it wrote has been delivered to
+    `on_output(fd, data)`.
+    """
+
+    def __init__(
+        self, on_started: Callable[[ChildProcess], None], on_output: Callable[[int, bytes], None]
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        self._on_started = on_started
+        self._on_output = on_output
+        self._ended: asyncio.Future[None] = loop.create_future()
+        self._drained: asyncio.Future[None] = loop.create_future()
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._terminals: dict[int, asyncio.BaseTransport] = {}
+        self._pipes_done = False
+        self.pid = 0
+
+    @classmethod
+    async def start(
+        cls,
+        cmd: Sequence[str],
+        *,
+        cwd: str | None,
+        env: Mapping[str, str] | None,
+        shell: bool,
+        emulate_tty: bool,
+        on_started: Callable[[ChildProcess], None],
+        on_output: Callable[[int, bytes], None],
+    ) -> ChildProcess:
+        """Start a process; `on_started` is called before any output.
+
+        Raises OSError when it cannot be started.
+        """
+        loop = asyncio.get_running_loop()
+        child = cls(on_started, on_output)
+        slaves = [await child._open_terminal(fd) for fd in (1, 2)] if emulate_tty else []
+        streams = dict(zip(("stdout", "stderr"), slaves, strict=False))
+        options: dict[str, Any] = {"cwd": cwd, "env": env, "start_new_session": True, **streams}
+        try:
+            if shell:
+                await loop.subprocess_shell(lambda: child, " ".join(cmd), **options)
+            else:
+                await loop.subprocess_exec(lambda: child, *cmd, **options)
+        except OSError:
+            child._close_terminals()
+            raise
+        finally:
+            for slave in slaves:
+                os.close(slave)
+        return child
+
+    async def _open_terminal(self, fd: int) -> int:
+        master, slave = pty.openpty()
+        stream: BinaryIO = open(master, "rb", 0)  # noqa: SIM115 - the transport owns and closes it
+        protocol = _Pipe(lambda data: self._on_output(fd, data), lambda: self._terminal_lost(fd))
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, stream)
+        self._terminals[fd] = transport
+        return slave
+
+    def _terminal_lost(self, fd: int) -> None:
+        self._terminals.pop(fd, None)
+        self._check_drained()
+
+    def _close_terminals(self) -> None:
+        for transport in list(self._terminals.values()):
+            transport.close()
+
+    def _check_drained(self) -> None:
+        if self._pipes_done and not self._terminals and not self._drained.done():
+            self._drained.set_result(None)
+
+    # asyncio.SubprocessProtocol
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.SubprocessTransport)
+        self._transport = transport
+        self.pid = transport.get_pid()
+        self._on_started(self)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self._on_output(fd, data)
+
+    def process_exited(self) -> None:
+        if not self._ended.done():
+            self._ended.set_result(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._pipes_done = True
+        self._check_drained()
+
+    # What the launch asks
+
+    @property
+    def returncode(self) -> int | None:
+        """The return code, negative for a signal, or None while the process runs."""
+        return None if self._transport is None else self._transport.get_returncode()
+
+    async def exited(self) -> int:
+        """The return code, once the process has ended and its output has been delivered."""
+        await self._ended
+        assert self._transport is not None
+        await asyncio.wait([self._drained], timeout=_DRAIN_SECONDS)
+        code = self._transport.get_returncode()
+        self._close_terminals()
+        self._transport.close()
+        assert code is not None
+        return code
+
+    async def has_ended_within(self, seconds: float) -> bool:
+        """Whether the process ended in that time."""
+        await asyncio.wait([self._ended], timeout=seconds)
+        return self._ended.done()
+
+    def send_signal(self, number: signal.Signals) -> bool:
+        """Send a signal to the process and all it started; False when it has ended already."""
+        if self._ended.done():
+            return False
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, number)
+            return True
+        return False
+
+    def write(self, data: bytes) -> None:
+        """Write to the standard input of the process."""
+        assert self._transport is not None
+        stdin = self._transport.get_pipe_transport(0)
+        if isinstance(stdin, asyncio.WriteTransport):
+            stdin.write(data)
+
+
+# What events ask of a process, and what its end leads to.
+
+
+OnExit = SomeEntitiesType | Callable[[ProcessExited, LaunchContext], SomeEntitiesType | None]
+
+
+class ProcessControl(BaseEventHandler):
+    """Passes shutdowns, signals and input on to one process, and answers its end with `on_exit`."""
+
+    def __init__(self, action: ProcessAction, on_exit: OnExit | None = None) -> None:
+        super().__init__(matcher=self._is_for_me)
+        self._action = action
+        self._on_exit = on_exit
+
+    def _is_for_me(self, event: Event) -> bool:
+        if isinstance(event, ProcessTargetedEvent):
+            return event.process_matcher(self._action)
+        if isinstance(event, ProcessExited):
+            return self._on_exit is not None and event.action is self._action
+        return isinstance(event, Shutdown)
+
+    def handle(self, event: Event, context: LaunchContext) -> SomeEntitiesType | None:
+        if isinstance(event, ProcessExited):
+            context.extend_locals({"event": event})
+            return self._on_exit(event, context) if callable(self._on_exit) else self._on_exit
+        if isinstance(event, Shutdown | ShutdownProcess):
+            self._action.request_shutdown(context)
+        elif isinstance(event, SignalProcess):
+            self._action.send_signal(event.signal)
+        elif isinstance(event, ProcessStdin):
+            self._action.write_stdin(event.text)
+        return None
+
+
+# What a process writes, line by line to the loggers.
+
+
+class ProcessOutput:
+    """Cuts two streams into lines, logs them, and keeps the text where asked to."""
+
+    def __init__(
+        self,
+        name: str,
+        output: str | Mapping[str, str | set[str]],
+        format_line: Callable[[str], str],
+        *,
+        keep: bool,
+    ) -> None:
+        self._loggers = dict(zip(("stdout", "stderr"), get_output_loggers(name, output), strict=True))
+        self._format_line = format_line
+        self._rest = {"stdout": b"", "stderr": b""}
+        self._kept: dict[str, list[bytes]] | None = {"stdout": [], "stderr": []} if keep else None
+
+    def write(self, stream: str, data: bytes) -> None:
+        """Take a piece of a stream (`stdout` or `stderr`) and log the lines it completes."""
+        if self._kept is not None:
+            self._kept[stream].append(data)
+        *lines, self._rest[stream] = (self._rest[stream] + data).split(b"\n")
+        for line in lines:
+            self._log(stream, line)
+
+    def flush(self) -> None:
+        """Log what is left of a last line that was not ended."""
+        for stream, rest in self._rest.items():
+            if rest:
+                self._log(stream, rest)
+                self._rest[stream] = b""
+
+    def text(self, stream: str) -> str:
+        """All that was kept of a stream."""
+        return b"".join(self._kept[stream] if self._kept else []).decode(errors="replace")
+
+    def _log(self, stream: str, line: bytes) -> None:
+        self._loggers[stream].info("%s", self._format_line(line.rstrip(b"\r").decode(errors="replace")))
 
 
 class ExecuteLocal(Action):

@@ -6,20 +6,15 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..action import Parsed
-from ..descriptions import Executable
-from ..descriptions.executable import SomeEnvironment
-from ..frontend.attributes import optional_texts, optional_values, pairs
-from ..frontend.expose import expose_action
-from ..some_substitutions_type import SomeSubstitutionsType
-from ..substitution import Substitution
-from ..utilities.embedded import split_embedded
-from ..utilities.substitutions import describe_substitutions
+from ..description import SomeSubstitutionsType, Substitution
+from ..descriptions import Executable, SomeEnvironment
+from ..frontend.parser import expose_action, optional_texts, optional_values, pairs, split_embedded
+from ..utilities import describe_substitutions
+from .basic import Shutdown
 from .execute_local import ExecuteLocal
-from .shutdown_action import Shutdown
 
 if TYPE_CHECKING:
-    from ..frontend.entity import Entity
-    from ..frontend.parser import Parser
+    from ..frontend.parser import Entity, Parser
 
 _TEXTS = {"cwd": "cwd", "name": "name", "prefix": "launch-prefix", "output": "output", "respawn": "respawn"}
 _SECONDS = ("respawn_delay", "sigterm_timeout", "sigkill_timeout")

@@ -3,11 +3,20 @@
 `entity` is what both are read into, `parser` makes actions of it, by what `expose` knows of each tag.
 """
 
-from . import type_utils, xml_file, yaml_file
-from .entity import Entity
-from .expose import expose_action, expose_substitution
-from .parse_substitution import parse_if_substitutions, parse_substitution
-from .parser import InvalidFrontendLaunchFileError, Parser, offer_extension, offer_parser
+from ...places import offer_places
+from . import parser as type_utils
+from . import xml_file, yaml_file
+from .parser import (
+    Entity,
+    InvalidFrontendLaunchFileError,
+    Parser,
+    expose_action,
+    expose_substitution,
+    offer_extension,
+    offer_parser,
+    parse_if_substitutions,
+    parse_substitution,
+)
 
 __all__ = [
     "Entity",
@@ -29,3 +38,5 @@ def _load_launch_ros() -> None:
 offer_parser("xml", xml_file.Parser)
 offer_parser("yaml", yaml_file.Parser)
 offer_extension(_load_launch_ros)
+
+offer_places(__name__)

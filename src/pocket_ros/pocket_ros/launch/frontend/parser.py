@@ -2,21 +2,376 @@
 
 from __future__ import annotations
 
+import difflib
+import functools
 import importlib.metadata as importlib_metadata
+import inspect
 import os
+import re
+import shlex
 import traceback
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
-from typing import Any, ClassVar, TextIO
+from typing import Any, ClassVar, List, NamedTuple, TextIO, TypeVar, get_args  # noqa: UP035 - entities are asked for typing.List
 
-from ..invalid_launch_file_error import InvalidLaunchFileError
-from ..launch_description import LaunchDescription
-from ..launch_description_entity import LaunchDescriptionEntity
-from ..substitution import Substitution
-from .entity import Entity
-from .expose import instantiate_action
-from .parse_substitution import parse_if_substitutions, parse_substitution, replace_escaped_characters
+from ..description import (
+    InvalidLaunchFileError,
+    LaunchDescription,
+    LaunchDescriptionEntity,
+    ParsedSubstitution,
+    SomeSubstitutionsType,
+    Substitution,
+    TextSubstitution,
+)
+from ..utilities import describe_substitutions, is_typing_list
+
+# A tag of a launch file, whichever language it was written in.
+
+
+class Entity:
+    """Base of the tags of all languages: its attributes by name and type, and the tags inside it.
+
+    Whatever it says must be asked for before `assert_entity_completely_parsed`, or that complains.
+    """
+
+    @property
+    def type_name(self) -> str:
+        """The name of the tag."""
+        raise NotImplementedError(f"{type(self).__name__} must implement type_name")
+
+    @property
+    def parent(self) -> Entity | None:
+        """The tag around it, or None."""
+        raise NotImplementedError(f"{type(self).__name__} must implement parent")
+
+    @property
+    def children(self) -> list[Entity]:
+        """All tags inside, which count as asked for."""
+        raise NotImplementedError(f"{type(self).__name__} must implement children")
+
+    def get_attr(
+        self, name: str, *, data_type: Any = str, optional: bool = False, can_be_str: bool = True
+    ) -> Any:
+        """An attribute as a bool, a number, text, or a typing.List of them; None for any type.
+
+        `List[Entity]` asks for the tags of that name inside. `can_be_str` lets text through that may become
+        of the type once its substitutions are performed. An optional attribute that is missing is None.
+        Raises AttributeError for another that is missing, TypeError for one of another type.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must implement get_attr()")
+
+    def assert_entity_completely_parsed(self) -> None:
+        """Raise ValueError for attributes and tags nobody has asked for."""
+        raise NotImplementedError(f"{type(self).__name__} must implement assert_entity_completely_parsed()")
+
+
+def describe_type(data_type: Any) -> str:
+    """A type as the writer of a launch file knows it."""
+    if data_type is bool:
+        return "true or false"
+    return str(getattr(data_type, "__name__", data_type)) if isinstance(data_type, type) else str(data_type)
+
+
+def refuse_left_over(tag: str, what: str, left_over: Iterable[str], known: Iterable[str]) -> None:
+    """Raise ValueError where something is left over, with the name that was probably meant."""
+    names = sorted(left_over)
+    if not names:
+        return
+    known = sorted(known)
+    near = difflib.get_close_matches(names[0], known, n=1)
+    allowed = f"did you mean '{near[0]}'?" if near else f"allowed: {', '.join(known) or 'nothing'}"
+    listed = ", ".join(f"'{name}'" for name in names)
+    raise ValueError(f"`{tag}` has no {what} {listed}; {allowed}")
+
+
+# Tags and substitutions by name: how an action or a substitution makes itself known to launch files.
+
+
+ParseMethod = Callable[..., tuple[Callable[..., Any], dict[str, Any]]]
+Exposed = TypeVar("Exposed")
+
+action_parse_methods: dict[str, ParseMethod] = {}
+"""By tag; each takes an entity and a parser, and gives a class and the arguments to make it of."""
+substitution_parse_methods: dict[str, ParseMethod] = {}
+"""By name; each takes the words behind the name."""
+
+
+class UnknownSubstitutionError(RuntimeError, ValueError):
+    """A substitution in a text that nobody has exposed."""
+
+
+class WordCountError(TypeError, ValueError):
+    """A substitution in a text with too few or too many words."""
+
+
+def instantiate_action(entity: Entity, parser: object) -> LaunchDescriptionEntity:
+    """The action a tag stands for. Raises RuntimeError for an unknown tag, and what its parse method does."""
+    tag = entity.type_name
+    method = action_parse_methods.get(tag) or action_parse_methods.get(tag.replace("-", "_"))
+    if method is None:
+        near = difflib.get_close_matches(tag, action_parse_methods, n=1)
+        listed = ", ".join(sorted(action_parse_methods))
+        hint = f"did you mean <{near[0]}>?" if near else f"there are: {listed}"
+        raise RuntimeError(f"unknown tag <{tag}>; {hint}")
+    kind, arguments = method(entity, parser)
+    action: LaunchDescriptionEntity = kind(**arguments)
+    return action
+
+
+def instantiate_substitution(
+    type_name: str, args: Iterable[SomeSubstitutionsType] | None = None
+) -> Substitution:
+    """The substitution of a name. Raises UnknownSubstitutionError and WordCountError."""
+    if type_name not in substitution_parse_methods:
+        listed = ", ".join(sorted(substitution_parse_methods))
+        raise UnknownSubstitutionError(f"unknown substitution '$({type_name} …)'; there are: {listed}")
+    kind, arguments = substitution_parse_methods[type_name](list(args or ()))
+    substitution: Substitution = kind(**arguments)
+    return substitution
+
+
+def expose_action(name: str) -> Callable[[Exposed], Exposed]:
+    """Makes a class with a class method `parse(entity, parser)`, or such a function, the meaning of a tag.
+
+    What the tag says beyond what was asked for is an error. Raises RuntimeError for a name that is taken, and
+    for what cannot parse.
+    """
+    return __expose_impl(name, action_parse_methods, "action")
+
+
+def expose_substitution(name: str) -> Callable[[Exposed], Exposed]:
+    """Makes a class with a class method `parse(words)`, or such a function, the meaning of `$(name …)`.
+
+    Raises RuntimeError as `expose_action`.
+    """
+    return __expose_impl(name, substitution_parse_methods, "substitution")
+
+
+def __expose_impl(
+    name: str, parse_methods_map: dict[str, ParseMethod], exposed_type: str
+) -> Callable[[Exposed], Exposed]:
+    def expose(exposed: Exposed) -> Exposed:
+        method = _parse_method(name, exposed, exposed_type)
+        known = parse_methods_map.get(name)
+        if known is not None and getattr(known, "__wrapped__", known) != method:
+            raise RuntimeError(f"Two {exposed_type} parsing methods exposed with the same name: [{name}].")
+        parse_methods_map[name] = _complete(method) if exposed_type == "action" else method
+        return exposed
+
+    return expose
+
+
+def _parse_method(name: str, exposed: object, exposed_type: str) -> ParseMethod:
+    parse = getattr(exposed, "parse", None)
+    if inspect.isclass(exposed):
+        if inspect.ismethod(parse):
+            return parse
+        raise RuntimeError(
+            f"Did not find a class method called 'parse' in {exposed.__name__}, exposed as {name}"
+        )
+    if inspect.isfunction(exposed):
+        return exposed
+    raise RuntimeError(
+        f"Exposed {exposed_type} parser for {name} is not a callable or a class containing a parse method"
+    )
+
+
+def _complete(method: ParseMethod) -> ParseMethod:
+    @functools.wraps(method)
+    def parse(entity: Entity, parser: object) -> tuple[Callable[..., Any], dict[str, Any]]:
+        found = method(entity, parser)
+        entity.assert_entity_completely_parsed()
+        return found
+
+    return parse
+
+
+def take_words(
+    data: Sequence[SomeSubstitutionsType], substitution: str, *names: str, optional: int = 0
+) -> dict[str, Any]:
+    """Words by the names of arguments, of which the last ones may be missing. Raises WordCountError."""
+    least = len(names) - optional
+    if not least <= len(data) <= len(names):
+        wanted = f"{least} to {len(names)}" if optional else str(least)
+        raise WordCountError(
+            f"'$({substitution} …)' has the wrong number of words: {len(data)}, it takes {wanted}"
+        )
+    return dict(zip(names, data, strict=False))
+
+
+# How substitutions are written in text: `$(name word 'two words' $(name word))`.
+
+
+_NAME = re.compile(r"[A-Za-z][\w-]*")
+_ESCAPED = re.compile(r"\\(.)")
+_FIRST_STAND_IN = 0xF0000  # a plane of characters for private use, which launch files do not
+
+
+class Call(NamedTuple):
+    """A substitution by its name, with its words; each word is of texts and further substitutions."""
+
+    name: str
+    words: tuple[tuple[str | Call, ...], ...]
+    source: str
+
+
+Part = str | Call
+
+
+def parse_embedded(text: str) -> tuple[Part, ...]:
+    """The texts and substitutions in a text. A backslash takes its meaning from the character behind it.
+
+    Inside quotes the words of a further substitution end at spaces, and quotes are characters, as in ROS.
+    Raises ValueError for a substitution without end or name, and for parentheses in it without quotes.
+    """
+    return _Reader(text).parts("")
+
+
+def split_embedded(text: str) -> list[str]:
+    """The words of a command line, each still with what is embedded in it; `$(...)` is never split.
+
+    Raises ValueError as `parse_embedded`, and for a quote that does not end.
+    """
+    held: list[str] = []
+    line, position = "", 0
+    while position < len(text):
+        end = position + 1
+        if text.startswith("\\$", position):
+            end += 1
+        elif text.startswith("$(", position):
+            reader = _Reader(text, position)
+            reader.call("")
+            end = reader.position
+        if end == position + 1:
+            line += text[position]
+        else:
+            line += chr(_FIRST_STAND_IN + len(held))
+            held.append(text[position:end])
+        position = end
+    stand_ins = {_FIRST_STAND_IN + index: source for index, source in enumerate(held)}
+    return [word.translate(stand_ins) for word in shlex.split(line)]
+
+
+class _Reader:
+    """Reads a text from a position on; `quote` is the quote it is inside of, or empty."""
+
+    def __init__(self, text: str, position: int = 0) -> None:
+        self.text = text
+        self.position = position
+
+    def parts(self, quote: str) -> tuple[Part, ...]:
+        """Up to the quote, which is read too, or to the end of the text."""
+        found: list[Part] = []
+        while self.position < len(self.text):
+            if quote and self._at(quote):
+                self.position += 1
+                return tuple(found)
+            self._take(found, quote)
+        if quote:
+            raise ValueError(f"a {quote} is not closed in '{self.text}'")
+        return tuple(found)
+
+    def call(self, quote: str) -> Call:
+        """A substitution, from its dollar to its closing parenthesis."""
+        start = self.position
+        name = _NAME.match(self.text, start + 2)
+        if name is None:
+            raise ValueError(
+                f"'$(' without the name of a substitution in '{self.text}'; write \\$( for the text"
+            )
+        self.position = name.end()
+        words: list[tuple[Part, ...]] = []
+        while not self._at(")"):
+            if self.position >= len(self.text):
+                raise ValueError(f"'{self.text[start:]}' has no closing parenthesis")
+            if self._at(" ", "\t", "\n", "\r"):
+                self.position += 1
+            else:
+                words.append(self._word(quote))
+        self.position += 1
+        return Call(name.group(), tuple(words), self.text[start : self.position])
+
+    def _word(self, quote: str) -> tuple[Part, ...]:
+        found: list[Part] = []
+        while self.position < len(self.text) and not self._at(" ", "\t", "\n", "\r", ")"):
+            here = self.text[self.position]
+            if here == "(":
+                raise ValueError(
+                    f"'{self.text}' has a parenthesis in a substitution; put the word in quotes or write \\("
+                )
+            if quote and here == quote:
+                raise ValueError(
+                    f"'{self.text}' has a {quote} inside a substitution inside {quote}; write \\{quote}"
+                )
+            if not quote and here in "'\"":
+                self.position += 1
+                found += self.parts(here)
+            else:
+                self._take(found, quote)
+        return tuple(found)
+
+    def _take(self, found: list[Part], quote: str) -> None:
+        """A substitution, or a character, with the one behind it where it is a backslash."""
+        if self._at("$("):
+            found.append(self.call(quote))
+            return
+        escaped = _ESCAPED.match(self.text, self.position)
+        character = self.text[self.position] if escaped is None else escaped.group(1)
+        self.position += 1 if escaped is None else 2
+        if found and isinstance(found[-1], str):
+            found[-1] += character
+        else:
+            found.append(character)
+
+    def _at(self, *texts: str) -> bool:
+        return self.text.startswith(texts, self.position)
+
+
+# From text with `$(name words…)` in it to substitutions.
+
+
+def replace_escaped_characters(data: str) -> str:
+    """The text without the backslashes, each of which takes its meaning from the character behind it."""
+    return re.sub(r"\\(.)", r"\1", data)
+
+
+def parse_substitution(string_value: str) -> list[Substitution]:
+    """The texts and substitutions in a text; what they give is not looked at again.
+
+    Raises ValueError for a substitution that does not exist, is badly written or has too few or many words.
+    """
+    return _substitutions(parse_embedded(string_value)) or [TextSubstitution(text="")]
+
+
+def _substitutions(parts: tuple[Part, ...]) -> list[Substitution]:
+    return [_made(part) if isinstance(part, Call) else TextSubstitution(text=part) for part in parts]
+
+
+def _made(call: Call) -> Substitution:
+    return instantiate_substitution(call.name, [_substitutions(word) for word in call.words])
+
+
+def parse_if_substitutions(value: Any) -> Any:
+    """Substitutions for a text that has some, the text itself for one without; numbers stay as they are.
+
+    A list is treated item by item. Raises ValueError where what is known of its items is not of one type.
+    """
+    if not isinstance(value, list):
+        return _parse_one(value)
+    found = [_parse_one(item) for item in value]
+    if len({type(item) for item in found if not isinstance(item, list)}) > 1:
+        raise ValueError(f"the items of a list must be of one type: {value!r}")
+    return found
+
+
+def _parse_one(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    found = parse_substitution(value)
+    if len(found) == 1 and isinstance(found[0], TextSubstitution):
+        return found[0].text
+    return found
 
 
 class InvalidFrontendLaunchFileError(InvalidLaunchFileError):
@@ -178,3 +533,102 @@ def _entry_points(group: str) -> Iterable[Any]:
 
 def _warn_of(kind: str, name: str) -> None:
     warnings.warn(f"Failed to load the {kind} extension: {name}\n{traceback.format_exc()}", stacklevel=3)
+
+
+# What the tags of several actions have in common.
+
+
+def texts(entity: Entity, parser: Parser, *names: str, **others: str) -> dict[str, Any]:
+    """Required attributes as substitutions, by the name of the attribute or as argument=attribute."""
+    wanted = {name: name for name in names} | others
+    return {key: parser.parse_substitution(entity.get_attr(name)) for key, name in wanted.items()}
+
+
+def optional_texts(entity: Entity, parser: Parser, *names: str, **others: str) -> dict[str, Any]:
+    """The same for those that are given."""
+    wanted = {name: name for name in names} | others
+    given = {key: entity.get_attr(name, optional=True) for key, name in wanted.items()}
+    return {key: parser.parse_substitution(text) for key, text in given.items() if text is not None}
+
+
+def optional_values(entity: Entity, data_type: type, *names: str) -> dict[str, Any]:
+    """Attributes of a type, no substitutions, as far as they are given."""
+    given = {
+        name: entity.get_attr(name, data_type=data_type, optional=True, can_be_str=False) for name in names
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def pairs(entity: Entity, parser: Parser, tag: str, first: str, second: str) -> list[tuple[Any, Any]]:
+    """Two attributes of each tag of a name inside, as substitutions."""
+    found = []
+    for child in entity.get_attr(tag, data_type=List[Entity], optional=True) or ():  # noqa: UP006
+        found.append(
+            (
+                tuple(parser.parse_substitution(child.get_attr(first))),
+                parser.parse_substitution(child.get_attr(second)),
+            )
+        )
+        child.assert_entity_completely_parsed()
+    return found
+
+
+# Types of attributes.
+
+
+_TYPES: dict[str, Any] = {
+    "str": str,
+    "bool": bool,
+    "float": float,
+    "int": int,
+    "list_of_str": List[str],  # noqa: UP006
+    "list_of_bool": List[bool],  # noqa: UP006
+    "list_of_float": List[float],  # noqa: UP006
+    "list_of_int": List[int],  # noqa: UP006
+    "yaml": None,
+}
+
+
+def check_is_list_entity(data_type: Any) -> bool:
+    """Whether it is a typing.List of entities."""
+    held = get_args(data_type) if is_typing_list(data_type) else ()
+    return bool(held) and isinstance(held[0], type) and issubclass(held[0], Entity)
+
+
+def get_data_type_from_identifier(type_identifier: str) -> Any:
+    """The type that `<param type>` names; None for `yaml`, which is any. Raises ValueError."""
+    if type_identifier not in _TYPES:
+        allowed = ", ".join(_TYPES)
+        raise ValueError(f"a type must be one of {allowed}, got '{type_identifier}'")
+    return _TYPES[type_identifier]
+
+
+# Substitutions whose words are arguments.
+
+
+class Words(NamedTuple):
+    """The words of `$(name …)`: the arguments that they are, of which the last may be missing."""
+
+    name: str
+    arguments: tuple[str, ...] = ()
+    optional: int = 0
+    described: str = ""
+    """How a description calls the substitution, where it tells the first argument too."""
+
+
+class SubstitutionOfWords(Substitution):
+    """Base of the substitutions that take a fixed number of words: a class says which."""
+
+    _ros_words: ClassVar[Words]
+
+    @classmethod
+    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
+        """From the words behind the name. Raises WordCountError."""
+        words = cls._ros_words
+        return cls, take_words(data, words.name, *words.arguments, optional=words.optional)
+
+    def describe(self) -> str:
+        words = self._ros_words
+        if not words.described:
+            return super().describe()
+        return f"{words.described}({describe_substitutions(getattr(self, words.arguments[0]))})"

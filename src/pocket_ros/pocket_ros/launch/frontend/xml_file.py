@@ -6,11 +6,10 @@ from os import PathLike
 from typing import Any, TextIO
 from xml.etree import ElementTree
 
-from ..utilities.type_utils import get_typed_value
-from .entity import Entity as BaseEntity
-from .entity import describe_type, refuse_left_over
+from ..utilities import get_typed_value
+from .parser import Entity as BaseEntity
 from .parser import Parser as BaseParser
-from .type_utils import check_is_list_entity
+from .parser import check_is_list_entity, describe_type, refuse_left_over
 
 
 class Entity(BaseEntity):

@@ -7,11 +7,10 @@ from typing import Any, TextIO
 
 import yaml
 
-from ..utilities.type_utils import extract_type, is_instance_of
-from .entity import Entity as BaseEntity
-from .entity import describe_type, refuse_left_over
+from ..utilities import extract_type, is_instance_of
+from .parser import Entity as BaseEntity
 from .parser import Parser as BaseParser
-from .type_utils import check_is_list_entity
+from .parser import check_is_list_entity, describe_type, refuse_left_over
 
 
 class Entity(BaseEntity):

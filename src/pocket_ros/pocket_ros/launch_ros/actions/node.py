@@ -12,25 +12,26 @@ import yaml
 
 from ...launch.action import Parsed
 from ...launch.actions import ExecuteProcess
-from ...launch.frontend.attributes import optional_texts, pairs, texts
-from ...launch.frontend.entity import Entity
-from ...launch.frontend.expose import expose_action
+from ...launch.description import SomeSubstitutionsType
+from ...launch.frontend.parser import Entity, expose_action, optional_texts, pairs, texts
 from ...launch.logging import get_logger
-from ...launch.some_substitutions_type import SomeSubstitutionsType
 from ...launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
-from ...module_places import not_covered
+from ...places import not_covered
+from ..parameter_descriptions import evaluate_parameters, normalize_parameters, parse_parameters
 from ..substitutions import ExecutableInPackage
-from ..utilities.namespaces import make_namespace_absolute, prefix_namespace
-from ..utilities.normalize_remap_rule import normalize_remap_rule
-from ..utilities.parameters import evaluate_parameters, normalize_parameters
-from ..utilities.track_node_names import add_node_name, get_node_name_count
-from .parameter_tags import parse_parameters
-from .set_parameter import global_parameters_of_process
+from ..utilities import (
+    add_node_name,
+    get_node_name_count,
+    make_namespace_absolute,
+    normalize_remap_rule,
+    prefix_namespace,
+)
+from .settings import global_parameters_of_process
 
 if TYPE_CHECKING:
+    from ...launch.description import LaunchContext
     from ...launch.frontend.parser import Parser
-    from ...launch.launch_context import LaunchContext
-    from ..parameters_type import SomeParameters
+    from ..parameter_descriptions import SomeParameters
 
 Remappings = Iterable[tuple[SomeSubstitutionsType, SomeSubstitutionsType]]
 

@@ -1,7 +1,8 @@
 """Actions: goals with feedback, cancelling and results."""
 
+from ...places import offer_places
 from .client import ActionClient
-from .graph import (
+from .goals import (
     get_action_client_names_and_types_by_node,
     get_action_names_and_types,
     get_action_server_names_and_types_by_node,
@@ -17,3 +18,5 @@ __all__ = [
     "get_action_names_and_types",
     "get_action_server_names_and_types_by_node",
 ]
+
+offer_places(__name__)

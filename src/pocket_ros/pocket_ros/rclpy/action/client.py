@@ -14,19 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...interfaces.classes import message_class
-from ..callback_groups import CallbackGroup
-from ..entity import Entity
+from ..entity import CallbackGroup, Entity
 from ..qos import QoSProfile, qos_profile_action_status_default, qos_profile_services_default
 from ..task import Future
 from ..type_support import check_is_valid_action_type
 from ..waitable import NumberOfEntities
-from .goal_state import ACTIVE, GoalStatus
-from .status import statuses
-from .waiting import ActionWaitable
+from .goals import ACTIVE, ActionWaitable, GoalStatus, statuses
 
 if TYPE_CHECKING:
-    from ..client import Client
     from ..node import Node
+    from ..service import Client
 
 _FIRST_POLL, _LAST_POLL = 0.001, 0.05
 _MOST_FINISHED, _GRACE_S = 100, 10.0

@@ -7,28 +7,164 @@ import traceback
 from collections.abc import Callable, Iterator
 from enum import Enum
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...interfaces.classes import message_class
-from ..callback_groups import CallbackGroup
-from ..constants import S_TO_NS
-from ..entity import Entity
+from ..entity import CallbackGroup, Entity
 from ..exceptions import RCLError
 from ..qos import QoSProfile, qos_profile_action_status_default, qos_profile_services_default
-from ..service import Service
-from ..service_header import RequestHeader
+from ..service import RequestHeader, Service
 from ..task import Future
+from ..time import S_TO_NS
 from ..timer import Timer
 from ..type_support import check_is_valid_action_type
 from ..waitable import NumberOfEntities
-from .cancelling import goals_to_cancel
-from .goal_handle import ServerGoalHandle
-from .goal_state import GoalEvent, GoalStatus
-from .status import StatusBook
-from .waiting import ActionWaitable
+from .goals import ACTIVE, CANCELABLE, ActionWaitable, GoalEvent, GoalStatus, StatusBook, transition
 
 if TYPE_CHECKING:
     from ..node import Node
+
+__all__ = [
+    "ActionServer",
+    "CancelResponse",
+    "GoalEvent",
+    "GoalResponse",
+    "RCLError",
+    "ServerGoalHandle",
+    "default_cancel_callback",
+    "default_goal_callback",
+    "default_handle_accepted_callback",
+]
+
+
+# A goal on the side of the server.
+
+
+class _Server(Protocol):
+    """What a goal asks of its server, which makes the goals and so is above them."""
+
+    def notify_execute(
+        self, goal_handle: ServerGoalHandle, execute_callback: Callable[[ServerGoalHandle], Any] | None
+    ) -> None: ...
+
+    def notify_state(self, goal_handle: ServerGoalHandle) -> None: ...
+
+    def publish_feedback(self, goal_handle: ServerGoalHandle, feedback: Any) -> None: ...
+
+
+class ServerGoalHandle:
+    """A goal that was accepted, its state, and the way to report on it."""
+
+    def __init__(self, action_server: _Server, goal_info: Any, goal_request: Any) -> None:
+        self._action_server = action_server
+        self._goal_info = goal_info
+        self._goal_request = goal_request
+        self._lock = RLock()
+        self._status = GoalStatus.ACCEPTED
+        self._destroyed = False
+        self.finished_at = 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ServerGoalHandle) and self.goal_id == other.goal_id
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    @property
+    def key(self) -> bytes:
+        """The goal id as bytes."""
+        return bytes(self._goal_info.goal_id.uuid)
+
+    @property
+    def goal_info(self) -> Any:
+        """The action_msgs/msg/GoalInfo."""
+        return self._goal_info
+
+    @property
+    def request(self) -> Any:
+        """What the client asked for."""
+        return self._goal_request
+
+    @property
+    def goal_id(self) -> Any:
+        """The unique_identifier_msgs/msg/UUID."""
+        return self._goal_info.goal_id
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it is not finished."""
+        return not self._destroyed and self._status in ACTIVE
+
+    @property
+    def is_cancel_requested(self) -> bool:
+        """Whether a request to cancel it was accepted."""
+        return self._status is GoalStatus.CANCELING
+
+    @property
+    def status(self) -> int:
+        """The state, as in action_msgs/msg/GoalStatus; unknown after destruction."""
+        return int(GoalStatus.UNKNOWN if self._destroyed else self._status)
+
+    def execute(self, execute_callback: Callable[[ServerGoalHandle], Any] | None = None) -> None:
+        """Have the execute callback run. Raises RCLError where the goal was executed before."""
+        if not self.is_cancel_requested:
+            self.update(GoalEvent.EXECUTE)
+        self._action_server.notify_execute(self, execute_callback)
+
+    def publish_feedback(self, feedback: Any) -> None:
+        """Tell the client how it is going. Raises TypeError for what is no feedback of this action."""
+        self._action_server.publish_feedback(self, feedback)
+
+    def succeed(self) -> None:
+        """Finish well. Raises RCLError where the state does not allow it."""
+        self.update(GoalEvent.SUCCEED)
+
+    def abort(self) -> None:
+        """Finish badly. Raises RCLError where the state does not allow it."""
+        self.update(GoalEvent.ABORT)
+
+    def canceled(self) -> None:
+        """Finish because a client asked for it. Raises RCLError where the state does not allow it."""
+        self.update(GoalEvent.CANCELED)
+
+    def update(self, event: GoalEvent) -> None:
+        """Go to the state after `event` and publish it. Raises RCLError."""
+        with self._lock:
+            self._status = transition(self._status, event)
+        self._action_server.notify_state(self)
+
+    def destroy(self) -> None:
+        """Forget the goal."""
+        self._destroyed = True
+
+
+# Which goals a request to cancel is about.
+
+
+_NONE, _REJECTED, _UNKNOWN_GOAL, _TERMINATED = range(4)
+_NO_ID = bytes(16)
+
+
+def goals_to_cancel(wanted: Any, goals: list[ServerGoalHandle]) -> tuple[int, list[ServerGoalHandle]]:
+    """A return code of action_msgs/srv/CancelGoal and the goals.
+
+    No id and no stamp is all goals; a stamp is all accepted until then; an id is that goal.
+    """
+    key = bytes(wanted.goal_id.uuid)
+    stamp = (wanted.stamp.sec, wanted.stamp.nanosec)
+    cancelable = [g for g in goals if g.status in CANCELABLE]
+    if key == _NO_ID and stamp == (0, 0):
+        found = cancelable
+    else:
+        until = [g for g in cancelable if stamp != (0, 0) and _accepted_at(g) <= stamp]
+        found = [g for g in cancelable if g in until or g.key == key]
+        if not found and key != _NO_ID:
+            return (_TERMINATED if any(g.key == key for g in goals) else _UNKNOWN_GOAL), []
+    return (_NONE if found else _REJECTED), found
+
+
+def _accepted_at(goal: ServerGoalHandle) -> tuple[int, int]:
+    return goal.goal_info.stamp.sec, goal.goal_info.stamp.nanosec
 
 
 class GoalResponse(Enum):
@@ -327,16 +463,3 @@ class ActionServer(ActionWaitable):
 async def _call(callback: Callable[..., Any], argument: Any) -> Any:
     result = callback(argument)
     return await result if inspect.isawaitable(result) else result
-
-
-__all__ = [
-    "ActionServer",
-    "CancelResponse",
-    "GoalEvent",
-    "GoalResponse",
-    "RCLError",
-    "ServerGoalHandle",
-    "default_cancel_callback",
-    "default_goal_callback",
-    "default_handle_accepted_callback",
-]

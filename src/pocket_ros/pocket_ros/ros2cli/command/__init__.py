@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 from typing import Any
 
-from ...module_places import not_covered
+from ...places import not_covered
 
 # What looks at installed packages is imported where it is used: most commands do without.
 __all__ = ["CommandExtension", "add_subparsers_on_demand", "get_command_extensions"]
+
+
+def command_module(name: str) -> Any:
+    """The module of a command of `ros2`; `wtf` is another name of `doctor`."""
+    try:
+        return importlib.import_module(f".{'doctor' if name == 'wtf' else name}", __name__)
+    except ModuleNotFoundError as error:
+        # Only `bag` uses rosbags, which is an extra: whoever runs nodes needs none of it.
+        if error.name is None or error.name.partition(".")[0] != "rosbags":
+            raise
+        raise RuntimeError(
+            f"'ros2 {name}' needs rosbags, which is not installed; run: pip install 'pocket_ros[bag]'"
+        ) from error
 
 
 class CommandExtension:

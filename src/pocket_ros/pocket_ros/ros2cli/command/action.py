@@ -8,21 +8,17 @@ from typing import Any
 
 from ... import rclpy
 from ...rclpy.action import ActionClient
-from ...rclpy.action.graph import (
+from ...rclpy.action.goals import (
     get_action_client_names_and_types_by_node,
     get_action_names_and_types,
     get_action_server_names_and_types_by_node,
 )
+from ...rclpy.context import SignalHandlerOptions
 from ...rclpy.node import Node
-from ...rclpy.signals import SignalHandlerOptions
-from ...rosidl_runtime_py.convert import message_to_yaml
-from ...rosidl_runtime_py.set_message import set_message_fields
-from ..interface_types import interface_class
-from ..listing import print_names, print_types
+from ...rosidl_runtime_py.convert import message_to_yaml, set_message_fields
+from ..listing import absolute_name, print_names, print_types
 from ..node import add_node_arguments, cli_node, look_around, wait_until
-from ..subscribing import absolute_name
-from ..values import given_values
-from ..verbs import add_verb, add_verbs
+from ..verbs import add_verb, add_verbs, given_values, interface_class
 from .node import split_name
 
 _STATUS_NAMES = ("UNKNOWN", "ACCEPTED", "EXECUTING", "CANCELING", "SUCCEEDED", "CANCELED", "ABORTED")

@@ -15,16 +15,28 @@ from rosbags.rosbag2 import Reader, ReaderError
 
 from ... import rclpy
 from ...interfaces.classes import message_class, service_class
-from ...rclpy.duration import Duration
 from ...rclpy.executors import ExternalShutdownException
 from ...rclpy.node import Node
-from ..bag_arguments import add_bag_arguments, set_log_level
-from ..bag_qos import qos_from_bag, read_overrides
-from ..bag_services import event_topics, is_event_topic
-from ..interface_types import interface_class
+from ...rclpy.time import Duration
+from ..listing import absolute_name
 from ..node import cli_node
-from ..subscribing import absolute_name
-from ..verbs import Verbs, add_verb, nonnegative_float, nonnegative_int, positive_float, refuse
+from ..verbs import (
+    Verbs,
+    add_verb,
+    interface_class,
+    nonnegative_float,
+    nonnegative_int,
+    positive_float,
+    refuse,
+)
+from .bag_files import (
+    add_bag_arguments,
+    event_topics,
+    is_event_topic,
+    qos_from_bag,
+    read_overrides,
+    set_log_level,
+)
 
 _NANOSECONDS = 1_000_000_000
 

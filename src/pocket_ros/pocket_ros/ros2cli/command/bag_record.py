@@ -14,24 +14,31 @@ from typing import Any
 from rosbags.rosbag2 import Writer
 
 from ... import rclpy
-from ...interfaces import hashing
+from ...interfaces import catalog as hashing
 from ...interfaces.catalog import UnknownInterfaceError
 from ...rclpy.executors import ExternalShutdownException
 from ...rclpy.node import Node
 from ...rclpy.qos import QoSProfile
 from ...rclpy.subscription import Subscription
 from ...rclpy.task import Future
-from ..bag_arguments import STORED, add_bag_arguments, set_log_level
-from ..bag_options import OutputBag
-from ..bag_qos import qos_to_bag, read_overrides
-from ..bag_services import event_topics, is_event_topic
-from ..bag_writing import STORAGES, already_exists, open_writer
-from ..interface_types import interface_class
-from ..message_definitions import full_definition
+from ..listing import absolute_name
 from ..node import cli_node, is_hidden
 from ..qos_arguments import profile_for_publishers
-from ..subscribing import absolute_name
-from ..verbs import Verbs, add_verb, nonnegative_int, positive_int, refuse
+from ..verbs import Verbs, add_verb, interface_class, nonnegative_int, positive_int, refuse
+from .bag_files import (
+    STORAGES,
+    STORED,
+    OutputBag,
+    add_bag_arguments,
+    already_exists,
+    event_topics,
+    full_definition,
+    is_event_topic,
+    open_writer,
+    qos_to_bag,
+    read_overrides,
+    set_log_level,
+)
 
 QUEUE_DEPTH = 1000
 _CHOICES = ("all", "all_topics", "all_services", "topics", "topics_by_position", "services")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from ...executables import get_package_names
 from ...rclpy.node import Node
-from ...ros2component import api
-from ...ros2node.api import get_node_names
-from ...ros2pkg.api import get_package_names
+from .. import api_nodes as api
+from ..api_nodes import get_node_names
 from ..node import add_node_arguments, cli_node, look_around, wait_until
 from ..verbs import add_verb, add_verbs, nonnegative_int
 

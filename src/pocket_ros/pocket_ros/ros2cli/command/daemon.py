@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ...module_places import not_covered
+from ...places import not_covered
 from ..verbs import add_verb, add_verbs
 
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 
 from ...interfaces import catalog
-from ...ros2interface.api import interface_to_yaml
+from ..api_topics import interface_to_yaml
 from ..verbs import add_verb, add_verbs
 
 _TITLES = {"msg": "Messages", "srv": "Services", "action": "Actions"}

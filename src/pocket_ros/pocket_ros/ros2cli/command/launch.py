@@ -9,8 +9,8 @@ import sys
 from ...ament_index_python import PackageNotFoundError, get_package_share_directory
 from ...launch import LaunchDescription, LaunchIntrospector, LaunchService, logging
 from ...launch.actions import IncludeLaunchDescription, SetLaunchConfiguration
-from ...launch.argument_listing import print_arguments_of_launch_description
 from ...launch.launch_description_sources import AnyLaunchDescriptionSource
+from ...launch.launch_service import print_arguments_of_launch_description
 
 _SKIPPED_FOLDERS = {"build", "install", "log", "node_modules"}
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterable
 
-from ...rclpy.action.graph import (
+from ...rclpy.action.goals import (
     get_action_client_names_and_types_by_node,
     get_action_server_names_and_types_by_node,
 )

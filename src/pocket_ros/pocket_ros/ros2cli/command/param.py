@@ -14,10 +14,9 @@ from ...interfaces.classes import message_class
 from ...rclpy.node import Node
 from ...rclpy.parameter import get_parameter_value, parameter_dict_from_yaml_file, parameter_value_to_python
 from ...rclpy.parameter_client import AsyncParameterClient
+from ..listing import absolute_name
 from ..node import add_node_arguments, cli_node, is_hidden, look_around, wait_until
-from ..subscribing import absolute_name
-from ..values import read_values
-from ..verbs import Verbs, add_verb, add_verbs
+from ..verbs import Verbs, add_verb, add_verbs, read_values
 
 SERVICE_SECONDS = 5.0
 TYPE_NAMES = (

@@ -1,5 +1,0 @@
-"""Actions of launches that are fixtures."""
-
-from ...launch_testing.actions.ready import ReadyToTest
-
-__all__ = ["ReadyToTest"]

@@ -1,5 +1,0 @@
-"""Launch tests as items of pytest."""
-
-from . import hooks
-
-__all__ = ["hooks"]

@@ -1,1 +1,0 @@
-"""What rclpy keeps in `rclpy.impl`."""

@@ -1,1 +1,0 @@
-"""What `ros2 run` is made of, for programs that use it."""
