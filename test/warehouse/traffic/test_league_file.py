@@ -12,7 +12,7 @@ import pytest
 
 from fleet_sim.apps.cli.main import main
 from fleet_sim.base.arrays import Floats
-from fleet_sim.warehouse.traffic.path_points import LeagueRun, LeagueTask, write_league
+from fleet_sim.warehouse.traffic.league_file import LeagueRun, LeagueTask, write_league
 
 pytest.importorskip("numba")
 

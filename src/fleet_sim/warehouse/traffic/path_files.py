@@ -1,7 +1,13 @@
-"""Reads paths from a file that another program wrote."""
+"""Files of paths: those of SMART, `Agent 0:(3,4)->(3,5)->`, and of lacam3, `key=value` and `0:(3,4),(5,6),`.
+
+Of SMART a line is a robot, with or without the time of each cell; of lacam3, whose visualiser shows them, a step.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,12 +18,7 @@ from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.files import replacing
 from fleet_sim.warehouse.sites.grid import Grid
 from fleet_sim.warehouse.sites.reading import fail, read_text
-from fleet_sim.warehouse.traffic import lacam_files as lacam
-from fleet_sim.warehouse.traffic import smart_files as smart
-from fleet_sim.warehouse.traffic.path_points import MOST, Points
 from fleet_sim.warehouse.traffic.problem import makespan, steps_to_rest
-
-READING_FORMATS = (smart, lacam)
 
 
 class CellPaths(NamedTuple):
@@ -39,9 +40,9 @@ def read_paths(path: str | Path, grid: Grid, starts: Ints | None = None) -> Cell
     """
     file = Path(path)
     text = read_text(file)
-    for form in READING_FORMATS:
-        if form.recognises(text):
-            points = form.parse(text, file)
+    for recognises, parse in READERS:
+        if recognises(text):
+            points = parse(text, file)
             break
     else:
         fail(file, "it has neither lines `Agent 0:(x,y)->` as SMART writes them nor a `solution=` as lacam3 does")
@@ -145,7 +146,138 @@ def _place(cell: int, grid: Grid) -> str:
     return f"column {column}, row {row}"
 
 
-# Writes paths as files that SMART, lacam3's visualiser and `read_paths` read.
+# ---- cells as files write them ---------------------------------------------------------------------------------
+
+
+PAIR = re.compile(r"\(\s*(-?\d{1,9})\s*,\s*(-?\d{1,9})\s*(?:,\s*(\d{1,9}(?:\.\d{1,9})?)\s*)?\)")
+"""A cell as `(3,4)`, or with its time as `(3,4,12)`. Few digits: int() of a million of them takes seconds."""
+
+MOST = 100_000_000
+"""Cells over all robots and steps that a file of paths may have; the array of more would not fit in memory."""
+
+
+@dataclass(frozen=True)
+class Points:
+    """What a file says: for each robot its cells (K, 2) in the order of its steps, as pairs in the order of the file.
+
+    `by_columns` tells what the pairs are: True for (column, row), False for (row, column), None where the format leaves
+    it open.
+    """
+
+    robots: tuple[Ints, ...]
+    by_columns: bool | None
+
+
+def pairs_of(text: str, separator: str, path: Path, number: int) -> list[tuple[int, int, str]]:
+    """Return the pairs in `text`, each with its time or ""; raises ConfigError naming line `number` of `path`.
+
+    A separator may follow the last pair, as programs write it.
+    """
+    pieces = text.strip().split(separator)
+    if pieces[-1].strip() == "":
+        pieces.pop()
+    pairs = []
+    for piece in pieces:
+        match = PAIR.fullmatch(piece.strip())
+        if match is None:
+            fail(path, f"line {number}: expected cells such as (3,4){separator}(3,5), got {piece.strip()[:60]!r}")
+        pairs.append((int(match[1]), int(match[2]), match[3] or ""))
+    return pairs
+
+
+SMART_HEAD = re.compile(r"\s*Agent\s+(\d{1,9})\s*:")
+
+
+def _is_smart(text: str) -> bool:
+    """Return whether the first line that is not empty names an agent."""
+    return SMART_HEAD.match(text.lstrip()) is not None
+
+
+def _parse_smart(text: str, path: Path) -> Points:
+    """Return the cells of all robots; raises ConfigError naming the line.
+
+    SMART has files with (column, row) and with (row, column) and tells them apart by an option, so both are possible.
+    """
+    robots: list[Ints] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        head = SMART_HEAD.match(line)
+        if head is None:
+            fail(path, f"line {number}: expected `Agent {len(robots)}:` and cells, got {line.strip()[:60]!r}")
+        if int(head[1]) != len(robots):
+            fail(path, f"line {number}: expected agent {len(robots)}, got agent {int(head[1])}")
+        pairs = pairs_of(line[head.end() :], "->", path, number)
+        if not pairs:
+            fail(path, f"line {number}: agent {len(robots)} has no cells")
+        times = [time for _, _, time in pairs if time]
+        # With gaps or fractions nobody could say where a robot is meanwhile, so who passes first would be a guess.
+        if times and [float(time) for time in times] != list(range(len(pairs))):
+            fail(path, f"line {number}: the times of agent {len(robots)} must count 0, 1, 2, ... over all its cells")
+        robots.append(np.array([pair[:2] for pair in pairs], np.int64))
+    return Points(tuple(robots), None)
+
+
+LACAM_SOLUTION = "solution="
+
+
+def _is_lacam(text: str) -> bool:
+    """Return whether a line begins the solution, or says how many agents there are."""
+    # Within the first lines: a map of another format may have such a word far down.
+    return any(line.startswith((LACAM_SOLUTION, "agents=")) for line in text.splitlines()[:1000])
+
+
+def _parse_lacam(text: str, path: Path) -> Points:
+    """Return the cells of all robots; raises ConfigError naming the line."""
+    lines = text.splitlines()
+    header: dict[str, tuple[int, str]] = {}
+    first = len(lines)
+    for index, line in enumerate(lines):
+        key, equals, value = line.partition("=")
+        if line.strip() == LACAM_SOLUTION:
+            first = index + 1
+            break
+        if equals:
+            header[key.strip()] = (index + 1, value.strip())
+    # Without the line, a solution is there to be read.
+    if header.get("solved", (0, "1"))[1] == "0":
+        fail(path, f"line {header['solved'][0]}: it says that no solution was found")
+    steps = [(index + 1, line) for index, line in enumerate(lines) if index >= first and line.strip()]
+    if not steps:
+        fail(path, "it has no steps after a line `solution=`; was it written with --log_short?")
+    rows = [_lacam_row(line, step, number, path) for step, (number, line) in enumerate(steps)]
+    robots = len(rows[0])
+    for (number, _), row in zip(steps, rows, strict=True):
+        if len(row) != robots or not row:
+            fail(path, f"line {number}: expected the cells of {max(robots, 1)} robots, got {len(row)}")
+    number, said = header.get("agents", (0, str(robots)))
+    # The header is compared with what follows: a file that was cut off is refused.
+    if said != str(robots):
+        fail(path, f"line {number}: it says {said[:20]} agents, but has the paths of {robots}")
+    if robots * len(rows) > MOST:
+        fail(path, f"it has {robots} robots and {len(rows)} steps; at most {MOST} cells are read")
+    return Points(tuple(np.array(rows, np.int64).transpose(1, 0, 2)), True)
+
+
+def _lacam_row(line: str, step: int, number: int, path: Path) -> list[tuple[int, int]]:
+    """Return the cells of all robots at `step`; raises ConfigError."""
+    said, colon, cells = line.partition(":")
+    if not colon or said.strip() != str(step):
+        fail(path, f"line {number}: expected `{step}:` and cells, got {line.strip()[:60]!r}")
+    # Between pairs there is a comma, as within them; the bracket tells which is which.
+    pairs = pairs_of(cells.replace("),", ")->"), "->", path, number)
+    if any(time for _, _, time in pairs):
+        fail(path, f"line {number}: expected cells as (column,row), got three numbers")
+    return [pair[:2] for pair in pairs]
+
+
+READERS: tuple[tuple[Callable[[str], bool], Callable[[str, Path], Points]], ...] = (
+    (_is_smart, _parse_smart),
+    (_is_lacam, _parse_lacam),
+)
+
+
+# ---- writing ----------------------------------------------------------------------------------------------------
 
 
 WRITING_FORMATS = ("lacam", "smart")
