@@ -1,6 +1,6 @@
 """OrderFleet: the robots that serve orders, stop by stop.
 
-What a robot does is its `Task`, and how far it is with that its `Stage` (`courier.py`). What follows when something
+What a robot does is its `Task`, and how far it is with that its `Stage`. What follows when something
 happens to it is in one table, `OrderFleet._table`: by task and event, what is done, the task after it, and how the
 robot goes on.
 """

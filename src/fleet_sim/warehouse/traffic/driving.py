@@ -168,7 +168,7 @@ def gap_behind(along: float, beside: float, room: float) -> float:
 # Rotations: robots that move round in a circle at once, each to the place that the next one leaves. None of them
 # could wait until the next has left. So all stand and are turned before any of them is granted its move, and then
 # drive in lockstep: each has driven the same share of its lane at any time, at the law of the slowest. When one is
-# held, all brake together. How near two of them come is therefore known before; see `rings.have_room`.
+# held, all brake together. How near two of them come is therefore known before; see `have_room` in `graph.py`.
 
 
 @inlined

@@ -292,7 +292,7 @@ def wrapped(angle: float) -> float:
 
 # Kernels that check plans, and count who passes what after whom. A plan is checked step by step: it begins where the
 # grants end and follows lanes, and no two robots use a node or a crossing in one step. Then each use is counted after
-# those before it, which is the whole graph, see `graph.py`.
+# those before it, which is the whole graph.
 
 
 SOUND, START, NO_LANE, TAKEN, CIRCLE = range(5)

@@ -36,7 +36,7 @@ from fleet_sim.world.world import World
 
 # PodCounter: the orders of items, the workstations where they are picked, and what pods bring for them. An item is
 # wanted once its order is at a workstation, promised when a pod is to bring it, and gone when it is picked.
-# `rounds.py` sends robots for pods, and `crew.py` takes them through their visits.
+# `pods.py` sends robots for pods, and `PodCrew` takes them through their visits.
 
 
 class PodCounter:

@@ -2,7 +2,7 @@
 
 Okumura, "LaCAM: search-based algorithm for quick multi-agent pathfinding" (AAAI 2023). Where a step leads to places
 that the search has seen, it is repeated with robots that are told where to go, one more with each repetition.
-`guides.py` spreads the ways of the first plan; `improvement.py` makes a plan cheaper.
+`guides.py` spreads the ways of the first plan; `Refinement` makes a plan cheaper.
 """
 
 from __future__ import annotations

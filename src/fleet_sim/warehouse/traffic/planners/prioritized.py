@@ -1,8 +1,8 @@
 """Prioritised planning: robots plan one after the other, in a window of time.
 
-Silver, "Cooperative pathfinding" (AIIDE 2005). `in_turn.py` plans the robots in an order, `reserved.py` finds the path
-of one among the reservations of those before it. The order decides who has to go around whom, so a robot that finds no
-path is put first and all plan again.
+Silver, "Cooperative pathfinding" (AIIDE 2005). `plan_in_turn` plans the robots in an order, `reserved.py` finds the
+path of one among the reservations of those before it. The order decides who has to go around whom, so a robot that
+finds no path is put first and all plan again.
 """
 
 from __future__ import annotations
