@@ -7,8 +7,10 @@ import re
 import signal
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 import references
 from command_line import fleet_sim_command
@@ -214,3 +216,21 @@ def test_bench_prints_a_row_for_each_size() -> None:
     done = fleet_sim_command("bench", "--robots", "10", "20", "--steps", "3")
     assert done.returncode == 0, done.stderr
     assert [line.split()[0] for line in done.stdout.splitlines()[2:]] == ["10", "20"]
+
+
+def test_doctor_lists_what_there_is_and_how_to_get_the_rest(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("ROS_DOMAIN_ID", "17")
+    monkeypatch.delenv("DISPLAY", raising=False)
+    done = fleet_sim_command("doctor")
+    assert done.returncode == 0, done.stdout
+    found = {line[:25].strip(): line[25:].strip() for line in done.stdout.splitlines()}
+    assert found["NumPy"] == np.__version__
+    assert found["kept machine code"].endswith("; fleet-sim warm makes it ahead")
+    assert found["display"].startswith("none")
+    assert "domain 17" in found["ROS 2"] or find_spec("rclpy") is None
+    # Of each extra either versions or the line that installs it.
+    extras = {name.removeprefix("extra "): text for name, text in found.items() if name.startswith("extra ")}
+    assert {"camera", "gym", "view"} <= extras.keys()
+    for name, text in extras.items():
+        assert text.endswith(f"; pip install 'fleet_sim[{name}]'") == text.startswith("no ")

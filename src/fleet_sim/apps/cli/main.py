@@ -17,6 +17,7 @@ import fleet_sim
 from fleet_sim.apps.cli import (
     bench,
     check,
+    doctor,
     evolve,
     film,
     lockstep,
@@ -118,6 +119,7 @@ SUBCOMMANDS: Registry[Subcommand] = Registry(
         "traffic": traffic,
         "report": report,
         "check": check,
+        "doctor": doctor,
         "schema": schema,
         "bench": bench,
         "warm": warm,
@@ -140,6 +142,7 @@ EXAMPLES = """examples:
   fleet-sim evolve my_search.yaml                  search a swarm's parameters for the best value of a metric
   fleet-sim sweep my_sweep.yaml --out a.parquet    run a scenario with many seeds and settings
   fleet-sim check my_fleet.yaml                    validate a scenario and report the first error
+  fleet-sim doctor                                 list what is installed and usable here, and what is missing
   fleet-sim schema > fleet_sim.schema.json         let an editor complete and check scenarios
   fleet-sim bench --robots 1000 10000              measure the step on this machine
   fleet-sim warm                                   compile in advance what large worlds and traffic use
