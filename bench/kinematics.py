@@ -62,7 +62,7 @@ def make_task(name: str, count: int, *, turned: bool) -> Task:
 def end_effectors(model: RobotModel, link: int, values: Floats) -> tuple[Floats, Floats]:
     """Return the poses (N, 3), (N, 4) of a link for joint values (N, M)."""
     tree = tree_of(model)
-    frames = Forward(tree).frames(values)[:, :, tree.link_body[link]]
+    frames = Forward(tree).frames(values, compiled=True)[:, :, tree.link_body[link]]
     fixed = tree.link_position[[link] * len(values)], tree.link_orientation[[link] * len(values)]
     return poses.compose(frames[:, ORIGIN].T, orientations(frames), *fixed)
 
@@ -95,7 +95,7 @@ def forward_table(sizes: tuple[int, ...] = (1, 10, 100, 1000, 10_000)) -> None:
     forward = Forward(tree_of(model))
     for count in sizes:
         values = np.random.default_rng(3).uniform(-1.0, 1.0, (count, len(model.movable)))
-        took = best_time(lambda values=values: forward.frames(values))
+        took = best_time(lambda values=values: forward.frames(values, compiled=True))
         print(f"{f'fleet_sim, {count} arms':40} {1e3 * took:9.3f} {1e6 * took / count:11.2f}")
     with Bullet(model) as bullet:
         took = best_time(bullet.link_states)

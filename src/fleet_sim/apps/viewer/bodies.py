@@ -19,8 +19,10 @@ import viser
 
 from fleet_sim.base.arrays import AnyArray, Bools, Bytes, Floats, Ints, png_bytes
 from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.kernels import is_usable
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import quaternions as poses
+from fleet_sim.facade.update import MANY
 from fleet_sim.models.kinematics.tree import ORIGIN, Forward, orientations, tree_of
 from fleet_sim.models.meshes.mesh import Drawable, Material, Mesh, Part
 from fleet_sim.sensing.sensors.render.scene import InstanceTable, MeshKey, MeshStore, instance_table, read_texture
@@ -155,7 +157,9 @@ class LinkFrames:
             forward = self._forwards[id(tree)] = Forward(tree)
         robots, places = np.unique(indices, return_inverse=True)
         values = snapshot.joint_positions[snapshot.joint_starts[robots][:, None] + np.arange(len(tree.slots))]
-        frames = forward.frames(values)[:, :, tree.link_body[links], places]
+        # As many as worlds use compiled code from: in Python they take longer than a picture may.
+        compiled = len(values) >= MANY and is_usable()
+        frames = forward.frames(values, compiled=compiled)[:, :, tree.link_body[links], places]
         return poses.compose(
             frames[:, ORIGIN].T, orientations(frames), tree.link_position[links], tree.link_orientation[links]
         )

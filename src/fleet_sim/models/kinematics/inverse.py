@@ -14,10 +14,10 @@ import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Ints
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.kernels import atan2, compiled_step, sin_cos
+from fleet_sim.base.kernels import atan2, compiled_step
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.models.kinematics.params import ORIENTATION_TOLERANCE, IKParams
-from fleet_sim.models.kinematics.tree import ORIGIN, Tree, make_tree
+from fleet_sim.models.kinematics.tree import ORIGIN, Moves, Tree, make_tree, moves_of, place_bodies
 from fleet_sim.world.columns import numbers_of
 from fleet_sim.world.shapes import PRISMATIC, REVOLUTE, RobotModel
 
@@ -32,16 +32,12 @@ _PI = math.pi
 class Chain(NamedTuple):
     """The constants of a `Tree` of B bodies in a row, without its axis of robots.
 
-    `still`, `sine`, `cosine` and `slide` (B, 3, 4) make a body's frame in that before it. `free` (F,) are the bodies
+    `moves` make a body's frame in that before it. `free` (F,) are the bodies
     whose joints may move, with their `axis` (F, 3), `turning` (F,) and limits `lower` and `upper` (F,); `along` is the
     axis that all of them share, -1 for none. `offset` (3,) and `turn` (3, 3) are the end's in the last body.
     """
 
-    still: Floats
-    sine: Floats
-    cosine: Floats
-    slide: Floats
-    slides: bool
+    moves: Moves
     free: Ints
     axis: Floats
     turning: Floats
@@ -75,19 +71,11 @@ class ChainScratch(NamedTuple):
 
 def chain_of(tree: Tree, link: int, free: Ints, lower: Floats, upper: Floats) -> Chain:
     """Return the constants of the chain that ends in a link of `tree`; its `free` (F,) joints have limits (F,)."""
-    still, sine, cosine, slide = (
-        np.ascontiguousarray(np.moveaxis(part[..., 0], 2, 0))
-        for part in (tree.still, tree.sine, tree.cosine, tree.slide)
-    )
     axis, turning = np.ascontiguousarray(tree.axis[:, free, 0].T), np.ascontiguousarray(tree.turning[free, 0])
     # In most robot descriptions all joints turn about z of their own frames: then the kernels have less to compute.
     shared = [part for part in range(3) if len(free) and bool((axis[:, part] == 1.0).all())]
     return Chain(
-        still,
-        sine,
-        cosine,
-        slide,
-        tree.slides,
+        moves_of(tree),
         np.ascontiguousarray(free),
         axis,
         turning,
@@ -102,7 +90,7 @@ def chain_of(tree: Tree, link: int, free: Ints, lower: Floats, upper: Floats) ->
 
 def scratch_for(chain: Chain, *, turns: bool) -> ChainScratch:
     """Return work arrays, with `turns` also for errors of the orientation."""
-    bodies, free, rows = len(chain.still), len(chain.free), 6 if turns else 3
+    bodies, free, rows = len(chain.moves.parents), len(chain.free), 6 if turns else 3
     # A chain without joints ends in its base.
     frames = np.empty((bodies, 3, 4)) if bodies else np.eye(3, 4)[None].copy()
     return ChainScratch(
@@ -122,30 +110,10 @@ def scratch_for(chain: Chain, *, turns: bool) -> ChainScratch:
 
 
 @compiled_step
-def place_bodies(chain: Chain, work: ChainScratch) -> None:
+def place_end(chain: Chain, work: ChainScratch) -> None:
     """Compute the frames of all bodies, and the position of the end, for the joint values `q`."""
-    still, sines, cosines = chain.still, chain.sine, chain.cosine
-    q, frames, position = work.q, work.frames, work.position
-    for body in range(len(q)):
-        value, above = q[body], body - 1
-        # A turn about an axis is linear in its sine and cosine: three matrices that do not change with the joint.
-        sine, cosine = sin_cos(value)
-        for column in range(4):
-            x, y, z = still[body, 0, column], still[body, 1, column], still[body, 2, column]
-            if column < 3:
-                x = (sines[body, 0, column] * sine + cosines[body, 0, column] * cosine) + x
-                y = (sines[body, 1, column] * sine + cosines[body, 1, column] * cosine) + y
-                z = (sines[body, 2, column] * sine + cosines[body, 2, column] * cosine) + z
-            elif chain.slides:
-                x = chain.slide[body, 0, 3] * value + x
-                y = chain.slide[body, 1, 3] * value + y
-                z = chain.slide[body, 2, 3] * value + z
-            if body == 0:
-                frames[0, 0, column], frames[0, 1, column], frames[0, 2, column] = x, y, z
-                continue
-            for row in range(3):
-                total = (frames[above, row, 0] * x + frames[above, row, 1] * y) + frames[above, row, 2] * z
-                frames[body, row, column] = total if column < 3 else total + frames[above, row, 3]
+    frames, position = work.frames, work.position
+    place_bodies(chain.moves, work.q, 0, frames, 0)
     last = len(frames) - 1
     for row in range(3):
         total = frames[last, row, 3]
@@ -454,7 +422,7 @@ def rest(
 @compiled_step
 def measure(chain: Chain, targets: Floats, axes: Floats, robot: int, work: ChainScratch) -> tuple[float, float]:
     """Compute frames and weighted errors for `q`; return the errors of position and orientation in m and rad."""
-    place_bodies(chain, work)
+    place_end(chain, work)
     errors, position, size = work.errors, work.position, 0.0
     for part in range(3):
         errors[part] = targets[robot, part] - position[part]

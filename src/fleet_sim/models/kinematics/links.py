@@ -331,7 +331,7 @@ class _Shelf:
         return places
 
     def _compute(self, places: Ints, values: Floats) -> None:
-        frames = self._forward.frames(values)
+        frames = self._forward.frames(values, compiled=self._world.casts_compiled(len(values)))
         chosen = _span(places)
         self._values[chosen] = values
         self._frames[..., chosen] = frames

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fleet_sim.base.arrays import Floats, Ints
 from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.kernels import compiled_step, sin_cos
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import quaternions as poses
-from fleet_sim.base.spatial import trigonometry as trig
+from fleet_sim.world.columns import numbers_of
 from fleet_sim.world.names import Frames
 from fleet_sim.world.shapes import BASE, FIXED, PRISMATIC, REVOLUTE, RobotModel
 
@@ -26,7 +26,7 @@ _UPRIGHT = quaternions.IDENTITY[None]
 class Tree(NamedTuple):
     """B bodies, each moved by one joint, and their constants. Index -1 is the base.
 
-    Bodies are sorted by depth: `levels` are slices of the bodies next to the base, then of their children, and so on.
+    Bodies are sorted by depth: those next to the base, then their children, and so on.
     `parents` (B,) are the parent bodies, `slots` (B,) the index of each body's joint among the joint values q of a
     robot, and `bodies` (B,) the body of each joint value.
 
@@ -42,7 +42,6 @@ class Tree(NamedTuple):
     parents: Ints
     slots: Ints
     bodies: Ints
-    levels: tuple[slice, ...]
     still: Floats
     sine: Floats
     cosine: Floats
@@ -83,7 +82,6 @@ def make_tree(model: RobotModel, joints: Iterable[int]) -> Tree:
         parents=frames.parents,
         slots=slots,
         bodies=np.argsort(slots),
-        levels=_levels(frames.parents),
         still=_by_component(still),
         sine=_by_component(_framed(_product(matrices, _cross_matrices(axes)) * spun)),
         cosine=_by_component(_framed(_product(matrices, np.eye(3) - along) * spun)),
@@ -174,15 +172,6 @@ def _by_depth(model: RobotModel, joints: Iterable[int]) -> list[int]:
     return sorted(chosen, key=lambda joint: (depth[joint], joint))
 
 
-def _levels(parents: Ints) -> tuple[slice, ...]:
-    depth = np.zeros(len(parents), np.int64)
-    for body, above in enumerate(parents.tolist()):
-        depth[body] = 0 if above == BASE else depth[above] + 1
-    # Sorted by depth, so levels are slices.
-    edges = np.searchsorted(depth, np.arange(depth.max(initial=-1) + 2)).tolist()
-    return tuple(slice(start, stop) for start, stop in pairwise(edges))
-
-
 def _parents_first(model: RobotModel) -> list[int]:
     """Return all links, parents before their children."""
     below: dict[int, list[int]] = {}
@@ -199,134 +188,102 @@ def _parents_first(model: RobotModel) -> list[int]:
     return order
 
 
-# Forward kinematics: the frames of the bodies of many robots of one model. Arrays are laid out by component, then
-# body, then robot. All values of a robot are computed from its own values alone, in a fixed order: its result is the
-# same bit for bit, however many robots are computed together.
+# Forward kinematics: the frames of the bodies of robots of one model, by one kernel for trees and for the chains of
+# `inverse.py`.
 
 
 ORIGIN = 3
 """The column of a frame that holds its origin; the columns before it are its axes."""
-CHUNK = 1024
-"""Robots computed at once, few enough that the temporary arrays stay in the processor's cache."""
 
 
-class _Level(NamedTuple):
-    """Bodies of one depth: views of their frames, of their parents' frames, and of the steps from parent to body.
+class Moves(NamedTuple):
+    """How the bodies of a `Tree` move, body by body: the parts (B, 3, 4) of their frames, and their parents and joints.
 
-    `gathered` is the buffer for the frames of several parents, None for a single parent, whose frame is a view.
-    `products` is the buffer for all products of steps with the parents' frames.
+    `slides` says whether some joint is prismatic.
     """
 
+    still: Floats
+    sine: Floats
+    cosine: Floats
+    slide: Floats
+    slides: bool
     parents: Ints
-    gathered: Floats | None
-    axes: Floats
-    origin: Floats
-    steps: Floats
-    frames: Floats
-    origins: Floats
-    products: Floats
+    slots: Ints
+
+
+def moves_of(tree: Tree) -> Moves:
+    """Return the constants of `tree` as kernels take them."""
+    still, sine, cosine, slide = (
+        np.ascontiguousarray(np.moveaxis(part[..., 0], 2, 0))
+        for part in (tree.still, tree.sine, tree.cosine, tree.slide)
+    )
+    return Moves(still, sine, cosine, slide, tree.slides, tree.parents, tree.slots)
+
+
+@compiled_step
+def place_bodies(moves: Moves, q: Floats, value_of: int, frames: Floats, place_of: int) -> None:
+    """Write the frames of the bodies of one robot in its base to `frames` (F, 3, 4), from `place_of` on.
+
+    Its joint values are in `q`, from `value_of` on.
+    """
+    still, sines, cosines = moves.still, moves.sine, moves.cosine
+    for body in range(len(moves.parents)):
+        value, here, above = q[value_of + moves.slots[body]], place_of + body, moves.parents[body]
+        # A turn about an axis is linear in its sine and cosine: three matrices that do not change with the joint.
+        sine, cosine = sin_cos(value)
+        for column in range(4):
+            x, y, z = still[body, 0, column], still[body, 1, column], still[body, 2, column]
+            if column < 3:
+                x = (sines[body, 0, column] * sine + cosines[body, 0, column] * cosine) + x
+                y = (sines[body, 1, column] * sine + cosines[body, 1, column] * cosine) + y
+                z = (sines[body, 2, column] * sine + cosines[body, 2, column] * cosine) + z
+            elif moves.slides:
+                x = moves.slide[body, 0, 3] * value + x
+                y = moves.slide[body, 1, 3] * value + y
+                z = moves.slide[body, 2, 3] * value + z
+            if above < 0:
+                frames[here, 0, column], frames[here, 1, column], frames[here, 2, column] = x, y, z
+                continue
+            parent = place_of + above
+            for row in range(3):
+                total = (frames[parent, row, 0] * x + frames[parent, row, 1] * y) + frames[parent, row, 2] * z
+                frames[here, row, column] = total if column < 3 else total + frames[parent, row, 3]
+
+
+@compiled_step
+def _place_all(moves: Moves, q: Floats, values: int, frames: Floats) -> None:
+    """Place the bodies of all robots, with so many `values` each; after those of a robot comes its base."""
+    each = len(moves.parents) + 1
+    for robot in range(len(frames) // each):
+        place_bodies(moves, q, robot * values, frames, robot * each)
 
 
 class Forward:
-    """The forward kinematics of one tree.
-
-    It keeps its work arrays, and views of them: with a thousand robots, allocation would take longer than the
-    arithmetic; with one robot, making the views would.
-    """
+    """The forward kinematics of one tree: a robot's result is the same bit for bit, however many are computed."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self._capacity = self._viewed = 0
-        self._levels: list[_Level] = []
+        self._moves = moves_of(tree)
+        self._moves_as_memory: Any = numbers_of(self._moves)
+        self._frames = np.empty((0, 3, 4))
 
-    def frames(self, q: Floats) -> Floats:
+    def frames(self, q: Floats, *, compiled: bool = False) -> Floats:
         """Return the frames (3, 4, B + 1, N) of all bodies in the base, for joint values `q` (N, B).
 
         The base is the last body. The next call overwrites the returned array.
         """
-        robots = len(q)
-        if robots > self._capacity:
+        robots, each = len(q), len(self.tree.parents) + 1
+        if robots * each > len(self._frames):
             # At least doubled, so that a growing fleet does not allocate anew for each robot.
-            self._reserve(max(robots, 2 * self._capacity))
-        values = q.T
-        for start in range(0, robots, CHUNK):
-            stop = min(start + CHUNK, robots)
-            self._compute(values[:, start:stop])
-            if robots > CHUNK:
-                self._frames[:, :, :, start:stop] = self._part_frames[..., : stop - start]
-        return (self._frames if robots > CHUNK else self._part_frames)[..., :robots]
-
-    def _compute(self, values: Floats) -> None:
-        """Compute the frames of up to CHUNK robots."""
-        robots = values.shape[1]
-        # Views are kept as long as the number of robots stays: making them costs as much as one robot.
-        if robots != self._viewed:
-            self._view(robots)
-        np.take(values, self.tree.slots, axis=0, out=self._turned)
-        self._step()
-        for depth, (parents, gathered, axes, origin, steps, frames, origins, products) in enumerate(self._levels):
-            if depth == 0:
-                frames[:] = steps
-                continue
-            if gathered is not None:
-                # Parent -1 is the base, the last body. NumPy buffers `out` in its default mode, but not with "wrap".
-                np.take(self._placed, parents, axis=2, out=gathered, mode="wrap")
-            np.multiply(axes, steps, out=products)
-            np.add.reduce(products, axis=1, out=frames)
-            np.add(origins, origin, out=origins)
-
-    def _step(self) -> None:
-        """Compute the frame of each body in its parent body."""
-        tree, axes, work = self.tree, self._steps[:, :ORIGIN], self._work[:, :ORIGIN]
-        sines, cosines = trig.sin_cos(self._turned)
-        np.multiply(tree.sine[:, :ORIGIN], sines, out=axes)
-        np.multiply(tree.cosine[:, :ORIGIN], cosines, out=work)
-        np.add(axes, work, out=axes)
-        np.add(axes, tree.still[:, :ORIGIN], out=axes)
-        # Without prismatic joints the origins are constant, as set in `_view`.
-        if tree.slides:
-            origins = self._steps[:, ORIGIN]
-            np.multiply(tree.slide[:, ORIGIN], self._turned, out=origins)
-            np.add(origins, tree.still[:, ORIGIN], out=origins)
-
-    def _view(self, robots: int) -> None:
-        """Make the views for a chunk of `robots`."""
-        self._viewed = robots
-        self._turned = self._all_values[:, :robots]
-        self._work, self._steps = self._all_work[..., :robots]
-        self._placed = self._part_frames[..., :robots]
-        self._steps[:, ORIGIN] = self.tree.still[:, ORIGIN]
-        self._levels = []
-        for level in self.tree.levels:
-            parents = self.tree.parents[level]
-            several = len(parents) > 1
-            gathered = np.empty((3, 4, len(parents), robots)) if several else None
-            above = gathered if gathered is not None else self._placed[:, :, parents[0], None]
-            step, here = self._steps[:, :, level], self._placed[:, :, level]
-            self._levels.append(
-                _Level(
-                    parents,
-                    gathered,
-                    above[:, :3, None],
-                    above[:, ORIGIN],
-                    step,
-                    here,
-                    here[:, ORIGIN],
-                    np.empty((3, 3, 4, len(parents), robots)),
-                )
-            )
-
-    def _reserve(self, robots: int) -> None:
-        """Make room for the frames of `robots` robots of the model, CHUNK of which are computed at once."""
-        bodies, chunk = len(self.tree.parents), min(robots, CHUNK)
-        self._capacity, self._viewed = robots, 0
-        self._part_frames = np.zeros((3, 4, bodies + 1, chunk))
-        # The base is the identity in its own frame, and no step writes to it.
-        self._part_frames[[0, 1, 2], [0, 1, 2], bodies] = 1.0
-        if robots > CHUNK:
-            self._frames = np.zeros((3, 4, bodies + 1, robots))
-        self._all_values = np.empty((bodies, chunk))
-        self._all_work = np.empty((2, 3, 4, bodies, chunk))
+            self._frames = np.zeros((max(robots * each, 2 * len(self._frames)), 3, 4))
+            # The base is the identity in its own frame, and no step writes to it.
+            self._frames[each - 1 :: each, [0, 1, 2], [0, 1, 2]] = 1.0
+        frames, values = self._frames[: robots * each], np.ascontiguousarray(q).reshape(-1)
+        if compiled:
+            _place_all(self._moves, values, q.shape[1], frames)
+        else:
+            _place_all.in_python(self._moves_as_memory, numbers_of(values), q.shape[1], numbers_of(frames))
+        return frames.reshape(robots, each, 3, 4).transpose(2, 3, 1, 0)
 
 
 def orientations(frames: Floats) -> Floats:
