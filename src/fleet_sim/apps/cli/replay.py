@@ -81,8 +81,6 @@ def description(recording: Recording) -> list[str]:
         f"  {robots} robots and {len(state.names) - robots} objects at the end",
         f"  {scenario}",
     ]
-    if not recording.whole:
-        lines.append("  it was cut off; --repair makes it whole, without what followed the last second")
     lines += [f"  note: {note}" for note in recording.notes]
     # Topics of many robots are one line.
     kinds: dict[tuple[str, str], list[int]] = {}

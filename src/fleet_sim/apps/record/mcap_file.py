@@ -282,7 +282,13 @@ class McapChunks:
         self._first, self._last = 0, 0
         self.whole = 0
         """Up to where the file is whole, in bytes: what follows belongs to something that is being written."""
-        stream.write(MAGIC + _bytes_of(records.Header(profile, library)))
+        self._checksum = 0
+        self._put(MAGIC + _bytes_of(records.Header(profile, library)))
+
+    def _put(self, content: bytes | memoryview) -> None:
+        """Write some of what comes before the summary, which has a checksum as a whole."""
+        self._stream.write(content)
+        self._checksum = zlib.crc32(content, self._checksum)
 
     # ---- in chunks ---------------------------------------------------------------------------------------------------
 
@@ -368,15 +374,15 @@ class McapChunks:
         begin, end = chunk.times
         start = self._stream.tell()
         length = _CHUNK.size - 9 + len(content)
-        self._stream.write(
+        self._put(
             _CHUNK.pack(
                 *(CHUNK_KIND, length, begin, end, chunk.used, _NO_CHECKSUM),
                 *(len(_COMPRESSION), _COMPRESSION, len(content)),
             )
         )
-        self._stream.write(content)
+        self._put(content)
         index = chunk.index(self._stream.tell())
-        self._stream.write(index.content)
+        self._put(index.content)
         self._count(index.counts, begin, end)
         self._chunk_indexes.append(
             self._records.ChunkIndex(
@@ -424,7 +430,7 @@ class McapChunks:
         while self._under_way:
             self._await_oldest()
         offset, content = self._stream.tell(), _bytes_of(record)
-        self._stream.write(content)
+        self._put(content)
         return offset, len(content)
 
     def flush(self) -> None:
@@ -439,7 +445,7 @@ class McapChunks:
         """Write the rest and the index; the stream stays open."""
         self.flush()
         self.close()
-        self._stream.write(_bytes_of(self._records.DataEnd(0)))
+        self._stream.write(_bytes_of(self._records.DataEnd(self._checksum)))
         start, summary, groups = self._stream.tell(), BytesIO(), BytesIO()
         for records in self._summary():
             if records:

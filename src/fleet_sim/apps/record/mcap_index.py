@@ -22,9 +22,15 @@ from fleet_sim.base.files import as_path, check_target, is_file, part_of
 
 MAGIC = b"\x89MCAP0\r\n"
 FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, ATTACHMENT, METADATA = 0x02, 0x03, 0x04, 0x05, 0x06, 0x09, 0x0C
+MESSAGE_INDEX, DATA_END = 0x07, 0x0F
+KNOWN = range(1, DATA_END + 1)
+OWN = range(0x80, 0x100)
+"""Opcodes of the format, and those that a writer may use for records of its own."""
 _HEAD = struct.Struct("<BQ")
 _MESSAGE = struct.Struct("<HIQQ")
 _CHUNK = struct.Struct("<QQQI")
+_FOOTER = struct.Struct("<QQI")
+_ENTRY = struct.Struct("<QQ")
 LARGEST_CHUNK = 256_000_000
 """Bytes of a chunk, uncompressed."""
 MOST_CHANNELS = 200_000
@@ -125,6 +131,9 @@ class McapIndex:
         self._channels: dict[int, Topic] = {}
         self._chunks: list[_Chunk] = []
         self._open: dict[int, bytes] = {}
+        # Of the last chunk: the entries that its indexes must have, by channel, and whether it has some.
+        self._entries: dict[int, bytearray] = {}
+        self._has_indexes = False
         try:
             self._stream: BinaryIO = self.path.open("rb")
         except OSError as error:
@@ -173,21 +182,58 @@ class McapIndex:
         while at + _HEAD.size <= size:
             self._stream.seek(at)
             opcode, length = _HEAD.unpack(self._stream.read(_HEAD.size))
-            at += _HEAD.size + length
-            if at > size:
-                return
-            if opcode == FOOTER:
-                self.whole = True
-                return
+            begin, at = at, at + _HEAD.size + length
             try:
+                if at > size:
+                    # What was cut off does not end as a file that is whole.
+                    if self._bytes(max(size - len(MAGIC), 0), size) == MAGIC:
+                        raise InvalidValueError("a record goes beyond the end of the file")
+                    return
+                if opcode == FOOTER:
+                    self._read_end(begin, length, size)
+                    return
                 self._record(opcode, at - length, length)
             except InvalidValueError as error:
                 raise self._refuse(f"broken at byte {at - length}: {error}") from error
 
+    def _bytes(self, begin: int, end: int) -> bytes:
+        self._stream.seek(begin)
+        return self._stream.read(end - begin)
+
+    def _read_end(self, begin: int, length: int, size: int) -> None:
+        """Take in the last record, at `begin`; raises InvalidValueError where it, or the summary, was changed."""
+        after = begin + _HEAD.size + length
+        if after + len(MAGIC) > size:
+            return
+        if length != _FOOTER.size or self._bytes(after, size) != MAGIC:
+            raise InvalidValueError("the file does not end as an MCAP file")
+        summary, _, checksum = _FOOTER.unpack(self._bytes(after - length, after))
+        if checksum and not (0 < summary <= begin and self._checksum(summary, after - 4) == checksum):
+            raise InvalidValueError("the summary is not what was written: its checksum differs")
+        self.whole = True
+
+    def _checksum(self, begin: int, end: int) -> int:
+        """Return the checksum of the bytes from `begin` to `end`."""
+        self._stream.seek(begin)
+        checksum = 0
+        while begin < end and (block := self._stream.read(min(end - begin, 1_000_000))):
+            checksum, begin = zlib.crc32(block, checksum), begin + len(block)
+        return checksum
+
     def _record(self, opcode: int, offset: int, length: int) -> None:
         """Take in one record at `offset`; raises InvalidValueError for broken, huge and changed ones."""
+        if opcode not in KNOWN and opcode not in OWN:
+            raise InvalidValueError(f"a record of the kind {opcode:#x}, which there is not")
+        if opcode != MESSAGE_INDEX and self._has_indexes and self._entries:
+            raise InvalidValueError("a chunk has messages that are not in its indexes")
         if opcode == CHUNK:
             self._read_chunk(offset, length)
+        elif opcode == MESSAGE_INDEX:
+            self._check_index(Fields(self._stream.read(length)))
+        elif opcode == DATA_END:
+            checksum = Fields(self._stream.read(length)).number("I")
+            if checksum and checksum != self._checksum(0, offset - _HEAD.size):
+                raise InvalidValueError("the file is not what was written: its checksum differs")
         elif opcode in (ATTACHMENT, METADATA):
             if length > LARGEST_TEXT:
                 raise InvalidValueError(f"a text of {length} bytes; at most {LARGEST_TEXT} are read")
@@ -208,7 +254,7 @@ class McapIndex:
     def _read_chunk(self, offset: int, length: int) -> None:
         """Note where each message of a chunk is; raises InvalidValueError for sizes that do not fit."""
         head = Fields(self._stream.read(min(length, 200)))
-        _, _, size, crc = _CHUNK.unpack(head.take(_CHUNK.size))
+        first, last, size, crc = _CHUNK.unpack(head.take(_CHUNK.size))
         compression = head.text()
         compressed = head.number("Q")
         begin = _CHUNK.size + 4 + len(compression.encode()) + 8
@@ -217,6 +263,7 @@ class McapIndex:
         self._chunks.append(_Chunk(offset + begin, compressed, compression, size, crc))
         number = len(self._chunks) - 1
         content = self._content(number)
+        self._entries, self._has_indexes = {}, False
         for opcode, start, end in _records_in(content):
             if opcode == MESSAGE:
                 self._note_message(content, number, start, end)
@@ -226,6 +273,20 @@ class McapIndex:
                 self._schemas[schema] = (kind, fields.take(fields.number("I")))
             elif opcode == CHANNEL:
                 self._note_channel(Fields(content[start:end]))
+        times = [time for entries in self._entries.values() for time, _ in _ENTRY.iter_unpack(entries)]
+        if times and (min(times), max(times)) != (first, last):
+            raise InvalidValueError("a chunk has messages of other times than it says")
+
+    def _check_index(self, fields: Fields) -> None:
+        """Raise InvalidValueError unless an index has exactly the messages of its channel in the chunk before it."""
+        channel = fields.number("H")
+        entries = fields.take(fields.number("I"))
+        expected = bytes(self._entries.pop(channel, b""))
+        self._has_indexes = True
+        if entries != expected and sorted(_ENTRY.iter_unpack(_padded(entries))) != sorted(_ENTRY.iter_unpack(expected)):
+            raise InvalidValueError("an index does not fit the messages of its chunk")
+        if fields.has_more:
+            raise InvalidValueError("an index is longer than it says")
 
     def _note_channel(self, fields: Fields) -> None:
         """Take in a channel; several of one name are one topic. Raises InvalidValueError for other encodings."""
@@ -250,6 +311,7 @@ class McapIndex:
         if topic is None or self.message_count > MOST_MESSAGES or time >= 2**63:
             raise InvalidValueError("a message of no known topic, of no time, or one too many")
         topic.places.append(Place(time, chunk, start + _MESSAGE.size, end))
+        self._entries.setdefault(channel, bytearray()).extend(_ENTRY.pack(time, start - _HEAD.size))
 
     def _content(self, number: int) -> bytes:
         """Return the unpacked content of a chunk; the last few stay in memory."""
@@ -279,6 +341,11 @@ class McapIndex:
         if chunk.crc and zlib.crc32(data) != chunk.crc:
             raise InvalidValueError("a chunk is not what was written: its checksum differs")
         return data
+
+
+def _padded(entries: bytes) -> bytes:
+    """Return `entries` with the last one whole: one that was cut off equals no entry of a chunk."""
+    return entries + b"\xff" * (-len(entries) % _ENTRY.size)
 
 
 def _records_in(content: bytes) -> Iterator[tuple[int, int, int]]:

@@ -383,6 +383,8 @@ def _frozen(array: AnyArray) -> AnyArray:
 
 Read = TypeVar("Read")
 
+CUT_OFF = "it was cut off; `fleet-sim replay --repair` makes it whole, without what followed the last second"
+
 
 class Recording:
     """A recording made by `sim.record`, also one that was cut off; for one thread at a time.
@@ -449,7 +451,10 @@ class Recording:
     @property
     def notes(self) -> tuple[str, ...]:
         """What of the entities met so far cannot be shown here, and why."""
-        return tuple(dict.fromkeys(note for reader in self._readers.values() for note in reader.roster.notes))
+        cut = [] if self.whole else [CUT_OFF]
+        return tuple(
+            dict.fromkeys([*cut, *(note for reader in self._readers.values() for note in reader.roster.notes)])
+        )
 
     def snapshot_at(self, time: float) -> Snapshot:
         """Return the state of the last sample that is not after `time` in s; before the first, that one.
