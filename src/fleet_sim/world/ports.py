@@ -75,6 +75,9 @@ class ActionBook(Protocol):
     def queued(self, row: int) -> int:
         """Return the number of running and waiting actions."""
 
+    def with_rows(self) -> list[tuple[int, Any]]:
+        """Return all running and waiting actions with their rows."""
+
 
 class BodyBook(Protocol):
     """The PyBullet bodies of entities."""

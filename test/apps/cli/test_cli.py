@@ -119,7 +119,7 @@ def test_a_signal_where_exceptions_are_ignored_is_not_lost(number: signal.Signal
     assert (done.stdout, done.stderr) == ("interrupted\n", "")
 
 
-def test_check_says_ok_or_the_one_error(tmp_path: Path) -> None:
+def test_check_says_ok_or_the_error(tmp_path: Path) -> None:
     good, bad = tmp_path / "good.yaml", tmp_path / "bad.yaml"
     good.write_text("simulation:\n  timestep: 0.1\n")
     bad.write_text("simulation:\n  timestep: 0.1\n  sed: 3\n")
@@ -131,6 +131,51 @@ def test_check_says_ok_or_the_one_error(tmp_path: Path) -> None:
     done = fleet_sim_command("check", "god.yaml", cwd=tmp_path)
     assert done.returncode == 1
     assert "Did you mean 'good.yaml'?" in done.stderr
+
+
+def test_check_lists_all_errors(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("""
+simulation: {timestep: 0.1, sed: 3, duration: -1}
+robots:
+  - {name: a, colour: red}
+  - {name: b}
+  - {name: c, actions: [{type: fly}]}
+objects:
+  - {name: d, pose: [1, 2]}
+""")
+    done = fleet_sim_command("check", "bad.yaml", cwd=tmp_path)
+    places = [line.split(": ")[3] for line in done.stderr.splitlines()]
+    assert (done.returncode, done.stdout) == (1, "")
+    assert places == [
+        "simulation.sed",
+        "simulation.duration",
+        "robots[0].colour",
+        "robots[2].actions[0]",
+        "objects[0].pose",
+    ]
+
+
+def test_check_says_what_cannot_go_well(tmp_path: Path) -> None:
+    (tmp_path / "hall.yaml").write_text("""
+simulation: {timestep: 2.0, duration: 1.0}
+objects:
+  - {name: wall, pose: [3, 0, 0.5, 0.7], shape: {shape_type: box, half_extents: [0.1, 2, 0.5]}, collision_mode: static}
+  - {name: crate, pose: [-3, 0, 0.1], shape: {shape_type: box, half_extents: [0.1, 0.1, 0.1]}}
+robots:
+  - {name: stuck, urdf_path: diff_base, pose: [3, 0, 0]}
+  - {name: lost, urdf_path: diff_base, actions: [{type: move_to, target_pose: [2.5, 0.6, 0]}]}
+  - {name: blind, urdf_path: diff_base, pose: [0, 2, 0], actions: [{type: pick, target_object_id: crat}]}
+  - {name: fine, urdf_path: diff_base, pose: [0, 4, 0], actions: [{type: pick, target_object_id: crate}]}
+  - {name: beside, urdf_path: diff_base, pose: [0, 6, 0], actions: [{type: move_to, target_pose: [2.5, -0.8, 0]}]}
+""")
+    done = fleet_sim_command("check", "hall.yaml", cwd=tmp_path)
+    assert done.returncode == 1
+    assert [line.removeprefix("fleet-sim: error: hall.yaml: ") for line in done.stderr.splitlines()] == [
+        "simulation.timestep: a step of 2 s is longer than the run of 1 s",
+        "blind: Pick: there is no 'crat' to take",
+        "stuck: starts inside of 'wall', at (3, 0)",
+        "lost: is sent to a place inside of 'wall', at (2.5, 0.6)",
+    ]
 
 
 def test_check_finds_shipped_scenarios_anywhere(tmp_path: Path) -> None:

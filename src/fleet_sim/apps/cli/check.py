@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import copy
+import re
 import sys
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
-from fleet_sim.base.errors import FleetSimError
+from fleet_sim.base.errors import ConfigError, FleetSimError
 from fleet_sim.base.files import resolve_config
 from fleet_sim.base.params import SimulationParams
 from fleet_sim.base.scenario import as_scenario, check_entries, with_implied_settings
 from fleet_sim.base.sections import load_scenario
+
+if TYPE_CHECKING:
+    from fleet_sim.simulation import MultiRobotSimulationCore
+
+MOST = 20
+"""Errors of one file that are listed."""
 
 
 def add(commands: Any) -> None:
@@ -22,24 +30,59 @@ def add(commands: Any) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Print OK or the first error of each file; return 0 if all files are valid, else 1."""
+    """Print OK or the errors of each file; return 0 if all files are valid, else 1."""
     failed = False
     for name in args.config:
         try:
             path = resolve_config(name)
-            check(as_scenario(load_scenario(path)), str(path))
+            found = errors(as_scenario(load_scenario(path)), str(path))
         except FleetSimError as error:
-            failed = True
-            print(f"fleet-sim: error: {error}", file=sys.stderr)
-        else:
+            found = [str(error)]
+        for text in found:
+            print(f"fleet-sim: error: {text}", file=sys.stderr)
+        failed = failed or bool(found)
+        if not found:
             print(f"{path}: OK")
-    return 1 if failed else 0
+    return int(failed)
 
 
-def check(config: Mapping[str, Any], source: str) -> None:
-    """Raise FleetSimError where loading the scenario `config` would; robots, objects and sensors are really spawned.
+def errors(config: Mapping[str, Any], source: str) -> list[str]:
+    """Return what is wrong with the scenario `config`, at most MOST errors.
 
-    Whatever reads a scenario in another way finds other faults than loading does. No window is opened, no step is made.
+    After an error in one entry of a list, or in one key of `simulation`, the rest is looked at without it.
+    """
+    found: list[str] = []
+    rest = copy.deepcopy(dict(config))
+    while len(found) < MOST:
+        try:
+            return [*found, *check(rest, source)][:MOST]
+        except FleetSimError as error:
+            if str(error) in found:
+                break
+            found.append(str(error))
+            path = error.path if isinstance(error, ConfigError) and error.source == source else ""
+        if not _without(rest, path):
+            break
+    return found
+
+
+def _without(config: dict[str, Any], path: str) -> bool:
+    """Remove the entry or the key at `path`; return whether the rest can be looked at without it."""
+    entry = re.match(r"(robots|objects)\[(\d+)\]", path)
+    if entry and isinstance(entries := config.get(entry[1]), list) and int(entry[2]) < len(entries):
+        # Its place stays, as errors of the others name theirs; a body without a shape touches nothing.
+        entries[int(entry[2])] = {"name": entry[0]}
+        return True
+    section, _, key = path.partition(".")
+    settings = config.get(section)
+    return section == "simulation" and isinstance(settings, dict) and settings.pop(key, None) is not None
+
+
+def check(config: Mapping[str, Any], source: str) -> list[str]:
+    """Return what of the scenario `config` cannot go well; raises FleetSimError where loading it would.
+
+    Robots, objects and sensors are really spawned: whatever reads a scenario in another way finds other faults than
+    loading does. No window is opened, no step is made.
     """
     # Imported here so that --help and a wrong option answer at once.
     from fleet_sim.robots.spawning import fill_scenario
@@ -52,3 +95,37 @@ def check(config: Mapping[str, Any], source: str) -> None:
     params.gui = params.monitor = False
     with MultiRobotSimulationCore(params) as sim:
         fill_scenario(sim, settings, source=source)
+        return [f"{source}: {text}" for text in _doomed(sim)]
+
+
+def _doomed(sim: MultiRobotSimulationCore) -> Iterator[str]:
+    """Yield what each robot starts in, is sent into, or is told to take that is not there."""
+    import numpy as np
+
+    from fleet_sim.robots.actions.drive import MoveAction
+    from fleet_sim.robots.drive import LEAST_DEPTH
+    from fleet_sim.world.schema import NO_ROW
+
+    world, params = sim.world, sim.params
+    if params.duration and params.timestep > params.duration:
+        yield f"simulation.timestep: a step of {params.timestep:g} s is longer than the run of {params.duration:g} s"
+    places = [(agent, agent.get_pose(), "starts") for agent in sim.agents]
+    for row, action in world.actions.with_rows():
+        agent = world.handles[row]
+        if isinstance(action, MoveAction):
+            places += [(agent, pose, "is sent to a place") for pose in action.path]
+        target = getattr(action, "target_object_id", None)
+        if isinstance(target, str) and not world.index.has_name(target) and not target.startswith("#"):
+            yield f"{agent.name}: {type(action).__name__}: there is no {target!r} to take"
+    rows = np.array([agent.row for agent, _, _ in places], np.int64)
+    bodies = world.blocking.bodies_at(
+        rows,
+        np.array([pose.position for _, pose, _ in places]).reshape(-1, 3),
+        np.array([pose.orientation for _, pose, _ in places]).reshape(-1, 4),
+        np.ones(len(rows), bool),
+        np.full(len(rows), LEAST_DEPTH),
+    )
+    for (agent, pose, what), body in zip(places, bodies.tolist(), strict=True):
+        if body != NO_ROW:
+            x, y = pose.position[:2]
+            yield f"{agent.name}: {what} inside of {world.label(body)!r}, at ({x:g}, {y:g})"

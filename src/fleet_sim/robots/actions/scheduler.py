@@ -388,7 +388,7 @@ class ActionScheduler:
 
     def save(self) -> dict[str, Any]:
         """Return queues, running actions and their inner state."""
-        actions = with_parts(action for _, action in self._with_rows())
+        actions = with_parts(action for _, action in self.with_rows())
         return {
             "queues": {row: list(queue) for row, queue in self._queues.items()},
             "running": dict(self._running),
@@ -406,7 +406,7 @@ class ActionScheduler:
         """Restore what `save` returned: the same action objects, in the state they had."""
         # Actions given since then will not run on, so they end here.
         kept = {id(action) for action, _ in saved["states"]}
-        for action in (action for _, action in self._with_rows() if id(action) not in kept):
+        for action in (action for _, action in self.with_rows() if id(action) not in kept):
             action._end(ActionStatus.CANCELLED, "the simulation was reset", ActionCause.SHUTDOWN)
         self._queues = {row: deque(queue) for row, queue in saved["queues"].items()}
         # In place: the timers read it.
@@ -418,9 +418,9 @@ class ActionScheduler:
             # In place: users hold these objects and look at their status.
             vars(action).clear()
             vars(action).update(state)
-        for row, action in self._with_rows():
+        for row, action in self.with_rows():
             action._on_cancel = self._canceller(row, action)
 
-    def _with_rows(self) -> list[tuple[int, Action]]:
+    def with_rows(self) -> list[tuple[int, Action]]:
         """Return all running and waiting actions with their rows."""
         return [*self._running.items(), *((row, action) for row, queue in self._queues.items() for action in queue)]
