@@ -156,3 +156,15 @@ def test_driving_up_is_a_way_too(sim: Any) -> None:
     way = math.dist(begin, carrier.position)
     assert battery.energy == pytest.approx(LEVEL * CAPACITY * 3600.0 - DRIVE * way, abs=DRIVE * 0.6 * dt**2)
     assert battery.power == pytest.approx(-DRIVE * math.hypot(0.3, 0.2, 0.4), rel=1e-6)
+
+
+def test_one_that_begins_at_its_mark_does_not_fall_to_it(sim: Any) -> None:
+    told: list[str] = []
+    sim.events.on("battery_low", lambda agent: told.append(agent.name))
+    battery = robot(sim, level=BATTERY["low_level"]).feature("battery")
+    for _ in range(3):
+        sim.step_once()
+    assert told == [] and battery.battery_soc < BATTERY["low_level"]
+    battery.battery_soc = BATTERY["low_level"] + 1e-9
+    sim.step_once()
+    assert told == ["robot"]

@@ -193,3 +193,63 @@ def test_what_is_ingested_comes_back_after_its_time(sim: Sim) -> None:
         assert sim.sim_time - taken < 2.0
     assert item.get_pose().position == pytest.approx((1.3, 2.4, 0.3))
     assert keep - dt <= sim.sim_time - taken <= keep + dt
+
+
+@holds("api:workcell.reach", fault="warehouse/equipment/workcell.py: the robot named first is served, however far")
+def test_cells_give_and_take_what_is_nearest_and_answer_each_request_once(sim: Sim) -> None:
+    told: list[tuple[str, str, bool, str]] = []
+    sim.events.on(
+        "robot_served", lambda cell, request, success, reason: told.append((cell.name, request, success, reason))
+    )
+    cells = {"out": (3.1, -0.7, 0.4), "in": (-4.2, 2.3, 0.4), "other": (9.0, 9.0, 0.4)}
+    for name, place in cells.items():
+        kind = {"kind": "ingestor" if name == "in" else "dispenser", "reach": 0.9, "keep": 2.6}
+        body(sim, name, place, (0.3, 0.3, 0.4), features={"workcell": kind}, mass=0.0)
+    # The nearest one is fixed, another one is as far away as cells reach, and one just beyond that.
+    body(sim, "post", (3.3, -0.5, 0.4), (0.05, 0.05, 0.1), pickable=False)
+    item = body(sim, "item", (3.1 + 0.5, -0.7 - 0.6, 0.4 + 0.4), (0.1, 0.07, 0.09), mass=1.0)
+    body(sim, "far", (3.1 + 0.66, -0.7 - 0.54, 0.4 + 0.3), (0.1, 0.07, 0.09), mass=1.0)
+    near = body(sim, "near", (2.2, -1.6, 0.2), (0.2, 0.1, 0.17), motion_mode="omnidirectional", yaw=0.7)
+    body(sim, "away", (2.2, 1.6, 0.2), (0.2, 0.1, 0.17), motion_mode="omnidirectional")
+    sim.step_once()
+
+    def serve(cell: str, request: str, *robots: str) -> str:
+        future = sim.inbox.put(ServeRobot(cell=cell, robots=robots, request=request, source="me", command_id=request))
+        sim.step_once()
+        answer = future.result()
+        assert (answer.source, answer.command_id) == ("me", request)
+        assert answer.accepted_names == ((cell,) if not answer.rejected else ())
+        return dict(answer.rejected).get(cell, "")
+
+    assert "no robot" in serve("out", "none", "nobody")
+    assert serve("out", "first", "away", "near", "nobody") == ""
+    assert item.attached_to is near and told[-1] == ("out", "first", True, "")
+    x, y, z = near.get_pose().position
+    assert item.get_pose().position == pytest.approx((x, y, z + 0.17 + 0.09))
+    # Once more it is the same request, and another one gets nothing, as the cell keeps to its own object.
+    assert serve("out", "first", "away") == "" and told[-1][:3] == ("out", "first", True)
+    assert "nothing" in serve("out", "second", "away") and told[-1][:3] == ("out", "second", False)
+    assert "nothing" in serve("other", "third", "near") and "no work cell" in serve("near", "fourth", "near")
+    assert "brings nothing" in serve("in", "empty", "away")
+    begin = sim.sim_time
+    assert serve("in", "taken", "away", "near") != "" and item.attached_to is near
+    near.set_pose(fs.Pose.from_yaw(-4.0, 1.2, 0.2, 0.7))
+    assert serve("in", "taken again", "away", "near") == ""
+    since = sim.sim_time
+    assert item.attached_to is None and item.get_pose().position == pytest.approx(cells["in"])
+    assert "full" in serve("in", "more", "near") and "nothing" in serve("out", "fifth", "near")
+    while item.get_pose().position == pytest.approx(cells["in"]):
+        sim.step_once()
+    assert sim.sim_time - since == pytest.approx(2.6, abs=1.5 * sim.params.timestep) and begin < since
+    assert item.get_pose().position == pytest.approx((3.6, -1.3, 0.8))
+    sim.step_once()
+    assert serve("out", "sixth", "near") == "" and item.attached_to is near
+    # Put down beside the robot it is taken as well; by hand to elsewhere it does not come back.
+    near.detach_object(item)
+    item.set_pose(fs.Pose((-4.0 + 0.4, 1.2 + 0.3, 0.2)))
+    assert serve("in", "beside", "near") == "" and item.get_pose().position == pytest.approx(cells["in"])
+    near.attach_object(item, keep_world_pose=True)
+    end = sim.sim_time + 3.0
+    while sim.sim_time < end:
+        sim.step_once()
+    assert item.attached_to is near and told[-1][:3] == ("in", "beside", True)

@@ -238,7 +238,7 @@ def load_world(sim: LoadableSimulation, command: LoadWorld) -> CommandAck:
     with _input_of(sim.world, command):
         fill_scenario(sim, with_implied_settings(command.scenario, source=command.file), source=command.file)
     sim.events.emit("world_loaded")
-    return CommandAck(command.command_id, command.source, sim.world.clock.time)
+    return command.ack(sim.world.clock.time)
 
 
 def try_world(sim: LoadableSimulation, scenario: Mapping[str, Any], source: str) -> None:
@@ -515,11 +515,11 @@ class FleetCommandDispatcher:
         return self._sim.world
 
     def _done(self, command: Command) -> CommandAck:
-        return CommandAck(command.command_id, command.source, self._world.clock.time)
+        return command.ack(self._world.clock.time)
 
     def _ack(self, command: Command, to: Recipients) -> CommandAck:
         time = self._world.clock.time
-        return CommandAck(command.command_id, command.source, time, to.names, to.rejected)
+        return command.ack(time, to.names, to.rejected)
 
     def _everyone(self) -> NamedRows:
         world = self._world

@@ -9,7 +9,7 @@ Commands are values: equal ones compare equal, they can be pickled, and all but 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -182,6 +182,10 @@ class Command:
     def runs_code(self) -> bool:
         """Whether applying the command may run user code, which may read any state."""
         return False
+
+    def ack(self, time: float, accepted: Iterable[str] = (), rejected: Mapping[str, str] | None = None) -> CommandAck:
+        """Return the acknowledgement of this command, carried out at the simulated `time` in s."""
+        return CommandAck(self.command_id, self.source, time, tuple(accepted), dict(rejected or {}))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the command as plain data: its `type` and all fields that differ from their defaults.

@@ -245,7 +245,7 @@ class Batteries(FeatureRows[BatteryColumns]):
         to.keep(self._table.present[to.rows], "it has no battery")
         self._table.charging[to.rows] = command.charging
         time = self._world.clock.time
-        return CommandAck(command.command_id, command.source, time, to.names, to.rejected)
+        return command.ack(time, to.names, to.rejected)
 
 
 # The entry point of the feature, which `setup.cfg` declares: it connects batteries to a simulation.
@@ -303,8 +303,9 @@ class BatteryFeature(Feature[BatterySettings, BatteryColumns]):
 
     def levels(self, columns: Mapping[str, AnyArray]) -> Floats:
         """Return how full they are."""
-        full: Floats = np.maximum(columns["full_energy"], 1e-12)
-        return np.clip(columns["energy"] / full, 0.0, 1.0)
+        # Rows without a battery have no capacity.
+        levels: Floats = columns["energy"] / np.maximum(columns["full_energy"], 1e-12)
+        return levels
 
 
 FEATURE = BatteryFeature()

@@ -74,7 +74,7 @@ class Conveyors:
         table.running[to.rows] = bool(order.running)
         if speed is not None:
             table.speed[to.rows] = speed
-        return CommandAck(order.command_id, order.source, self._world.clock.time, to.names, to.rejected)
+        return order.ack(self._world.clock.time, to.names, to.rejected)
 
     def step(self, dt: float) -> None:
         """Carry what lies on belts by one step."""

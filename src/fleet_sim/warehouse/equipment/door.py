@@ -301,7 +301,7 @@ class Doors(FeatureRows[DoorColumns]):
             name: "there is no door of that name" for name, gone in zip(order.names, unknown, strict=True) if gone
         }
         rejected = {**to.rejected, **missing}
-        return CommandAck(order.command_id, order.source, self._world.clock.time, to.names, rejected)
+        return order.ack(self._world.clock.time, to.names, rejected)
 
     # ---- the step ----------------------------------------------------------------------------------------------------
 

@@ -307,8 +307,8 @@ class Lifts(FeatureRows[LiftColumns]):
             act(row)
         except FleetSimError as error:
             self.refused += 1
-            return CommandAck(order.command_id, order.source, time, (), {name: str(error)})
-        return CommandAck(order.command_id, order.source, time, (name,))
+            return order.ack(time, (), {name: str(error)})
+        return order.ack(time, (name,))
 
     def send(self, row: int, floor: int, is_open: bool) -> None:
         """Send the lift in `row` to a floor, whoever has it."""

@@ -82,7 +82,7 @@ class Lights(FeatureRows[LightColumns]):
             table.blink[to.rows] = blink
         table.since[to.rows[began]] = clock.time
         table.shown[to.rows] = False
-        return CommandAck(order.command_id, order.source, clock.time, to.names, to.rejected)
+        return order.ack(clock.time, to.names, to.rejected)
 
     def step(self, dt: float) -> None:
         """Find out what is lit at the end of this step, and show what changed."""

@@ -146,9 +146,7 @@ class Workcells(FeatureRows[WorkcellColumns]):
         world, time = self._world, self._world.clock.time
         row = int(world.index.rows_named([order.cell])[0])
         if row < 0 or not self._table.present[row]:
-            return CommandAck(
-                order.command_id, order.source, time, (), {order.cell: "there is no work cell of that name"}
-            )
+            return order.ack(time, (), {order.cell: "there is no work cell of that name"})
         known = self._outcomes.setdefault(row, {})
         # Requests are repeated until they are answered; each is carried out once.
         if order.request not in known:
@@ -164,8 +162,8 @@ class Workcells(FeatureRows[WorkcellColumns]):
         details = {"cell": world.handles[row], "request": order.request, "success": not reason, "reason": reason}
         world.events.emit("robot_served", **details)
         if reason:
-            return CommandAck(order.command_id, order.source, time, (), {order.cell: reason})
-        return CommandAck(order.command_id, order.source, time, (order.cell,))
+            return order.ack(time, (), {order.cell: reason})
+        return order.ack(time, (order.cell,))
 
     def _dispense(self, row: int, robots: tuple[str, ...]) -> None:
         """Put the object of a dispenser on the nearest of `robots`; raises InvalidValueError if it cannot."""

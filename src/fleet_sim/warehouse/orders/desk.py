@@ -75,7 +75,7 @@ class OrderDesk:
                 # By its id only where that says which one is meant; else by its place in the list.
                 usable = isinstance(given, str) and 0 < len(given) <= LONGEST_ID and given not in rejected
                 rejected[str(given) if usable else f"orders[{index}]"] = str(error)
-        return self._ack(command, accepted, rejected)
+        return command.ack(self.world.clock.time, accepted, rejected)
 
     def cancel(self, command: CancelOrders) -> CommandAck:
         """Carry out a CancelOrders."""
@@ -97,10 +97,7 @@ class OrderDesk:
                 accepted.append(name)
             except FleetSimError as error:
                 rejected[brief(name) if not isinstance(name, str) else name[:LONGEST_ID]] = str(error)
-        return self._ack(command, accepted, rejected)
-
-    def _ack(self, command: Command, accepted: list[str], rejected: dict[str, str]) -> CommandAck:
-        return CommandAck(command.command_id, command.source, self.world.clock.time, tuple(accepted), rejected)
+        return command.ack(self.world.clock.time, accepted, rejected)
 
     # ---- the step ----------------------------------------------------------------------------------------------------
 

@@ -115,8 +115,8 @@ class SlotcarRequests:
             carry_out()
         except FleetSimError as error:
             self._slotcars.refused += 1
-            return CommandAck(order.command_id, order.source, self._world.clock.time, (), {name: str(error)})
-        return CommandAck(order.command_id, order.source, self._world.clock.time, (name,))
+            return order.ack(self._world.clock.time, (), {name: str(error)})
+        return order.ack(self._world.clock.time, (name,))
 
     def _row(self, name: str) -> int:
         row = int(self._world.index.rows_named([name])[0])

@@ -171,7 +171,7 @@ class VehicleDesk:
             vehicle.changed = True
             rejected[command.name] = str(error)
         names = () if rejected else (command.name,)
-        return CommandAck(command.command_id, command.source, self._world.clock.time, names, rejected)
+        return command.ack(self._world.clock.time, names, rejected)
 
     def _add_zones(self, vehicle: Vehicle, values: dict[str, Any]) -> None:
         zones, state = zone_set_of(values), vehicle.state
