@@ -1,4 +1,4 @@
-"""A simulation with a window, reporting on its output: the program that test_simulation_window.py runs."""
+"""A simulation with a window, reporting on its output: the program that test_drawing.py runs."""
 
 from __future__ import annotations
 

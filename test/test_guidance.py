@@ -61,7 +61,7 @@ ELSEWHERE = {
     "a feature": "test/test_features.py",
     "a ROS interface": "test/ros/test_interfaces.py",
     "a ROS action": "test/ros/test_interfaces.py",
-    "a ROS message": "test/ros/test_definitions.py",
+    "a ROS message": "test/ros/test_interfaces.py",
     "a kind of things with names": "test/test_registry.py",
     "a public name": "test/test_typing.py",
     "a room": "test/test_architecture.py",
@@ -183,7 +183,7 @@ def test_a_cause_reaches_whoever_asks_and_has_a_number_in_ros(sim: Sim, cause: f
     sim.step_once()
     assert (action.status, action.cause) == (fs.ActionStatus.FAILED, cause)
     message = (ROOT / "src/fleet_sim_msgs/msg/Cause.msg").read_text(encoding="utf-8")
-    # CANCELLED is CANCELED there, as in other ROS messages. test/ros/test_conversions.py checks the numbers.
+    # CANCELLED is CANCELED there, as in other ROS messages. test/ros/test_templates.py checks the numbers.
     assert re.search(rf"^uint8 {cause.name.replace('LLED', 'L?LED')}\b", message, re.MULTILINE)
 
 

@@ -31,6 +31,6 @@ def test_oracles_of_a_part_come_first_then_its_folder_then_who_imports_it(touche
 
 
 def test_what_changed_is_run_itself_and_other_files_touch_who_names_them(touched: Callable[..., list[str]]) -> None:
-    assert touched("test/test_paths.py", "src/fleet_sim/errors.py")[0] == "test/test_paths.py"
+    assert touched("test/test_registry.py", "src/fleet_sim/errors.py")[0] == "test/test_registry.py"
     assert "test/system/test_process.py" in touched("test/support/node_program.py")
     assert {"test/test_docs.py", "test/test_own_code.py"} <= set(touched("docs/own_code.md"))

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import logging
+import pickle
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import pytest
 
-from fleet_sim.base.errors import DuplicateNameError, InvalidValueError, UnknownNameError
+from fleet_sim import MultiRobotSimulationCore
+from fleet_sim.base.errors import ConfigError, DuplicateNameError, InvalidValueError, UnknownNameError, closest
+from fleet_sim.base.files import data_file, data_roots, resolve_config, shared_uri
 from fleet_sim.base.registry import Registry, instances_of, subclasses_of
+from fleet_sim.swarm import World_from_config
 
 GROUP = "fleet_sim.test_shape"
 
@@ -209,3 +213,145 @@ def test_two_distributions_with_one_name_are_both_named(
     install("second", "", cone="second:Cone")
     with pytest.raises(InvalidValueError, match=r"'cone' is declared by first 1.5 and second 1.5; uninstall one"):
         shapes.get("cone")
+
+
+# ---- Where an error of a configuration says it is, also after it has passed through several readers ------------------
+
+
+def test_message_path_and_source_stay_apart() -> None:
+    error = ConfigError("must be positive", source="fleet.yaml", path="robots[0].mass")
+    assert (error.message, error.source, error.path) == ("must be positive", "fleet.yaml", "robots[0].mass")
+    assert str(error) == "fleet.yaml: robots[0].mass: must be positive"
+    assert str(ConfigError("is empty")) == "is empty"
+
+
+@pytest.mark.parametrize(
+    ("key", "path", "whole"),
+    [
+        ("robots", "mass", "robots.mass"),
+        ("robots", "[2].mass", "robots[2].mass"),
+        ("robots", "", "robots"),
+        ("", "mass", "mass"),
+        ("", "", ""),
+    ],
+)
+def test_within_puts_the_path_below_a_key(key: str, path: str, whole: str) -> None:
+    error = ConfigError("must be positive", path=path).within(key, source="fleet.yaml")
+    assert (error.message, error.source, error.path) == ("must be positive", "fleet.yaml", whole)
+
+
+def test_within_keeps_a_message_that_begins_like_its_path() -> None:
+    error = ConfigError("mass: mass: is not a key", path="mass").within("robot").within("fleet", source="a.yaml")
+    assert str(error) == "a.yaml: fleet.robot.mass: mass: mass: is not a key"
+
+
+def test_a_path_in_another_file_is_not_put_below_a_key_of_this_one() -> None:
+    error = ConfigError("must be positive", source="robot.yaml", path="mass").within("robots[0]", source="fleet.yaml")
+    assert (error.source, error.path) == ("fleet.yaml", "robots[0]")
+    assert error.message == "robot.yaml: mass: must be positive"
+
+
+def test_errors_of_other_kinds_become_config_errors_without_a_place() -> None:
+    error = ConfigError.of(InvalidValueError("mass: must be positive")).within("robots[0]")
+    assert (error.message, error.path) == ("mass: must be positive", "robots[0]")
+    already = ConfigError("no", path="a")
+    assert ConfigError.of(already) is already
+
+
+def test_errors_survive_another_process() -> None:
+    error = pickle.loads(pickle.dumps(ConfigError("must be positive", source="a.yaml", path="mass")))
+    assert (error.message, error.source, error.path) == ("must be positive", "a.yaml", "mass")
+
+
+def place_of(scenario: dict[str, Any]) -> str:
+    with pytest.raises(ConfigError) as caught:
+        MultiRobotSimulationCore.from_dict({"simulation": {"gui": False}, **scenario})
+    return caught.value.path
+
+
+def test_a_wrong_parameter_of_an_action_is_found_by_its_keys() -> None:
+    robot = {"name": "a", "urdf_path": "simple_cube", "actions": [{"type": "wait", "duration": 1}, {"type": "wait"}]}
+    assert place_of({"robots": [robot]}) == "robots[0].actions[1]"
+
+
+def test_a_wrong_value_of_a_swarm_is_found_by_its_keys() -> None:
+    with pytest.raises(ConfigError) as caught:
+        World_from_config({"objects": [{"type": "StaticObject", "position": "here"}]}, source="world.yaml").setup()
+    assert caught.value.source == "world.yaml"
+    assert caught.value.path.startswith("objects[0]")
+    assert "objects" not in caught.value.message
+
+
+def test_names_of_a_large_fleet_are_compared_with_those_that_begin_alike() -> None:
+    fleet = [f"robot_{number}" for number in range(100_000)]
+    compared = list[int]()
+
+    class Name(str):
+        __slots__ = ()
+
+        def __len__(self) -> int:
+            compared.append(1)
+            return super().__len__()
+
+    assert closest("robot_4711x", [*map(Name, fleet), "cart"]) == "robot_4711"
+    assert len(compared) < 10_000, "each of the others costs no time"
+    assert closest("crat", ["robot_1", "cart"]) == "cart"
+
+
+# ---- Shipped files are found, and a missing one says where it was searched -------------------------------------------
+
+
+def test_shipped_files_are_found() -> None:
+    assert data_file("config", "demo.yaml").is_file()
+    assert resolve_config("demo.yaml") == data_file("config", "demo.yaml")
+
+
+def test_a_missing_file_says_what_was_searched() -> None:
+    with pytest.raises(ConfigError) as caught:
+        data_file("config", "dem.yaml")
+    message = str(caught.value)
+    assert "Did you mean 'demo.yaml'?" in message
+    for root in data_roots():
+        assert str(root / "config") in message
+
+
+def test_an_ament_prefix_is_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "share" / "fleet_sim" / "urdf"
+    folder.mkdir(parents=True)
+    (folder / "only_there.urdf").write_text("<robot/>")
+    monkeypatch.setenv("AMENT_PREFIX_PATH", f"/nowhere:{tmp_path}")
+    assert data_file("urdf", "only_there.urdf") == folder / "only_there.urdf"
+
+
+def test_given_paths_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert resolve_config("config/mine.yaml") == Path("config/mine.yaml")
+    assert resolve_config("sites/office.yaml") == data_file("config", "sites/office.yaml")
+    with pytest.raises(ConfigError, match=r"dem.yaml: there is no such file here .* Did you mean 'demo.yaml'"):
+        resolve_config("dem.yaml")
+    # No more like it than all names with that ending are.
+    with pytest.raises(ConfigError, match=r"of that name\. Known: aggregation\.yaml, "):
+        resolve_config("nosuch.yaml")
+    (tmp_path / "demo.yaml").write_text("simulation: {}\n")
+    assert resolve_config("demo.yaml") == Path("demo.yaml")
+
+
+def test_files_of_installed_packages_have_uris_that_other_machines_know(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path / "install" / "share" / "arm" / "meshes" / "link 0.stl"
+    source = tmp_path / "src" / "my_hand" / "meshes" / "palm.dae"
+    linked = tmp_path / "install" / "share" / "hand" / "meshes" / "palm.dae"
+    for file in (installed, source, linked):
+        file.parent.mkdir(parents=True)
+    installed.touch()
+    source.touch()
+    # As colcon build --symlink-install does.
+    linked.symlink_to(source)
+    (tmp_path / "src" / "my_hand" / "package.xml").write_text("<package><name>hand</name></package>")
+    assert shared_uri(installed) == installed.as_uri()
+    monkeypatch.setenv("AMENT_PREFIX_PATH", f"/nowhere:{tmp_path / 'install'}")
+    assert shared_uri(installed) == "package://arm/meshes/link%200.stl"
+    assert shared_uri(source) == shared_uri(linked) == "package://hand/meshes/palm.dae"
+    for other in (tmp_path / "src" / "my_hand" / "not_installed.dae", tmp_path / "mine.stl"):
+        assert shared_uri(other) == other.as_uri()

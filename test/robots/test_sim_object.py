@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import logging
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
+import fleet_sim as fs
 from fleet_sim import (
     Agent,
     AgentPlugin,
@@ -346,3 +349,217 @@ def test_a_subclass_keeps_attributes_of_its_own(sim: MultiRobotSimulationCore) -
     assert (carrier.load, carrier.note) == (3, "mine")
     with pytest.raises(AttributeError, match="can only be read"):
         carrier.position = 3
+
+
+# ---- Colours given at run time are seen by every camera, by PyBullet's view and in snapshots -------------------------
+
+
+RED, GREEN, BLUE = (1.0, 0.0, 0.0, 1.0), (0.0, 1.0, 0.0, 1.0), (0.0, 0.0, 1.0, 1.0)
+BOX = fs.ShapeParams("box", half_extents=(0.5, 0.5, 0.5), rgba_color=RED)
+MakeSim = Callable[..., fs.MultiRobotSimulationCore]
+
+renderers = pytest.mark.parametrize("renderer", ["auto", "tiny"])
+
+
+def box(sim: fs.MultiRobotSimulationCore, x: float = 3.0, **settings: Any) -> fs.SimObject:
+    return sim.spawn(fs.SimObjectSpawnParams(BOX, BOX, fs.Pose.from_xyz(x, 0.0, 0.5), **settings))
+
+
+def brightest(sim: fs.MultiRobotSimulationCore, renderer: str) -> int:
+    """The channel that prevails in the middle of the picture of a camera that looks along x."""
+    camera = sim.add_sensor("camera", renderer=renderer, pose=[0.0, 0.0, 0.5], channels=["rgb"], width=64, height=48)
+    pixel = camera.read().rgb[24, 32]
+    sim.remove_sensor(camera)
+    return int(pixel.argmax())
+
+
+def shown(sim: fs.MultiRobotSimulationCore, obj: fs.SimObject, link: int = -1) -> tuple[float, ...]:
+    """The colour of a link in PyBullet."""
+    return next(tuple(shape[7]) for shape in sim.bullet.getVisualShapeData(obj.body_id) if shape[1] == link)
+
+
+@renderers
+def test_cameras_see_a_new_color_and_the_own_one_again(make_sim: MakeSim, renderer: str) -> None:
+    sim = make_sim()
+    obj = box(sim)
+    assert brightest(sim, renderer) == 0
+    obj.set_color(GREEN)
+    assert obj.get_color() == GREEN
+    assert brightest(sim, renderer) == 1
+    obj.set_color(None)
+    assert obj.get_color() == RED
+    assert brightest(sim, renderer) == 0
+
+
+@renderers
+def test_opacity_0_hides_an_object(make_sim: MakeSim, renderer: str) -> None:
+    sim = make_sim()
+    near, far = box(sim, 3.0), box(sim, 6.0)
+    far.set_color(BLUE)
+    near.set_color((1.0, 0.0, 0.0, 0.0))
+    assert brightest(sim, "auto") == 2
+    near.set_color(RED)
+    assert brightest(sim, renderer) == 0
+
+
+def test_pybullet_and_snapshots_have_it_and_keep_it(make_sim: MakeSim) -> None:
+    sim = make_sim()
+    obj, other = box(sim), box(sim, 5.0)
+    obj.set_color(GREEN)
+    assert [shown(sim, each) for each in (obj, other)] == [GREEN, RED]
+    sim.rebuild_engine()
+    assert shown(sim, obj) == GREEN
+    np.testing.assert_array_equal(sim.get_snapshot().colors, [GREEN, [-1.0] * 4])
+    later = sim.spawn(fs.SimObjectSpawnParams(BOX, BOX, fs.Pose.from_xyz(9.0, 0.0, 0.5)))
+    assert shown(sim, later) == RED
+
+
+def test_a_raw_client_sees_a_color_at_once(make_sim: MakeSim) -> None:
+    import pybullet
+
+    sim = make_sim()
+    obj = box(sim)
+    body = obj.body_id
+    obj.set_color(BLUE)
+    assert tuple(pybullet.getVisualShapeData(body, physicsClientId=sim.client)[0][7]) == BLUE
+
+
+def test_links_of_a_robot_have_colors_of_their_own(make_sim: MakeSim) -> None:
+    sim = make_sim()
+    arm = fs.Agent.from_params(fs.AgentSpawnParams(urdf_path="panda", use_fixed_base=True), sim)
+    own = arm.get_color("panda_link3")
+    link = sim.bullet.getJointInfo  # the number of a link is that of its joint
+    number = next(i for i in range(len(arm.link_names)) if link(arm.body_id, i)[12] == b"panda_link3")
+    arm.set_color(GREEN, link="panda_link3")
+    assert arm.get_color("panda_link3") == GREEN
+    assert arm.get_color("panda_link2") == own
+    assert shown(sim, arm, number) == GREEN
+    assert shown(sim, arm, number - 1) != GREEN
+    arm.set_color(BLUE)
+    assert {tuple(shape[7]) for shape in sim.bullet.getVisualShapeData(arm.body_id)} == {BLUE}
+    arm.set_color(None)
+    assert shown(sim, arm, number) == pytest.approx(own)
+
+
+def test_changeVisualShape_of_an_entity_is_taken_over(make_sim: MakeSim, caplog: pytest.LogCaptureFixture) -> None:
+    sim = make_sim()
+    obj = box(sim)
+    sim.bullet.changeVisualShape(obj.body_id, -1, rgbaColor=GREEN)
+    assert obj.get_color() == GREEN
+    assert brightest(sim, "auto") == 1
+    with caplog.at_level(logging.WARNING, "fleet_sim"):
+        sim.bullet.changeVisualShape(obj.body_id, -1, specularColor=[1.0, 1.0, 1.0])
+        sim.bullet.changeVisualShape(obj.body_id, -1, specularColor=[0.0, 1.0, 1.0])
+    told = [record for record in caplog.records if record.name == "fleet_sim.engines.bullet"]
+    assert len(told) == 1 and "specularColor" in told[0].getMessage()
+
+
+def test_wrong_colors_are_rejected(make_sim: MakeSim) -> None:
+    sim = make_sim()
+    obj = box(sim)
+    unseen = sim.spawn(fs.SimObjectSpawnParams(None, BOX, fs.Pose.from_xyz(9.0, 0.0, 0.5)))
+    with pytest.raises(fs.InvalidValueError, match="from 0 to 1"):
+        obj.set_color((255, 0, 0, 1))
+    with pytest.raises(fs.InvalidValueError, match="rgba"):
+        obj.set_color((1.0, 0.0, 0.0))
+    with pytest.raises(fs.InvalidValueError, match="no visual shape"):
+        unseen.set_color(RED)
+    with pytest.raises(fs.InvalidValueError, match="no link"):
+        obj.set_color(RED, link="lid")
+
+
+def test_a_collision_is_shown_over_a_new_color() -> None:
+    params = fs.SimulationParams(gui=False, timestep=0.1, enable_collision_color_change=True)
+    with fs.MultiRobotSimulationCore(params, collision_color=BLUE) as sim:
+        first, second = box(sim), box(sim, 3.5)
+        first.set_color(GREEN)
+        sim.bullet.getNumBodies()
+        sim.step_once()
+        first.set_color((1.0, 1.0, 0.0, 1.0))
+        sim.step_once()
+        assert [shown(sim, obj) for obj in (first, second)] == [BLUE, BLUE]
+        second.set_pose(fs.Pose.from_xyz(9.0, 0.0, 0.5))
+        sim.step_once()
+        assert [shown(sim, obj) for obj in (first, second)] == [(1.0, 1.0, 0.0, 1.0), RED]
+
+
+def test_the_only_link_of_an_object_is_all_of_it(make_sim: MakeSim) -> None:
+    sim = make_sim()
+    obj = box(sim)
+    obj.set_color(GREEN, link=-1)
+    assert obj.get_color() == GREEN
+    assert sim.get_snapshot().colors.tolist() == [list(GREEN)]
+    obj.set_color(None)
+    assert obj.get_color() == RED
+
+
+# ---- settings put in place -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def sim_settings_put_in_place() -> fs.MultiRobotSimulationCore:
+    return fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, monitor=False, physics=True))
+
+
+def arm() -> fs.AgentSpawnParams:
+    return fs.AgentSpawnParams(urdf_path="arm6", mass=None, use_fixed_base=True)
+
+
+def test_motors_of_single_joints(sim_settings_put_in_place: fs.MultiRobotSimulationCore) -> None:
+    params = arm()
+    params.joint_motors["joint_1"] = {"max_force": 3.0}  # type: ignore[assignment]
+    assert sim_settings_put_in_place.spawn(params).get_motor("joint_1").max_force == 3.0
+    params.joint_motors["joint_1"] = {"max_forc": 3.0}  # type: ignore[assignment]
+    with pytest.raises(
+        fs.ConfigError, match=r"joint_motors\.joint_1\.max_forc: unknown key\. Did you mean 'max_force'"
+    ):
+        sim_settings_put_in_place.spawn(params)
+
+
+def test_features_and_shapes(sim_settings_put_in_place: fs.MultiRobotSimulationCore) -> None:
+    params = fs.AgentSpawnParams()
+    params.features["batery"] = {}
+    with pytest.raises(fs.ConfigError, match="unknown feature 'batery'"):
+        sim_settings_put_in_place.spawn(params)
+    thing = fs.SimObjectSpawnParams(visual_shape=[fs.ShapeParams("box")])
+    assert isinstance(thing.visual_shape, list)
+    thing.visual_shape.append("ball")  # type: ignore[arg-type]
+    with pytest.raises(fs.ConfigError, match=r"visual_shape\[1\]"):
+        sim_settings_put_in_place.spawn(thing)
+
+
+def test_motors_need_something_to_set(sim_settings_put_in_place: fs.MultiRobotSimulationCore) -> None:
+    robot = sim_settings_put_in_place.spawn(arm())
+    with pytest.raises(fs.InvalidValueError, match="set_motors: nothing to set; give position_gain"):
+        robot.set_motors()
+    with pytest.raises(fs.InvalidValueError, match="nothing to set"):
+        robot.set_motors("joint_1")
+
+
+def test_joints_of_inverse_kinematics_are_checked_when_they_are_given(
+    sim_settings_put_in_place: fs.MultiRobotSimulationCore,
+) -> None:
+    params = arm()
+    params.ik_params = fs.IKParams(rest_posture={"joint_11": 0.1})
+    with pytest.raises(fs.UnknownNameError, match="Did you mean 'joint_1'"):
+        sim_settings_put_in_place.spawn(params)
+    robot = sim_settings_put_in_place.spawn(arm())
+    for wrong, message in (
+        (fs.IKParams(rest_posture={"joint_11": 0.1}), "joint_11"),
+        (fs.IKParams(rest_posture={"joint_1": 99.0}), "beyond its limits"),
+        (fs.IKParams(ik_joint_names=("joint_1", "elbow")), "elbow"),
+        (fs.IKParams(ik_joint_names=("arm_mount_joint",)), "does not move"),
+    ):
+        with pytest.raises(fs.FleetSimError, match=message):
+            robot.ik_params = wrong
+    assert robot.ik_params == fs.IKParams()
+
+
+@pytest.mark.parametrize("name", ["joint_positions", "joint_tolerance", "ik_params", "motors"])
+def test_settings_of_joints_without_joints_are_refused(
+    sim_settings_put_in_place: fs.MultiRobotSimulationCore, name: str
+) -> None:
+    value = {"joint_positions": [0.1], "joint_tolerance": 0.1, "ik_params": {}, "motors": {"max_force": 1.0}}[name]
+    box = fs.ShapeParams("box")
+    with pytest.raises(fs.InvalidValueError, match=rf"{name}: need a robot description"):
+        sim_settings_put_in_place.spawn(fs.AgentSpawnParams(box, box, **{name: value}))  # type: ignore[arg-type]

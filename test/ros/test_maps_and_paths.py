@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-pytest.importorskip("nav2_msgs.msg")
-
+import fleet_sim as fs
 from fleet_sim.sensing.sensors import OccupancyGrid
-from fleet_sim.warehouse.nav2.maps import INSCRIBED, LETHAL, inflated, window, with_boxes
+from fleet_sim.warehouse.nav2.maps import (
+    INSCRIBED,
+    LETHAL,
+    inflated,
+    problem_with_map,
+    window,
+    with_boxes,
+)
 from fleet_sim.warehouse.nav2.planning import REACH, SPACING, dense, headings, is_clear, smoothed
 from fleet_sim.warehouse.nav2.topics import free_length, projected
+from fleet_sim.warehouse.sites import Grid, read_site, write_map, write_site
+from fleet_sim.warehouse.sites.site import Site
+
+pytest.importorskip("nav2_msgs.msg")
 
 
 def test_costs_follow_from_the_distance_to_the_nearest_occupied_cell() -> None:
@@ -125,3 +136,68 @@ def test_a_disc_may_go_until_it_is_near_what_is_occupied() -> None:
     away = at + (np.arange(60) * step + 0.2)[:, None] * along
     assert free_length(grid, away, radius, step) == pytest.approx(step * 59)
     assert free_length(grid, away[:8:][::-1], radius, step) < 3 * cell
+
+
+# ---- Maps that clients of Nav2 may load: those of the walls that are there -------------------------------------------
+
+
+srv = pytest.importorskip("nav2_msgs.srv")
+
+
+MISSING = srv.LoadMap.Response.RESULT_MAP_DOES_NOT_EXIST
+BROKEN = srv.LoadMap.Response.RESULT_INVALID_MAP_DATA
+OTHER = srv.LoadMap.Response.RESULT_UNDEFINED_FAILURE
+
+
+@pytest.fixture
+def sim_map_files(tmp_path: Path) -> fs.MultiRobotSimulationCore:
+    free = read_site("sites/maps/two_floors.building.yaml", level="L1").grid
+    models = tmp_path / "models"
+    models.mkdir()
+    write_site(Site("hall", free), tmp_path / "hall.yaml")
+    write_map(free, models / "same.yaml")
+    write_map(Grid(~free.free_mask, free.cell, free.origin), models / "other.yaml")
+    write_map(Grid(free.free_mask, free.cell, (1.0, 0.0, 0.0)), models / "moved.yaml")
+    (models / "broken.yaml").write_text("image: none.pgm\nresolution: 0.1\norigin: [0, 0, 0]\n")
+    scenario = {"simulation": {"gui": False, "model_paths": [str(models)]}, "site": str(tmp_path / "hall.yaml")}
+    return fs.MultiRobotSimulationCore.from_dict(scenario)
+
+
+def test_maps_of_the_same_walls_can_be_loaded(sim_map_files: fs.MultiRobotSimulationCore, tmp_path: Path) -> None:
+    for url in (tmp_path / "hall.yaml", (tmp_path / "hall.yaml").as_uri(), tmp_path / "models" / "same.yaml"):
+        assert problem_with_map(sim_map_files, str(url)) is None
+
+
+def test_a_map_of_a_storey_can_be_loaded(tmp_path: Path) -> None:
+    building = "sites/maps/two_floors.building.yaml"
+    write_map(read_site(building, level="L2").grid, tmp_path / "upstairs.yaml")
+    scenario = {"simulation": {"gui": False, "model_paths": [str(tmp_path)]}, "building": {"map": building}}
+    with fs.MultiRobotSimulationCore.from_dict(scenario) as house:
+        assert problem_with_map(house, str(tmp_path / "upstairs.yaml")) is None
+        assert problem_with_map(house, building) is None
+
+
+def test_other_maps_are_refused_with_the_code_of_nav2(
+    sim_map_files: fs.MultiRobotSimulationCore, tmp_path: Path
+) -> None:
+    models = tmp_path / "models"
+    for url, code, reason in (
+        ("", MISSING, "expected a path"),
+        ("package://maps/floor.yaml", MISSING, "expected a path"),
+        (str(models / "none.yaml"), MISSING, "no file"),
+        ("no_such_map.yaml", MISSING, "no_such_map"),
+        (str(models / "broken.yaml"), BROKEN, "none.pgm"),
+        (str(models / "other.yaml"), OTHER, "load another world"),
+        (str(models / "moved.yaml"), OTHER, "load another world"),
+        # Not told whether it is there.
+        ("/etc/passwd", OTHER, "not in a folder of models"),
+        (str(tmp_path / "none.yaml"), OTHER, "not in a folder of models"),
+    ):
+        problem = problem_with_map(sim_map_files, url)
+        assert problem is not None and problem.code == code and reason in problem.reason, (url, problem)
+
+
+def test_a_world_without_walls_of_a_file_has_no_map_to_load(tmp_path: Path) -> None:
+    with fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False)) as sim_map_files:
+        problem = problem_with_map(sim_map_files, "sites/maps/two_floors.building.yaml")
+        assert problem is not None and problem.code in (OTHER, BROKEN)

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-import pytest
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import TransformStamped
+from rclpy.serialization import serialize_message
+from std_msgs.msg import Header, String
+from tf2_msgs.msg import TFMessage
+
+from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.ros import roster as throttle
+from fleet_sim.ros import transforms as tf_listener
 from fleet_sim.ros.commands import LONGEST_REASON, MOST_REASONS, OTHERS, RefusalCounts
 from fleet_sim.ros.roster import LONGEST_LINE, MOST_PER_PERIOD, PERIOD, Throttle
+from fleet_sim.ros.transforms import TfListener
+from fleet_sim.warehouse.rmf import topics as inbox
+from fleet_sim.warehouse.rmf.topics import RequestTopic
+from fleet_sim.world.commands import Stop
 
 
 def test_a_flood_of_different_lines_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,3 +62,73 @@ def test_neither_many_nor_long_reasons_fill_the_memory() -> None:
     found = counts.most_common(1000)
     assert len(found) == MOST_REASONS + 1 and found[0] == (OTHERS, 26 * 26 - MOST_REASONS)
     assert max(len(reason) for reason, _ in found) == LONGEST_REASON
+
+
+# ---- Who sends faster than messages are read holds up no step, and fills no memory -----------------------------------
+
+
+class Endless:
+    """A node whose subscriptions always have another message, which `make(number)` returns."""
+
+    publishers: tuple[()] = ()
+
+    def __init__(self, make: Any) -> None:
+        self.taken, self._make = 0, make
+        self.handle = SimpleNamespace(take_message=self._take)
+
+    def create_subscription(self, *_: Any) -> Endless:
+        return self
+
+    def count_publishers(self, topic: str) -> int:
+        return topic == "/tf"
+
+    def _take(self, *_: Any) -> tuple[bytes, None]:
+        self.taken += 1
+        return bytes(serialize_message(self._make(self.taken))), None
+
+
+def transform(number: int) -> TFMessage:
+    header = Header(frame_id=f"frame_{number - 1}", stamp=Time())
+    return TFMessage(transforms=[TransformStamped(header=header, child_frame_id=f"frame_{number}")])
+
+
+def test_requests_that_come_without_end_are_taken_some_in_each_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    node, commands, refused = Endless(lambda number: String(data="x" * (200 * (number == 3)))), [], []
+    gateway = SimpleNamespace(take=lambda what, make: commands.append(make()))
+    bridge: Any = SimpleNamespace(robots=node, gateway=gateway, reject=lambda what, reason: refused.append(str(reason)))
+    topic = RequestTopic(bridge, String, "requests", lambda message: Stop(source=message.data))
+    monkeypatch.setattr(inbox, "LARGEST", 100)
+    topic.receive()
+    assert (len(commands), node.taken) == (inbox.MOST - 1, inbox.MOST)
+    assert refused == ["209 bytes, at most 100 are read"]
+
+
+def test_frames_that_come_without_end_are_taken_some_at_once_and_kept_up_to_a_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    node, refused = Endless(transform), []
+    some: Any = node
+    listener = TfListener(some, lambda name: False, lambda what, reason: refused.append(str(reason)))
+    monkeypatch.setattr(tf_listener, "MOST_FRAMES", 1500)
+    listener.listen()
+    assert node.taken == tf_listener.MOST_AT_ONCE and not refused
+    listener.listen()
+    assert len(listener.frames) == 1501 and len(refused) == 500
+    assert listener.link("frame_7") is not None, "those that are known go on"
+
+
+def test_a_chain_of_frames_without_end_is_refused() -> None:
+    from fleet_sim import MultiRobotSimulationCore
+    from fleet_sim.ros.transforms import Transforms
+    from fleet_sim.world.names import Frames
+
+    some: Any = Endless(transform)
+    listener = TfListener(some, lambda name: False, lambda what, reason: None)
+    for _ in range(3):
+        listener.listen()
+    with MultiRobotSimulationCore.from_dict({"simulation": {"gui": False, "monitor": False}}) as sim:
+        transforms = Transforms(sim.world, Frames("map", ""), listener)
+        taken = some.taken
+        with pytest.raises(InvalidValueError, match="more than 1000"):
+            transforms.to_map("frame_2500", sim.world.position[:0], sim.world.orientation[:0])
+        assert some.taken - taken == tf_listener.MOST_AT_ONCE, "once for all frames on the way"

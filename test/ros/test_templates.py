@@ -6,23 +6,29 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy")
-
-from geometry_msgs.msg import TransformStamped
+from geometry_msgs.msg import Pose as PoseMsg
+from geometry_msgs.msg import PoseStamped, TransformStamped, Twist
 from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
+from fleet_sim import ActionCause, MoveTo, Pose
+from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.models import load_robot_model, resolve_urdf
+from fleet_sim.models.kinematics.tree import base_frame
+from fleet_sim.ros import messages as conv
+from fleet_sim.ros.actions import CODES, cause_of_action
 from fleet_sim.ros.fleet import columns_template, states_template
-from fleet_sim.ros.messages import row_to_pose_msg, time_to_msg, twists_to_msgs
+from fleet_sim.ros.messages import decode, row_to_pose_msg, time_to_msg, twists_to_msgs
 from fleet_sim.ros.monitoring import markers_template
 from fleet_sim.ros.robot_states import joint_states_template, odom_template
-from fleet_sim.ros.tf import tf_template
+from fleet_sim.ros.tf import fixed_transforms, moving_transforms, tf_template
+from fleet_sim.world.clock import Clock, RosTime
+from fleet_sim.world.commands import CommandAck
 from fleet_sim.world.names import Frames
-from fleet_sim_msgs.msg import FleetColumns, FleetState, RobotState
+from fleet_sim_msgs.msg import Cause, FleetColumns, FleetState, RobotState
 
 # Names of every length modulo the alignment of what follows them.
 NAMES = ["a", "bb", "ccc", "dddd", "robot_5", "robot_66", "robot_777", "robot_8888"]
@@ -198,3 +204,107 @@ def test_joint_states_of_robots_with_different_joints() -> None:
         )
         message.header.stamp = time_to_msg(NOW)
         assert piece == serialize_message(message)
+
+
+# ---- Frames of links: one tree per robot, whatever its description calls the base ------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "base"),
+    [("mobile_manipulator", "bot/base_link"), ("panda", "bot/base_link"), ("husky", "bot/base_footprint")],
+)
+def test_every_link_has_one_way_to_the_base(name: str, base: str) -> None:
+    model, frames = load_robot_model(resolve_urdf(name)), Frames("map")
+    assert base_frame(frames, "bot", model) == base
+    made = [*moving_transforms(frames, "bot", model), *fixed_transforms(frames, "bot", model)]
+    parents = {transform.child_frame_id: transform.header.frame_id for transform in made}
+    assert len(parents) == len(made), "two parents"
+    assert base not in parents
+    for link in (*model.link_names, model.base_name):
+        frame = f"bot/{link}"
+        while frame != base:
+            frame = parents[frame]
+
+
+def test_the_bases_own_name_is_a_frame_too() -> None:
+    model, frames = load_robot_model(resolve_urdf("panda")), Frames("map", "/left")
+    (alias,) = [
+        made for made in fixed_transforms(frames, "bot", model) if made.child_frame_id == "left/bot/panda_link0"
+    ]
+    assert alias.header.frame_id == "left/bot/base_link"
+    assert alias.transform.rotation.w == 1.0
+
+
+# ---- Values as messages, times, bytes that are not the whole of a message, and causes --------------------------------
+
+
+GOAL = PoseStamped()
+GOAL.header.frame_id = "map"
+GOAL.pose.position.x = 2.0
+DATA = bytes(serialize_message(GOAL))
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "parts"),
+    [(0, (0, 0)), (1_999_999_999, (1, 999_999_999)), (2**31 * conv.NS_PER_S - 1, (2**31 - 1, 999_999_999))],
+)
+def test_times(nanoseconds: int, parts: tuple[int, int]) -> None:
+    message = conv.time_to_msg(nanoseconds)
+    assert (message.sec, message.nanosec) == parts and conv.time_from_msg(message) == nanoseconds
+
+
+def test_poses_that_are_none_are_refused() -> None:
+    for name, value in (("position.x", float("nan")), ("position.y", float("inf")), ("orientation.w", 0.0)):
+        message, (part, axis) = PoseMsg(), name.split(".")
+        setattr(getattr(message, part), axis, value)
+        with pytest.raises(InvalidValueError, match=r"finite|zero"):
+            conv.pose_from_msg(message)
+
+
+def test_a_name_as_long_as_a_message_is_not_sent_back_whole() -> None:
+    ack = CommandAck(rejected={"x" * 100_000: "unknown robot", "cart": "unknown robot"})
+    told = conv.ack_to_msg(ack, 0)
+    assert [len(name) for name in told.rejected] == [203, 4] and len(told.reasons) == 2
+
+
+@pytest.mark.parametrize("message", [GOAL, Twist(), JointState(name=["a", "bc"], position=[1.0, 2.0])])
+@pytest.mark.parametrize("padding", [b"", b"\0\0\0"])
+def test_whole_messages_are_read(message: object, padding: bytes) -> None:
+    assert decode(bytes(serialize_message(message)) + padding, type(message)) == message
+
+
+@pytest.mark.parametrize("begin", ["0003", "0007", "00ff", "ffff", "0101", "0a01"])
+def test_another_encapsulation_is_refused(begin: str) -> None:
+    with pytest.raises(InvalidValueError, match="not plain CDR"):
+        decode(bytes.fromhex(begin) + DATA[2:], PoseStamped)
+
+
+@pytest.mark.parametrize("data", [DATA + bytes(4), DATA + bytes(1000), DATA[:-1], DATA[:20], DATA[:4], b"\0\1", b""])
+def test_more_or_less_than_a_message_is_refused(data: bytes) -> None:
+    with pytest.raises(InvalidValueError):
+        decode(data, PoseStamped)
+
+
+def test_time_never_goes_back_whoever_asked_last() -> None:
+    clock = Clock(0.05)
+    time = RosTime(clock)
+    clock.tick = 10
+    published = time.now(ticks_ahead=1)
+    assert time.now() < published
+    assert time.last == published
+    clock.tick = 3
+    time.on_reset()
+    # The state after the reset is another one than that before it, so it has another stamp.
+    assert time.now() == published + 50_000_000
+    assert time.now(ticks_ahead=1) == published + 100_000_000
+
+
+def test_every_cause_has_the_value_of_its_name() -> None:
+    spelled = {ActionCause.CANCELLED: "CANCELED"}
+    assert {cause: getattr(Cause, spelled.get(cause, cause.name)) for cause in ActionCause} == CODES
+    action = MoveTo(Pose((1.0, 0.0, 0.0)))
+    action.cancel("not today", ActionCause.PREEMPTED)
+    assert cause_of_action(action) == (Cause.PREEMPTED, "not today")
+    action = MoveTo(Pose((1.0, 0.0, 0.0)))
+    action.complete()
+    assert cause_of_action(action) == (Cause.NONE, "")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import rclpy
+from forked_node import ForkedNode
 from geometry_msgs.msg import Twist
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
@@ -47,14 +48,17 @@ objects:
 
 
 class NodeProcess:
-    """A running fleet_sim_node; its output is in `log`."""
+    """A running fleet_sim_node, or a `program`; its output is in `log`."""
 
-    def __init__(self, log: Path, *arguments: str, program: Sequence[str] = ("-m", "fleet_sim.ros.main")) -> None:
+    def __init__(self, log: Path, *arguments: str, program: Sequence[str] = ()) -> None:
         self.log = log
         self._begin = 0
-        command = [sys.executable, *program, "--ros-args", *arguments]
         with log.open("w") as output:
-            self.process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=os.environ)
+            if program:
+                command = [sys.executable, *program, "--ros-args", *arguments]
+                self.process: Any = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=os.environ)
+            else:
+                self.process = ForkedNode(["--ros-args", *arguments], output)
 
     def send_signal(self, number: int = signal.SIGINT) -> None:
         """Send a signal."""
@@ -69,7 +73,7 @@ class NodeProcess:
             code = self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            self.process.wait()
+            self.process.wait(PATIENCE)
             raise
         return code, time.monotonic() - begin
 
@@ -80,7 +84,7 @@ class NodeProcess:
         finally:
             if self.process.poll() is None:
                 self.process.kill()
-                self.process.wait()
+                self.process.wait(PATIENCE)
 
     def output(self) -> str:
         """What it has printed so far, since `forget_output`."""
@@ -193,10 +197,10 @@ class Goal:
 
 
 @contextmanager
-def running(log: Path, *arguments: str) -> Iterator[tuple[NodeProcess, Client]]:
+def running(log: Path, *arguments: str, program: Sequence[str] = ()) -> Iterator[tuple[NodeProcess, Client]]:
     """Run the node with ROS arguments, and a client that has found it."""
     client = Client()
-    process = NodeProcess(log, *arguments)
+    process = NodeProcess(log, *arguments, program=program)
     try:
         yield process, client
     finally:

@@ -15,7 +15,7 @@ import pytest
 from fleet_sim import FleetSimError, MissingDependencyError
 
 TESTS = str(Path(__file__).parents[1])
-MODULES = [name for name in ("pybullet", "pybullet_data") if find_spec(name) is None]
+MODULES = [name for name in ("pybullet", "pybullet_data", "mcap", "rosbags") if find_spec(name) is None]
 """Those that are not installed."""
 
 

@@ -15,10 +15,13 @@ from node_program import PATIENCE, Client, NodeProcess, running
 from fleet_sim.ros import main
 from fleet_sim_msgs.msg import FleetState
 
+NODE = ("-m", "fleet_sim.ros.main")
+"""The node as users start it, with all of its end."""
+
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_well(tmp_path: Path, number: int) -> None:
-    with running(tmp_path / "node.log", "-p", "robots:=1") as (process, client):
+    with running(tmp_path / "node.log", "-p", "robots:=1", program=NODE) as (process, client):
         states = client.listen(FleetState, "/fleet/states")
         client.until(lambda: states, "the fleet")
         code, _ = process.end(number)
@@ -59,7 +62,7 @@ def test_a_signal_before_the_first_step_ends_it_well(tmp_path: Path) -> None:
 
 
 def test_more_signals_on_its_way_out_change_nothing(tmp_path: Path) -> None:
-    with running(tmp_path / "node.log", "-p", "robots:=1") as (process, client):
+    with running(tmp_path / "node.log", "-p", "robots:=1", program=NODE) as (process, client):
         states = client.listen(FleetState, "/fleet/states")
         client.until(lambda: states, "the fleet")
         deadline = time.monotonic() + PATIENCE
@@ -74,7 +77,7 @@ def test_more_signals_on_its_way_out_change_nothing(tmp_path: Path) -> None:
 def test_it_ends_by_itself_after_the_duration(tmp_path: Path) -> None:
     config = tmp_path / "short.yaml"
     config.write_text("simulation: {timestep: 0.1, duration: 1.0, target_rtf: 0}\n")
-    process = NodeProcess(tmp_path / "node.log", "-p", f"config:={config}")
+    process = NodeProcess(tmp_path / "node.log", "-p", f"config:={config}", program=NODE)
     assert process.wait() == 0
 
 

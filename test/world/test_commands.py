@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import json
 import pickle
+import sys
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from threading import Thread
 from typing import Any
 
 import numpy as np
 import pytest
 
 import fleet_sim as fs
-from fleet_sim.world.commands import COMMANDS
+from fleet_sim import Agent, AgentSpawnParams, MultiRobotSimulationCore, SimObject
+from fleet_sim.base.errors import InvalidValueError, StateError, UnknownNameError
+from fleet_sim.world.checkpoint import MOST, Moments
+from fleet_sim.world.commands import COMMANDS, Call, Command, CommandAck, Stop
+from fleet_sim.world.inbox import Inbox
 
 TURN = [[0.0, 0.0, 0.0, 1.0]]
 EXAMPLES: dict[str, dict[str, Any]] = {
@@ -181,3 +189,172 @@ def test_commands_of_ones_own_have_a_handler_and_a_name(sim: fs.MultiRobotSimula
         assert charged == ["a"]
     finally:
         COMMANDS.unregister("charge")
+
+
+# ---- The inbox: commands from any thread, in order, each with an answer ----------------------------------------------
+
+
+class Dispatcher:
+    """Calls Calls; keeps what it was given."""
+
+    def __init__(self) -> None:
+        self.applied: list[Command] = []
+
+    def dispatch(self, command: Command) -> CommandAck:
+        self.applied.append(command)
+        value = command.function(None) if isinstance(command, Call) else None
+        return CommandAck(command.command_id, value=value)
+
+
+def test_commands_are_applied_in_order_and_answered() -> None:
+    inbox, dispatcher = Inbox(), Dispatcher()
+    futures = [inbox.put(Stop(command_id=str(index))) for index in range(3)]
+    assert len(inbox) == 3
+    assert not futures[0].done()
+    assert inbox.drain(dispatcher, 2) == 2
+    assert futures[1].done()
+    assert not futures[2].done()
+    assert inbox.drain(dispatcher) == 1
+    assert [future.result(0).command_id for future in futures] == ["0", "1", "2"]
+    assert inbox.drain(dispatcher) == 0
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, AttributeError, OSError, KeyError, AssertionError])
+def test_a_fault_in_one_command_is_its_own(error: type[Exception]) -> None:
+    inbox, dispatcher = Inbox(), Dispatcher()
+
+    def fail(sim: object) -> None:
+        raise error("mine")
+
+    bad, good = inbox.put(Call(function=fail)), inbox.put(Call(function=lambda sim: 5))
+    assert inbox.drain(dispatcher) == 2
+    with pytest.raises(error, match="mine"):
+        bad.result(0)
+    assert good.result(0).value == 5
+
+
+def test_an_interrupt_loses_no_later_command() -> None:
+    inbox, dispatcher = Inbox(), Dispatcher()
+
+    def interrupt(sim: object) -> None:
+        raise KeyboardInterrupt
+
+    inbox.put(Call(function=interrupt))
+    later = inbox.put(Stop())
+    with pytest.raises(KeyboardInterrupt):
+        inbox.drain(dispatcher)
+    inbox.drain(dispatcher)
+    assert later.done()
+
+
+def test_what_is_put_while_draining_waits() -> None:
+    inbox, dispatcher = Inbox(), Dispatcher()
+    inbox.put(Call(function=lambda sim: inbox.put(Stop())))
+    assert inbox.drain(dispatcher) == 1
+    assert len(inbox) == 1
+
+
+def test_a_cancelled_command_is_not_applied() -> None:
+    inbox, dispatcher = Inbox(), Dispatcher()
+    future = inbox.put(Stop())
+    assert future.cancel()
+    inbox.drain(dispatcher)
+    assert dispatcher.applied == []
+    with pytest.raises(CancelledError):
+        future.result(0)
+
+
+def test_threads_may_put_while_another_drains() -> None:
+    inbox, dispatcher = Inbox(), Dispatcher()
+    threads = [Thread(target=lambda: [inbox.put(Stop()) for _ in range(500)]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        inbox.drain(dispatcher)
+    inbox.drain(dispatcher)
+    assert len(dispatcher.applied) == 2000
+
+
+def test_only_commands_are_taken() -> None:
+    with pytest.raises(InvalidValueError, match="'stop'"):
+        Inbox().put("stop")  # type: ignore[arg-type]
+
+
+def test_commands_may_arrive_while_it_looks_at_those_that_wait() -> None:
+    inbox = Inbox()
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    threads = [Thread(target=lambda: [inbox.put(Stop()) for _ in range(3000)]) for _ in range(3)]
+    try:
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            # What each step asks before it begins.
+            assert not inbox.runs_code(len(inbox))
+    finally:
+        sys.setswitchinterval(before)
+    assert len(inbox) == 9000
+
+
+# ---- kept states -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def moments(sim: MultiRobotSimulationCore) -> Moments:
+    made = Moments()
+    made.keep("first", sim.save_state())
+    return made
+
+
+def test_moments_have_names_and_the_newest_is_last(sim: MultiRobotSimulationCore, moments: Moments) -> None:
+    moments.keep("a.b-c_1", sim.save_state())
+    state = sim.save_state()
+    moments.keep("first", state)
+    assert moments.names == ["a.b-c_1", "first"]
+    assert moments.named("first") is state
+    with pytest.raises(UnknownNameError, match=r"unknown saved moment 'frist'\. Did you mean 'first'"):
+        moments.named("frist")
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a/b", "x" * 65, "\n", "a\n", None, 3])
+def test_moments_are_no_files(moments: Moments, name: Any) -> None:
+    with pytest.raises(InvalidValueError, match="moments are kept in memory, not in files"):
+        moments.check_name(name)
+
+
+def test_there_are_so_many_moments_at_most(sim: MultiRobotSimulationCore, moments: Moments) -> None:
+    state = sim.save_state()
+    for number in range(1, MOST):
+        moments.keep(f"m{number}", state)
+    with pytest.raises(InvalidValueError, match=f"{MOST} moments are kept already; save under one of their names"):
+        moments.keep("another", state)
+    moments.keep("first", state)
+    assert len(moments.names) == MOST
+
+
+def test_an_entity_does_not_collide_with_itself(
+    sim: MultiRobotSimulationCore, robot: Agent, crate: SimObject, make_sim: Callable[..., MultiRobotSimulationCore]
+) -> None:
+    with pytest.raises(InvalidValueError, match="'robot' cannot collide with itself; name two entities"):
+        sim.set_collision_pair("robot", robot, False)
+    with pytest.raises(InvalidValueError, match="enabled: expected True, False or None"):
+        sim.set_collision_pair(robot, crate, 1)  # type: ignore[arg-type]
+    stranger: Any = make_sim().spawn(AgentSpawnParams(name="stranger"))
+    for wrong in (stranger, 3):
+        with pytest.raises(InvalidValueError, match="expected an entity of this simulation, or its name, got"):
+            sim.set_collision_pair(robot, wrong, False)
+    with pytest.raises(UnknownNameError, match="Did you mean 'crate'"):
+        sim.set_collision_pair("robot", "crates", False)
+
+
+def test_sensors_are_added_to_entities_and_removed_once(sim: MultiRobotSimulationCore, robot: Agent) -> None:
+    sensor = sim.add_sensor("imu", robot)
+    with pytest.raises(InvalidValueError, match="owner: expected an entity, its name, or None for the world, got"):
+        sim.add_sensor("imu", 3)  # type: ignore[arg-type]
+    with pytest.raises(InvalidValueError, match="expected a sensor, got"):
+        sim.remove_sensor("imu")  # type: ignore[arg-type]
+    sim.remove_sensor(sensor)
+    assert not sensor.is_alive
+    assert "removed" in repr(sensor)
+    with pytest.raises(StateError, match="was removed; this handle can no longer be used"):
+        sim.remove_sensor(sensor)

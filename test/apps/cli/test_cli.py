@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
 import signal
+import struct
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -17,6 +20,9 @@ from command_line import fleet_sim_command
 from fresh_python import words_of
 
 import fleet_sim
+from fleet_sim.apps.cli import arguments as progress
+from fleet_sim.apps.cli.arguments import ProgressBar
+from fleet_sim.apps.cli.bench import bars
 from fleet_sim.apps.cli.main import SUBCOMMANDS, main
 
 LONG = "x" * 1_000_000
@@ -279,3 +285,319 @@ def test_doctor_lists_what_there_is_and_how_to_get_the_rest(monkeypatch: pytest.
     assert {"camera", "gym", "view"} <= extras.keys()
     for name, text in extras.items():
         assert text.endswith(f"; pip install 'fleet_sim[{name}]'") == text.startswith("no ")
+
+
+# ---- `fleet-sim models` as users call it -----------------------------------------------------------------------------
+
+
+def test_list_names_every_known_model(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "list"]) == 0
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert lines["arm6"].endswith("arm6.urdf") and " local " in lines["arm6"]
+    # PyBullet's, or where that is not installed the one of our own.
+    assert f" {'pybullet_data' if find_spec('pybullet_data') else 'local'} " in lines["panda"]
+
+
+def test_list_of_a_tier_has_more_than_the_catalog(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pybullet_data")
+    assert main(["models", "list", "--tier", "pybullet_data"]) == 0
+    assert "teddy_vhacd" in capsys.readouterr().out
+
+
+def test_show_tells_links_joints_and_profile(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "show", "mobile_manipulator"]) == 0
+    shown = capsys.readouterr().out
+    for words in (
+        "mobile_manipulator: mobile_manipulator, ",
+        "base_link  (box 0.8 x 0.46 x 0.3",
+        "[-1.4, 2.6]  2 rad/s  180 N m",
+        "[0, 0.04]  0.2 m/s  60 N",
+        "end effector  gripper_link (link ",
+        "wheels        left_wheel_joint, right_wheel_joint",
+    ):
+        assert words in shown
+
+
+def test_render_writes_a_picture_of_the_size_asked_for(tmp_path: Path) -> None:
+    picture = tmp_path / "cube.png"
+    assert main(["models", "render", "cube", str(picture), "--size", "64", "48"]) == 0
+    content = picture.read_bytes()
+    assert content.startswith(b"\x89PNG") and struct.unpack(">II", content[16:24]) == (64, 48)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["show", "pnda"], "unknown model 'pnda'. Did you mean 'panda'?"),
+        (["show", "/nowhere/robot.urdf"], "there is no robot description file '/nowhere/robot.urdf'"),
+        (["render", "cube", "cube.jpg"], "the picture must be a .png file"),
+        (["render", "cube", "no/cube.png"], "there is no folder 'no'"),
+        (["render", "cube", "cube.png", "--size", "0", "4"], "expected a whole number of pixels"),
+        (["list", "--path", "/nowhere"], "there is no folder '/nowhere'"),
+    ],
+)
+def test_mistakes_are_named(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", *arguments]) == 1
+    assert words in capsys.readouterr().err
+
+
+def test_an_unknown_model_lists_robots_and_no_numbered_objects(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "show", "xyzzy"]) == 1
+    told = capsys.readouterr().err
+    assert "Known: " in told
+    assert "arm6, " in told
+    assert "000" not in told
+
+
+# ---- `fleet-sim new` writes a scenario that works --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "file"), [("hall", "hall.yaml"), ("my.fleet", "my.fleet.yaml"), ("a.yml", "a.yml")])
+@pytest.mark.slow
+def test_a_new_scenario_runs_without_a_collision(tmp_path: Path, name: str, file: str) -> None:
+    done = fleet_sim_command("new", name, cwd=tmp_path)
+    assert done.stdout == f"{file}: written. Try: fleet-sim run {file}\n"
+    assert fleet_sim_command("check", file, cwd=tmp_path).stdout == f"{file}: OK\n"
+    out = fleet_sim_command("run", file, "--headless", "--duration", "16", cwd=tmp_path).stdout
+    assert "0 collisions, 0 of them with walls" in out
+    assert "actions: 3 completed\n" in out
+
+
+def test_a_file_that_exists_is_not_replaced_unasked(tmp_path: Path) -> None:
+    (tmp_path / "hall.yaml").write_text("mine")
+    done = fleet_sim_command("new", "hall", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "fleet-sim: error: hall.yaml exists; choose another name, or replace it with --force\n",
+    )
+    assert (tmp_path / "hall.yaml").read_text() == "mine"
+    assert fleet_sim_command("new", "hall", "--force", cwd=tmp_path).returncode == 0
+
+
+def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    done = fleet_sim_command("new", "nowhere/hall", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "nowhere" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["", ".", "/", "hall\nrobots: []", "hall\udcff", "x" * 1000, "hall\0"])
+def test_what_is_no_name_is_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", name]) == 1
+    assert capsys.readouterr().err.startswith("fleet-sim: error: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- `fleet-sim bench` shows where the time of a scenario goes; `fleet-sim warm` compiles ahead ----------------------
+
+
+def test_bench_shows_the_systems_of_a_scenario_as_bars(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "demo.yaml", "--steps", "3"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "218 entities, 3 steps; median step" in lines[0]
+    assert "compiled code" in lines[1]
+    names = [line.split("  ")[0].strip() for line in lines[2:]]
+    assert {"motion", "collisions", "controllers", "the rest"} <= set(names)
+    # The longest comes first.
+    lengths = [line.count("#") for line in lines[2:]]
+    assert lengths[0] == 40 and lengths == sorted(lengths, reverse=True)
+
+
+def test_bars_add_up_to_the_step() -> None:
+    lines = bars({"motion": 0.002, "sensors": 0.001, "inbox": 0.0}, 0.004)
+    assert lines == [
+        f"{'motion':20}    2.0000 ms  50.0%  {'#' * 40}",
+        f"{'sensors':20}    1.0000 ms  25.0%  {'#' * 20}",
+        f"{'the rest':20}    1.0000 ms  25.0%  {'#' * 20}",
+    ]
+
+
+def test_robots_of_a_scenario_are_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "demo.yaml", "--robots", "5"]) == 1
+    assert "a scenario has robots of its own" in capsys.readouterr().err
+
+
+def test_warm_runs_scenarios_with_compiled_code(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("numba")
+    assert main(["warm", "warehouse.yaml"]) == 0
+    first, last = capsys.readouterr().out.splitlines()
+    assert first.startswith("  warehouse.yaml: ") and "all that these use is compiled" in last
+    assert main(["warm", "warehous.yaml"]) == 1
+    assert "warehouse.yaml" in capsys.readouterr().err
+
+
+# ---- A file given to the wrong command, and a command that does not exist, are named for what they are ---------------
+
+
+SCENARIO = "simulation: {gui: false}\nrobots: [{name: r}]\n"
+FILES = {
+    "scenario": SCENARIO,
+    "swarm world": "type: RectangularWorld\nsize: [8, 8]\nspawners: []\n",
+    "search": "world: a.yaml\nmetric: circliness\nparameters: {}\n",
+    "sweep": "scenario: a.yaml\nseeds: [1, 2]\nparameters: {}\n",
+}
+COMMANDS = {"scenario": "run", "swarm world": "swarm", "search": "evolve", "sweep": "sweep"}
+
+
+@pytest.mark.parametrize("kind", FILES)
+@pytest.mark.parametrize("wanted", COMMANDS)
+def test_a_file_of_another_kind_is_named(
+    kind: str, wanted: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # A swarm world is a scenario, too.
+    if kind == wanted or (kind, wanted) == ("swarm world", "scenario"):
+        return
+    file = tmp_path / "mine.yaml"
+    file.write_text(FILES[kind], encoding="utf-8")
+    assert main([COMMANDS[wanted], str(file)]) == 1
+    error = capsys.readouterr().err
+    assert f"is a {kind}, not a {wanted}; use: fleet-sim {COMMANDS[kind]}" in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("rnu", "unknown command 'rnu'. Did you mean 'run'?"),
+        ("demo.yaml", "a command is missing; to run a scenario: fleet-sim run demo.yaml"),
+    ],
+)
+def test_a_command_that_does_not_exist(given: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main([given])
+    assert exit_.value.code == 2 and words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "seed: 3\nrobots: [{name: r}]",
+            "seed: is not a section; a setting of the simulation is written as simulation.seed",
+        ),
+        ("robots: [{name: r, grid: 4}]", "robots[0].grid: must be a mapping with keys such as count, "),
+        ("robots: [{name: r, sensors: [{type: lidar, link: arm}]}]", "has no link 'arm': it is one body"),
+        ("robots: [{name: r, at: {site: free}}]", "needs the section 'site', which this scenario does not have"),
+        (
+            "ros: {per_robot: [wall]}\nrobots: [{name: r}]\nobjects: [{name: wall}]",
+            "ros.per_robot[0]: unknown robot 'wall'. Known: r.",
+        ),
+    ],
+)
+def test_a_mistake_of_the_first_hour_names_the_remedy(
+    text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(text, encoding="utf-8")
+    assert main(["check", str(file)]) == 1
+    assert words in capsys.readouterr().err
+
+
+def test_a_long_list_of_known_names_ends_with_three_dots(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "xyzzy.yaml"]) == 1
+    assert capsys.readouterr().err.endswith(", ...\n")
+
+
+# ---- The line with the progress of `run`, `swarm` and `bench`, tables on terminals, and tab completion ---------------
+
+
+WORLD = """
+{type: RectangularWorld, time_step: 0.1, stop_at: 30, metrics: [scatter], spawners: [{type: uniform, n: 5,
+ agent: {type: MazeAgent, controller: {type: static, output: [0.5, 0.1]}}}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("run empty.yaml --duration 3", r"/3 s  "),
+        ("run empty.yaml --duration 3 --seeds 1,2", "run 2 of 2  ["),
+        ("swarm w.yaml", "/30 steps  "),
+        ("bench --robots 3 --steps 5", "3 robots  ["),
+        ("bench empty.yaml --steps 5", "/5 steps  "),
+    ],
+)
+def test_progress_has_rate_and_remaining_time(
+    command: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(progress, "IN_LINES", 0.0)
+    Path("empty.yaml").write_text("simulation: {gui: false, target_rtf: 0, timestep: 0.1}\nrobots: []\n")
+    Path("w.yaml").write_text(WORLD)
+    assert main([*command.split(), "--progress"]) == 0
+    told = capsys.readouterr().err
+    assert shown in told
+    assert " per second  " in told
+    assert " s left\n" in told
+    # Nobody asked, and no terminal is there.
+    for asked in ([], ["--no-progress"]):
+        assert main([*command.split(), *asked]) == 0
+        assert "per second" not in capsys.readouterr().err
+
+
+def test_the_line_says_what_is_left() -> None:
+    assert (
+        ProgressBar(False, "s", 100.0).text(25.0, 5.0) == "[#####...............] 25/100 s  5 s per second  15 s left"
+    )
+    assert ProgressBar(False, "s").text(25.0, 5.0) == "25 s  5 s per second"
+
+
+def test_an_action_of_a_subcommand_shows_its_own_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["models", "render", "arm6", "a.png", "--fast"])
+    assert capsys.readouterr().err.startswith("usage: fleet-sim models render ")
+
+
+def test_shells_can_complete_commands_options_and_names(tmp_path: Path) -> None:
+    pytest.importorskip("argcomplete")
+
+    def completed(line: str) -> list[str]:
+        asked = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_STDOUT_FILENAME": str(tmp_path / "out"), "_ARGCOMPLETE_IFS": "\n"}
+        asked |= {"COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_COMP_WORDBREAKS": " "}
+        program = [sys.executable, "-m", "fleet_sim.apps.cli.main"]
+        subprocess.run(program, env={**os.environ, **asked}, cwd=tmp_path, check=True, timeout=120)
+        return [word.strip() for word in (tmp_path / "out").read_text().split("\n")]
+
+    assert {"run", "swarm", "bench"} <= set(completed("fleet-sim "))
+    assert {"--seed", "--seeds"} == set(completed("fleet-sim run --seed"))
+    assert "demo.yaml" in completed("fleet-sim run d")
+    assert "arm6" in completed("fleet-sim models render ar")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no pseudo-terminals")
+@pytest.mark.slow
+def test_a_terminal_gets_a_drawn_table_and_lines_that_fit(tmp_path: Path) -> None:
+    pytest.importorskip("rich")
+    import pty
+
+    master, slave = pty.openpty()
+    command = [
+        sys.executable,
+        "-m",
+        "fleet_sim.apps.cli.main",
+        "run",
+        "empty.yaml",
+        "--seeds",
+        "1,2",
+        "--duration",
+        "300",
+    ]
+    (tmp_path / "empty.yaml").write_text("simulation: {gui: false, target_rtf: 0, timestep: 0.01}\nrobots: []\n")
+    sized = {**os.environ, "COLUMNS": "80", "TERM": "xterm"}
+    with subprocess.Popen(command, stdout=slave, stderr=slave, cwd=tmp_path, env=sized) as process:
+        os.close(slave)
+        told = b""
+        # The system says that the other end was closed by an error.
+        with contextlib.suppress(OSError):
+            while part := os.read(master, 65536):
+                told += part
+    os.close(master)
+    assert process.returncode == 0
+    text = re.sub(r"\x1b\[[0-9;]*m", "", told.decode())
+    assert max(map(len, re.split(r"[\r\n]+", text))) <= 80
+    assert "run 2 of 2  [" in text
+    (heading,) = [line for line in text.splitlines() if "collisions" in line]
+    assert "cancelled" in heading
+    assert "─" in text

@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-
-import fleet_sim as fs
-from fleet_sim.world.snapshot import Snapshot
-
-pytest.importorskip("mcap")
-pytest.importorskip("rosbags")
-
 from depot import depot, orders_of
 from mcap.reader import make_reader
 from mcap_ros2.decoder import DecoderFactory
 from rosbags.rosbag2 import Reader
 
+import fleet_sim as fs
 from fleet_sim.apps.cli.main import main
+from fleet_sim.apps.record.film import FilmFile
+from fleet_sim.apps.record.mcap_file import McapFile
 from fleet_sim.apps.record.recording import Recording
+from fleet_sim.apps.record.samples import SampleGiver, SampleTaker
 from fleet_sim.base.files import data_file
+from fleet_sim.facade.recording import InputRecorder, RecordedInputs
 from fleet_sim.warehouse.sites.pictures import floor_plans_of, plans_from_json, plans_to_json
+from fleet_sim.world.snapshot import Snapshot
+
+pytest.importorskip("mcap")
+pytest.importorskip("rosbags")
+
 
 SCENARIO = {
     "simulation": {"gui": False, "timestep": 0.05, "target_rtf": 0, "seed": 5},
@@ -292,3 +299,349 @@ def test_floors_of_all_storeys_are_recorded(tmp_path: Path) -> None:
     for wrong in (b'{"levels": 3}', b'{"levels": [3]}', b'{"levels": [{"cell": 1, "corners": [1, 2]}]}'):
         with pytest.raises(fs.InvalidValueError):
             plans_from_json(wrong)
+
+
+# ---- Recorded markers of meshes: the materials of their files, until something paints them ---------------------------
+
+
+MODEL = """<robot name="r"><link name="base">
+<visual><geometry><mesh filename="hull.obj"/></geometry></visual>
+<visual><geometry><mesh filename="hull.obj"/></geometry><material name="m"><color rgba="1 0 0 1"/></material></visual>
+</link></robot>"""
+
+
+def test_meshes_keep_their_own_materials_until_they_are_painted(tmp_path: Path) -> None:
+    (tmp_path / "hull.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 2 3 4\nf 1 3 4\n")
+    (tmp_path / "robot.urdf").write_text(MODEL)
+    robots = [{"name": "cart", "urdf_path": str(tmp_path / "robot.urdf")}]
+    scenario = {"simulation": {"gui": False}, "robots": robots}
+    with fs.MultiRobotSimulationCore.from_dict(scenario) as sim, sim.record(tmp_path / "run.mcap", rate=None):
+        sim.step_once()
+        # The color of shapes without one: it is painted all the same.
+        sim.agents[0].set_color((0.8, 0.8, 0.8, 1.0))
+        sim.step_once()
+    with (tmp_path / "run.mcap").open("rb") as stream:
+        reader = make_reader(stream, decoder_factories=[DecoderFactory()])
+        found = [message for *_, message in reader.iter_decoded_messages(topics=["/fleet/markers"])]
+    looks = [
+        [(one.mesh_use_embedded_materials, round(one.color.r, 3), one.color.a) for one in message.markers[1:]]
+        for message in (found[0], found[-1])
+    ]
+    assert looks[0] == [(True, 0.0, 0.0), (False, 1.0, 1.0)]
+    assert looks[1] == [(False, 0.8, 1.0), (False, 0.8, 1.0)]
+    assert found[0].markers[1].mesh_resource == (tmp_path / "hull.obj").as_uri()
+
+
+# ---- Plans in recordings ---------------------------------------------------------------------------------------------
+
+
+def test_paths_begin_at_their_robot_and_outlive_what_is_spawned(tmp_path: Path) -> None:
+    box = {"shape_type": "box", "half_extents": [0.3, 0.2, 0.1]}
+    robots = [{"name": name, "pose": [0, 2 * number, 0.1], "shape": box} for number, name in enumerate("abc")]
+    scenario = {"simulation": {"gui": False, "timestep": 0.1, "target_rtf": 0}, "robots": robots}
+    with fs.MultiRobotSimulationCore.from_dict(scenario) as sim, sim.record(tmp_path / "run.mcap", rate=None):
+        for number, name in enumerate("abc"):
+            sim.get_object(name).set_path([fs.Pose((40.0, 2.0 * number, 0.1))])
+        sim.run_simulation(1.0)
+        sim.spawn(fs.SimObjectSpawnParams(name="crate", initial_pose=fs.Pose((9.0, 9.0, 0.1))))
+        sim.get_object("b").set_name("renamed")
+        sim.remove_object(sim.get_object("c"))
+        sim.run_simulation(11.0)
+        spawned = sim.get_snapshot()
+        sim.spawn(fs.AgentSpawnParams(name="c", initial_pose=fs.Pose((0.0, 9.0, 0.1))))
+        sim.step_once()
+    plans: dict[str, list[tuple[float, list[float]]]] = {}
+    with (tmp_path / "run.mcap").open("rb") as stream:
+        for _, channel, record, message in make_reader(
+            stream, decoder_factories=[DecoderFactory()]
+        ).iter_decoded_messages():
+            if channel.topic.endswith("/plan"):
+                points = [pose.pose.position.x for pose in message.poses]
+                plans.setdefault(channel.topic, []).append((round(record.log_time / 1e9, 3), points))
+    # Where the robot is comes first; after ten seconds each is there again, for players that begin in the middle.
+    (first, begin), (again, later) = plans["/a/plan"]
+    assert (first, again, begin[1:], later[1:]) == (0.5, 10.6, [40.0], [40.0])
+    assert 0.0 < begin[0] < later[0] < 40.0
+    # The paths under old names end.
+    assert plans["/b/plan"][-1] == plans["/c/plan"][-1] == (1.1, [])
+    assert [time for time, _ in plans["/renamed/plan"]] == [1.1, 11.1]
+    with Recording(tmp_path / "run.mcap") as recording:
+        read, late = recording.snapshot_at(spawned.time), recording.snapshot_at(recording.times[-1])
+    for name in ("names", "path_starts", "path_positions"):
+        np.testing.assert_array_equal(getattr(read, name), getattr(spawned, name), err_msg=name)
+    new = late.index_of("c")
+    assert late.path_starts[new] == late.path_starts[new + 1]
+
+
+def test_paths_stay_those_of_their_robots_while_others_come_and_go(tmp_path: Path) -> None:
+    shape = {"shape_type": "box", "half_extents": [0.3, 0.2, 0.1]}
+    robots = [{"name": f"cart_{number}", "pose": [0, 2 * number, 0.1], "shape": shape} for number in range(8)]
+    scenario = {"simulation": {"gui": False, "timestep": 0.05, "target_rtf": 0}, "robots": robots}
+    files, true = {None: tmp_path / "each.mcap", 7.0: tmp_path / "some.mcap"}, {}
+    with fs.MultiRobotSimulationCore.from_dict(scenario) as sim, contextlib.ExitStack() as recordings:
+        for number in range(8):
+            # So long that none ends, and all but one have waypoints.
+            corners = [fs.Pose((90.0, 2.0 * number + corner, 0.1)) for corner in range(number)]
+            if corners:
+                sim.get_object(f"cart_{number}").set_path(corners)
+        for rate, file in files.items():
+            recordings.enter_context(sim.record(file, rate=rate))
+        for step in range(60):
+            # At moments at which one of the recordings looks at the paths, and at others.
+            if step % 9 == 4:
+                sim.remove_object(sim.get_object(f"cart_{step // 9}"))
+            if step % 13 == 5:
+                sim.spawn(fs.AgentSpawnParams(None, None, fs.Pose.from_xyz(5.0, -step, 0.1), name=f"late_{step}"))
+            sim.step_once()
+            true[round(sim.sim_time, 6)] = sim.snapshots.take()
+    for file in files.values():
+        with Recording(file) as recording:
+            for time in recording.times[1:]:
+                read, own = recording.snapshot_at(time), true[round(float(time), 6)]
+                assert read.names == own.names
+                for name in ("path_starts", "path_positions", "path_orientations"):
+                    np.testing.assert_array_equal(getattr(read, name), getattr(own, name), err_msg=f"{name}, {time}")
+
+
+HALL = """
+site: hall
+cell: 1.0
+rows: |
+  ............
+  ............
+  ............
+"""
+
+
+def test_planned_paths_are_given_once_until_they_change(tmp_path: Path) -> None:
+    (tmp_path / "hall.yaml").write_text(HALL)
+    shape = {"shape_type": "cylinder", "radius": 0.3, "height": 0.3}
+    scenario = {
+        "simulation": {"gui": False, "timestep": 0.1, "target_rtf": 0},
+        "site": {"map": str(tmp_path / "hall.yaml")},
+        "robots": [{"name": "cart", "at": {"site": "free", "count": 6, "seed": 1}, "shape": shape}],
+        "traffic": {"planner": "pibt"},
+        "tasks": {},
+    }
+    giver, taker, lengths = SampleGiver(), SampleTaker(), []
+    with fs.MultiRobotSimulationCore.from_dict(scenario) as sim:
+        for step in range(60):
+            sim.step_once()
+            if step == 30:
+                giver.start_anew()
+            state, roster, colors = sim.snapshots.look()
+            data = bytearray(giver.longest(state))
+            length = giver.write(memoryview(data), step, step, 0.1 * step, state, with_kernels=False)
+            read, true = taker.read(bytes(data[:length]), roster, colors, ()).snapshot, sim.snapshots.take()
+            for name in ("path_starts", "path_positions", "path_orientations", "modes", "busy_mask"):
+                np.testing.assert_array_equal(getattr(read, name), getattr(true, name), err_msg=name)
+            lengths.append(giver.longest(state) - length)
+    # Between two plans they are left out, and after `start_anew` they are not.
+    assert max(lengths) > 0 and lengths[30] == 0
+
+
+# ---- Readings of sensors in recordings, as the readers of others find them -------------------------------------------
+
+
+Image = pytest.importorskip("PIL.Image")
+
+
+SENSORS = [
+    {"type": "lidar", "rays": 36, "range_max": 5.0, "rate": 10.0, "pose": [0.2, 0.0, 0.1]},
+    {"type": "imu", "gyro_noise": 0.01},
+    {"type": "odometry", "linear_noise": 0.01},
+    {"type": "camera", "name": "eye", "width": 32, "height": 24, "rate": 5.0, "intrinsics": [21.0, 19.0, 15.0, 11.0]},
+    {"type": "range", "name": "sonar"},
+]
+SCENARIO_RECORDED_SENSORS = {
+    "simulation": {"gui": False, "timestep": 0.05, "target_rtf": 0, "seed": 5},
+    "robots": [
+        {
+            "name": "cart",
+            "pose": [0, 0, 0.3],
+            "motion_mode": "omnidirectional",
+            "shape": {"shape_type": "box", "half_extents": [0.3, 0.2, 0.1]},
+            "sensors": SENSORS,
+        }
+    ],
+    "objects": [{"name": "crate", "pose": [3, 0, 0.3], "shape": {"shape_type": "box", "half_extents": [0.5] * 3}}],
+}
+
+
+def messages_in(path: Path) -> dict[str, list[Any]]:
+    """Return the messages by topic, as the reader of MCAP decodes them."""
+    found: dict[str, list[Any]] = {}
+    with path.open("rb") as stream:
+        reader = make_reader(stream, decoder_factories=[DecoderFactory()])
+        for schema, channel, _, message in reader.iter_decoded_messages():
+            assert schema is not None and (schema.encoding, channel.message_encoding) == ("ros2msg", "cdr")
+            found.setdefault(channel.topic, []).append(message)
+        assert reader.get_header().profile == "ros2"
+    return found
+
+
+def test_readings_are_messages_that_others_read(tmp_path: Path) -> None:
+    path = tmp_path / "run.mcap"
+    with fs.MultiRobotSimulationCore.from_dict(SCENARIO_RECORDED_SENSORS) as sim:
+        cart = sim.get_object("cart")
+        cart.set_velocity(vx=0.3)
+        scan, imu, odometry, eye, sonar = sim.sensors.of(cart.row)
+        with sim.record(path, sensors=("lidar", "imu", "odometry", "camera")):
+            sim.run_simulation(1.0)
+            assert all(sensor.has_consumer for sensor in (scan, imu, odometry, eye))
+            assert not sonar.has_consumer
+            last = eye.latest
+        assert not any(sensor.has_consumer for sensor in (scan, imu, odometry, eye))
+    found = messages_in(path)
+    assert (found["/cart/scan"][-1].header.frame_id, len(found["/cart/scan"])) == ("cart/scan", 10)
+    picture = found["/cart/eye/image_raw/compressed"][-1]
+    np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(bytes(picture.data)))), last.rgb)
+    info = found["/cart/eye/camera_info"][-1]
+    assert (info.width, info.height, list(info.d), list(info.r)) == (32, 24, [0.0] * 5, np.eye(3).ravel().tolist())
+    assert list(info.k) == [21.0, 0.0, 15.0, 0.0, 19.0, 11.0, 0.0, 0.0, 1.0]
+    assert list(info.p) == [21.0, 0.0, 15.0, 0.0, 0.0, 19.0, 11.0, 0.0, 0.0, 0.0, 1.0, 0.0]
+    placed = {item.child_frame_id: item for message in found["/tf_static"] for item in message.transforms}
+    assert placed["cart/scan"].header.frame_id == "cart/base_link"
+    assert placed["cart/scan"].transform.translation.x == 0.2
+    assert placed["cart/eye_optical_frame"].header.frame_id == "cart/eye"
+    with Reader(path) as bag:
+        kinds = {connection.topic: connection.msgtype for connection in bag.connections}
+        assert kinds["/cart/eye/image_raw/compressed"] == "sensor_msgs/msg/CompressedImage"
+        assert kinds["/cart/imu"] == "sensor_msgs/msg/Imu"
+    # What is for others does not disturb our own reader.
+    with Recording(path) as recording:
+        assert recording.snapshot_at(1.0).positions[0, 0] > 0.2
+
+
+def test_sensors_that_come_later_are_recorded_and_kinds_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    with fs.MultiRobotSimulationCore.from_dict(SCENARIO_RECORDED_SENSORS) as sim:
+        with pytest.raises(
+            fs.InvalidValueError, match="'range' cannot be recorded; known: camera, imu, lidar, odometry"
+        ):
+            sim.record(tmp_path / "run.mcap", sensors=("range",))
+        with sim.record(tmp_path / "run.mcap", sensors=("all",)):
+            sim.run_simulation(0.2)
+            box = fs.ShapeParams("box", half_extents=(0.3, 0.2, 0.1))
+            sim.spawn(fs.AgentSpawnParams(box, box, fs.Pose((0, 5, 0.3)), name="late", sensors=[{"type": "imu"}]))
+            sim.run_simulation(0.2)
+    with Recording(tmp_path / "run.mcap") as recording:
+        topics = recording.index.topics
+        assert {"/cart/scan", "/cart/imu", "/late/imu"} <= set(topics)
+        assert len(topics["/late/imu"].places) in (3, 4) and "/cart/sonar" not in topics
+
+
+def test_sensors_of_objects_have_their_frames(tmp_path: Path) -> None:
+    box = {"shape_type": "box", "half_extents": [0.2] * 3}
+    crate = {"name": "crate", "pose": [3, 0, 0.3], "shape": box}
+    scenario = {"simulation": SCENARIO_RECORDED_SENSORS["simulation"], "objects": [crate]}
+    with fs.MultiRobotSimulationCore.from_dict(scenario) as sim:
+        sim.add_sensor("imu", "crate")
+        sim.add_sensor("odometry", "crate")
+        with sim.record(tmp_path / "run.mcap", sensors=("all",)):
+            sim.run_simulation(0.2)
+    found = messages_in(tmp_path / "run.mcap")
+    static = [(t.header.frame_id, t.child_frame_id) for message in found["/tf_static"] for t in message.transforms]
+    assert sorted(static) == [
+        ("crate", "crate/base_link"),
+        ("crate/base_link", "crate/imu"),
+        ("crate/base_link", "crate/odometry"),
+        ("map", "crate/odom"),
+    ]
+    assert found["/crate/odometry"][-1].header.frame_id == "crate/odom"
+    assert {t.child_frame_id for message in found["/tf"] for t in message.transforms} == {"crate"}
+
+
+# ---- recording settings ----------------------------------------------------------------------------------------------
+
+
+SCENARIO_RECORDING_SETTINGS = {
+    "simulation": {"gui": False, "timestep": 0.05, "target_rtf": 0},
+    "robots": [{"name": "cart", "shape": {"shape_type": "box", "half_extents": [0.3, 0.2, 0.1]}}],
+}
+
+
+def test_names_that_ros_rejects_are_refused(tmp_path: Path) -> None:
+    with fs.MultiRobotSimulationCore.from_dict(SCENARIO_RECORDING_SETTINGS) as sim:
+        for frame in ("", "/map", "map\n", "m" * 246, 3):
+            with pytest.raises(fs.ConfigError, match="map_frame: must be the name of a frame"):
+                sim.record(tmp_path / "run.mcap", map_frame=frame)
+        for namespace in ("a b", "/a/", "//", "/1a", "/a\n", "/" + "a" * 246, None):
+            with pytest.raises(fs.ConfigError, match="namespace: must be a namespace of ROS 2, such as /fleet"):
+                sim.record(tmp_path / "run.mcap", namespace=namespace)
+    assert not list(tmp_path.iterdir())
+
+
+def test_frames_are_named_as_the_settings_say(tmp_path: Path) -> None:
+    path = tmp_path / "run.mcap"
+    for namespace, prefix in (("/", ""), ("", ""), ("hall", "hall/"), ("/site/hall", "site/hall/")):
+        with fs.MultiRobotSimulationCore.from_dict(SCENARIO_RECORDING_SETTINGS) as sim:
+            sim.record(path, map_frame="earth", namespace=namespace).close()
+        with path.open("rb") as stream:
+            reader = make_reader(stream, decoder_factories=[DecoderFactory()])
+            tf = next(reader.iter_decoded_messages(["/tf_static"])).decoded_message.transforms
+        assert (tf[0].header.frame_id, tf[0].child_frame_id) == ("earth", f"{prefix}cart/odom")
+
+
+def test_a_rate_above_that_of_the_steps_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "run.mcap"
+    for settings in ({}, {"rate": None}, {"rate": 20.0}, {"rate": 1e9}):
+        assert not caplog.messages
+        with fs.MultiRobotSimulationCore.from_dict(SCENARIO_RECORDING_SETTINGS) as sim, sim.record(path, **settings):
+            sim.run_simulation(1.0)
+    assert caplog.messages == [
+        "record: rate: 1e+09 Hz is more than the 20 steps per second; each step is recorded, once"
+    ]
+    with Recording(path) as recording:
+        assert len(recording.times) == 21
+
+
+def test_recordings_of_other_programs_and_versions_are_named(tmp_path: Path) -> None:
+    about = {"format": "fleet_sim recording 1", "version": "0.0.1"}
+    for name, values, words in (
+        ("other", {}, "no recording of fleet_sim"),
+        ("fleet_sim", about, "made by fleet_sim 0.0.1"),
+    ):
+        file = McapFile(tmp_path / f"{name}.mcap")
+        file.describe(name, values)
+        file.finish()
+        with pytest.raises(fs.InvalidValueError, match=words):
+            Recording(tmp_path / f"{name}.mcap")
+
+
+def test_what_is_no_time_and_a_closed_recording_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.mcap"
+    with fs.MultiRobotSimulationCore.from_dict(SCENARIO_RECORDING_SETTINGS) as sim:
+        sim.record(path).close()
+    with Recording(path) as recording:
+        for time in (float("nan"), float("inf"), "1", None, True):
+            with pytest.raises(fs.InvalidValueError, match="time in s: expected"):
+                recording.snapshot_at(time)  # type: ignore[arg-type]
+        recording.snapshot_at(1)
+    with pytest.raises(fs.StateError, match="was closed"):
+        recording.snapshot_at(1)
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        (5, "got 5"),
+        (b"run.mcap", "got b'run.mcap'"),
+        ("", "is missing"),
+        ("a\0b", "no file has"),
+        ("\ud800", "no file"),
+    ],
+)
+def test_what_names_no_file_is_refused_in_the_same_words(path: Any, words: str) -> None:
+    with fs.MultiRobotSimulationCore.from_dict(SCENARIO_RECORDING_SETTINGS) as sim:
+        calls: list[Callable[[Any], object]] = [
+            sim.record,
+            Recording,
+            RecordedInputs.load,
+            partial(InputRecorder, sim),
+            sim.load_state,
+        ]
+        calls += [sim.save_state, fs.MultiRobotSimulationCore.from_yaml]
+        calls.append(partial(FilmFile, width=16, height=16, fps=10.0))
+        for call in calls:
+            with pytest.raises(fs.FleetSimError, match=words):
+                call(path)

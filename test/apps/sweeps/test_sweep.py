@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
 from fleet_sim import ConfigError, InvalidValueError
 from fleet_sim.apps.cli.main import main
 from fleet_sim.apps.reports import sweep_page_of
-from fleet_sim.apps.sweeps import groups_of, load_sweep, read_table, run_sweep
-from fleet_sim.base.parallel import LocalExecutor
+from fleet_sim.apps.sweeps import groups_of, limits_of, load_sweep, read_table, run_sweep
+from fleet_sim.apps.sweeps.sweep import SweepTable, spread_of, student
+from fleet_sim.base.parallel import JobLimits, LocalExecutor
 
 HERE = Path(__file__).parent
 SWEEP = """
@@ -190,3 +197,261 @@ def test_a_cluster_makes_the_same_table(sweep: Path) -> None:
     assert main(["sweep", str(sweep), "--out", "here.parquet", "--processes", "1"]) == 0
     assert main(["sweep", str(sweep), "--out", "there.parquet", "--processes", "2", "--address", "local"]) == 0
     assert Path("there.parquet").read_bytes() == Path("here.parquet").read_bytes()
+
+
+# ---- What is varied: values, combinations and seeds, and how mistakes are reported -----------------------------------
+
+
+SCENARIO: dict[str, Any] = {
+    "simulation": {"gui": False, "monitor": False, "timestep": 0.1},
+    "robots": [{"name": "a", "shape": {"shape_type": "box"}}],
+}
+
+
+def sweep_plan(**settings: Any) -> Any:
+    return load_sweep({"scenario": SCENARIO, "duration": 1.0, **settings})
+
+
+def test_a_grid_has_every_combination_with_every_seed() -> None:
+    plan = sweep_plan(parameters={"simulation.timestep": [0.1, 0.2], "robots[0].name": ["x", "y", "z"]}, seeds="3-4")
+    assert len(plan) == 12
+    found = [(*plan.values(number).values(), plan.seed(number)) for number in range(12)]
+    assert found == [(step, name, seed) for step in (0.1, 0.2) for name in "xyz" for seed in (3, 4)]
+    scenario = plan.scenario_of(11)
+    assert scenario["simulation"]["timestep"] == 0.2
+    assert scenario["simulation"]["seed"] == 4
+    assert scenario["robots"][0]["name"] == "z"
+    # The plan's own is as it was.
+    assert plan.scenario_of(0)["robots"][0]["name"] == "x"
+
+
+def test_zip_takes_the_values_side_by_side() -> None:
+    plan = sweep_plan(parameters={"simulation.timestep": [0.1, 0.2], "robots[0].name": ["x", "y"]}, combine="zip")
+    assert [tuple(plan.values(number).values()) for number in range(len(plan))] == [(0.1, "x"), (0.2, "y")]
+    with pytest.raises(ConfigError, match=r"has 2, .* has 1"):
+        sweep_plan(parameters={"simulation.timestep": [0.1, 0.2], "robots[0].name": ["x"]}, combine="zip")
+
+
+def test_ranges_and_distributions() -> None:
+    parameters: dict[str, Any] = {"simulation.timestep": {"from": 0.1, "to": 0.3, "step": 0.1}}
+    assert sweep_plan(parameters=parameters).axes["simulation.timestep"] == pytest.approx([0.1, 0.2, 0.3])
+    assert sweep_plan(parameters={"a.b": {"from": 2, "to": 6, "count": 3}}).axes["a.b"] == [2, 4, 6]
+    parameters["robots[0].x"] = {"uniform": [-1, 1]}
+    parameters["robots[0].y"] = {"log_uniform": [0.1, 10]}
+    plan = sweep_plan(parameters=parameters, samples=4)
+    assert len(plan) == 12
+    # What is drawn belongs together: four points, not sixteen.
+    points = {(plan.values(number)["robots[0].x"], plan.values(number)["robots[0].y"]) for number in range(12)}
+    assert len(points) == 4
+    assert all(-1 <= x <= 1 and 0.1 <= y <= 10 for x, y in points)
+    again = sweep_plan(parameters=parameters, samples=6)
+    assert again.axes["robots[0].x"][:4] == plan.axes["robots[0].x"]
+    assert sweep_plan(parameters=parameters, samples=4, sample_seed=1).axes["robots[0].x"] != plan.axes["robots[0].x"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"seeds": "3-1"}, "seeds: .*ends before"),
+        ({"seeds": [1, 1]}, "seed 1 is given twice"),
+        ({"seeds": "x"}, "whole number"),
+        ({"seeds": -1}, "whole numbers of at least 0 .* got '-1'"),
+        ({"seeds": "3-"}, "whole numbers of at least 0 .* got '3-'"),
+        ({"seeds": [1, "4-2"]}, "ends before"),
+        ({"seeds": "1,,2"}, "whole numbers of at least 0 .* got ''"),
+        ({"parameters": {"a": {"uniform": [0, 10**400]}}}, "parameters.a.uniform: must be finite"),
+        ({"parameters": {"robots[3].name": [1]}}, r"parameters.robots\[3\].name: .*1 entries"),
+        ({"parameters": {"a": []}}, "parameters.a: must be a list of values"),
+        ({"parameters": {"a": {"uniform": [2, 1]}}}, "parameters.a.uniform: .*smaller and a larger"),
+        ({"parameters": {"a": {"normal": [0, 0]}}}, "above 0"),
+        ({"parameters": {"a": {"log_uniform": [0, 1]}}}, "above 0"),
+        ({"parameters": {"a": {"uniform": [0, 1], "step": 1}}}, "nothing beside uniform"),
+        ({"parameters": {"a": {"from": 0, "to": 1}}}, "`count` or `step`"),
+        ({"parameters": {"a": {"from": 1, "to": 1, "count": 2}}}, "above from"),
+        ({"parameters": {"simulation.seed": [1]}}, "varied by `seeds`"),
+        ({"time_limit": 0}, "time_limit"),
+        ({"memory_limit": 0}, "memory_limit"),
+        ({"colour": 1}, "colour"),
+        ({"scenario": 3}, "name of a file"),
+    ],
+)
+def test_mistakes_name_their_place(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        sweep_plan(**settings)
+
+
+def test_the_scenario_is_looked_for_beside_the_sweep_first(tmp_path: Path) -> None:
+    (tmp_path / "demo.yaml").write_text("robots: [{name: mine}]\n")
+    (tmp_path / "sweep.yaml").write_text("scenario: demo.yaml\nduration: 1\n")
+    assert load_sweep(tmp_path / "sweep.yaml").scenario["robots"][0]["name"] == "mine"
+    (tmp_path / "demo.yaml").unlink()
+    assert len(load_sweep(tmp_path / "sweep.yaml").scenario["robots"]) >= 1
+
+
+def test_limits_are_those_of_each_run() -> None:
+    assert limits_of(sweep_plan(time_limit=2, memory_limit=300, attempts=5)) == JobLimits(2.0, 300.0, 5)
+
+
+# ---- Means and confidence intervals of sweeps, against the distribution they come from -------------------------------
+
+
+def share_within(limit: float, freedom: int) -> float:
+    """Return how likely Student's t of so many degrees of freedom is within +-limit, by adding up its density."""
+    # The tail falls with a power only: t = tan(angle) makes the range finite.
+    angle = np.linspace(0.0, math.atan(limit), 20_001)
+    t = np.tan(angle)
+    scale = math.lgamma(0.5 * (freedom + 1)) - math.lgamma(0.5 * freedom) - 0.5 * math.log(freedom * math.pi)
+    density = math.exp(scale) * (1.0 + t * t / freedom) ** (-0.5 * (freedom + 1)) * (1.0 + t * t)
+    step = angle[1] - angle[0]
+    # Simpson's rule, on both sides of 0.
+    return float(
+        2.0 * step / 3.0 * (density[0] + density[-1] + 4.0 * density[1::2].sum() + 2.0 * density[2:-1:2].sum())
+    )
+
+
+@pytest.mark.parametrize("freedom", [*range(1, 41), 60, 120, 1000])
+def test_an_interval_holds_the_mean_in_95_of_100_sweeps(freedom: int) -> None:
+    assert share_within(student(freedom), freedom) == pytest.approx(0.95, abs=1e-5)
+
+
+def test_intervals_get_shorter_with_every_run() -> None:
+    factors = [student(freedom) for freedom in range(1, 200)]
+    assert all(later < earlier for earlier, later in pairwise(factors))
+    assert factors[-1] > 1.959964
+
+
+def test_a_spread_of_few_values() -> None:
+    assert spread_of([]) is None
+    one = spread_of([4.0])
+    assert one is not None
+    assert (one.mean, one.half_width, one.count) == (4.0, None, 1)
+    two = spread_of([1.0, 3.0])
+    assert two is not None
+    # The standard deviation is sqrt(2), the standard error 1.
+    assert (two.mean, two.count) == (2.0, 2)
+    assert two.half_width == pytest.approx(12.7062)
+    same = spread_of([0.1] * 7)
+    assert same is not None
+    assert same.half_width == pytest.approx(0.0, abs=1e-15)
+
+
+def table(**columns: list[Any]) -> SweepTable:
+    """Return a table of runs that vary `speed` and measure `arrived` and `late`."""
+    return SweepTable("", ["speed"], columns)
+
+
+def test_runs_are_grouped_by_their_parameters_and_failed_ones_are_counted_only() -> None:
+    runs = table(
+        run=[0, 1, 2, 3, 4],
+        seed=[1, 1, 2, 2, 3],
+        speed=[1.0, 2.0, 1.0, 2.0, 1.0],
+        status=["done", "done", "done", "failed", "failed"],
+        error=["", "", "", "too long", "too long"],
+        arrived=[10, 20, 14, 99, None],
+        late=[None, 3.0, 5.0, None, None],
+    )
+    slow, fast = groups_of(runs)
+    assert (slow.values, slow.runs, slow.failed) == ({"speed": 1.0}, 3, 1)
+    assert (fast.values, fast.runs, fast.failed) == ({"speed": 2.0}, 2, 1)
+    assert (slow.spreads["arrived"].mean, slow.spreads["arrived"].count) == (12.0, 2)
+    # What was not measured in a run does not count as 0.
+    assert (slow.spreads["late"].mean, slow.spreads["late"].count) == (5.0, 1)
+    assert fast.spreads["arrived"].mean == 20.0
+    assert list(groups_of(runs, ["late"])[1].spreads) == ["late"]
+
+
+def test_a_group_of_failed_runs_has_no_spreads() -> None:
+    runs = table(run=[0], seed=[1], speed=[1.0], status=["failed"], error=["x"], arrived=[None], late=[None])
+    (group,) = groups_of(runs)
+    assert (group.failed, group.spreads) == (1, {})
+
+
+# ---- hostile sweeps --------------------------------------------------------------------------------------------------
+
+
+SCENARIO_HOSTILE_SWEEPS = "scenario: {simulation: {timestep: 0.1}, robots: [{name: a}]}\nduration: 0.2\n"
+
+
+def changed(line: str, name: str, value: object) -> str:
+    """A line of a journal with another value in it, and the checksum as it was."""
+    return json.dumps({**json.loads(line), name: value})
+
+
+EDITS: dict[str, tuple[Callable[[str], str], str]] = {
+    "a number that was changed by hand": (
+        lambda line: line.replace('"robots": 1', '"robots": 2'),
+        "changed or damaged",
+    ),
+    "no checksum": (lambda line: line.rpartition(', "crc"')[0] + "}", "changed or damaged"),
+    "a run that does not exist": (lambda line: changed(line, "run", 10**9), "changed or damaged"),
+    "a line cut off in the middle": (lambda line: line[: len(line) // 2], "is none of a sweep"),
+    "other bytes": (lambda line: "\x00" * 40, "is none of a sweep"),
+    "depth": (lambda line: "[" * 100_000, "is none of a sweep"),
+}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a sweep of two runs that was made."""
+    folder = tmp_path_factory.mktemp("sweep")
+    (folder / "s.yaml").write_text(SCENARIO_HOSTILE_SWEEPS + "seeds: 1-2\nmeasure: [robots]\n")
+    assert main(["sweep", str(folder / "s.yaml"), "--out", str(folder / "t.parquet"), "--processes", "1"]) == 0
+    return folder
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_journals_that_were_changed_are_refused(
+    edit: str, whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = (whole / "t.runs.jsonl").read_text().splitlines()
+    lines[1] = EDITS[edit][0](lines[1])
+    journal = tmp_path / "t.runs.jsonl"
+    journal.write_text("\n".join(lines) + "\n")
+    before = journal.read_bytes()
+    assert main(["sweep", str(whole / "s.yaml"), "--out", str(tmp_path / "t.parquet"), "--resume"]) == 1
+    error = capsys.readouterr().err
+    assert "t.runs.jsonl: line 2" in error and EDITS[edit][1] in error and "Traceback" not in error
+    assert journal.read_bytes() == before and not (tmp_path / "t.parquet").exists()
+
+
+@pytest.mark.parametrize("part", [0, 3, 40, -8, -1])
+def test_tables_that_were_cut_off_are_refused_and_written_anew(
+    part: int, whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "t.parquet"
+    table.write_bytes((whole / "t.parquet").read_bytes()[:part])
+    assert main(["report", str(table), "--out", str(tmp_path / "page.html")]) == 1
+    assert "Traceback" not in capsys.readouterr().err
+    # What --resume goes on from is the journal: the table comes out of it whole.
+    (tmp_path / "t.runs.jsonl").write_bytes((whole / "t.runs.jsonl").read_bytes())
+    assert main(["sweep", str(whole / "s.yaml"), "--out", str(table), "--resume"]) == 0
+    assert read_table(table).columns == read_table(whole / "t.parquet").columns
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("parameters: {a: &a [1], b: *a, c: {uniform: [0, .inf]}}", "finite"),
+        ("seeds: 1-99999999999", "at most 100000 seeds"),
+        ("parameters: {simulation.timestep: {from: 0, to: 1.0e+300, step: 1}}", "100000 values"),
+        ("samples: 1000000\nparameters: {a: {uniform: [0, 1]}, b: {uniform: [0, 1]}, c: {uniform: [0, 1]}}", "2000000"),
+        ("measure: !!python/object/apply:os.system [true]", "s.yaml"),
+        ("scenario: !!python/name:os.system", "s.yaml"),
+        ("parameters: {'robots[999999999].mass': [1]}", "robots"),
+        ("attempts: 1000000", "attempts"),
+    ],
+)
+def test_hostile_sweeps_are_refused_with_the_reason(text: str, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(
+        text + "\n" + "".join(f"{line}\n" for line in SCENARIO_HOSTILE_SWEEPS.splitlines() if line[:8] not in text)
+    )
+    with pytest.raises(ConfigError, match=reason):
+        load_sweep(path)
+
+
+def test_a_dry_run_imports_no_measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "evil_measure.py").write_text("raise SystemExit('it was imported')\n")
+    (tmp_path / "s.yaml").write_text(SCENARIO_HOSTILE_SWEEPS + 'measure: ["evil_measure:x"]\n')
+    assert main(["sweep", str(tmp_path / "s.yaml"), "--dry-run"]) == 0

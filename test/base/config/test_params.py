@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from fleet_sim.base.errors import ConfigError, UnknownNameError
+from fleet_sim.base import params as modes
+from fleet_sim.base.errors import ConfigError, InvalidValueError, UnknownNameError
 from fleet_sim.base.params import CameraParams, CollisionDetectionMethod, SimulationParams, SpatialHashCellSizeMode
+from fleet_sim.base.ros_params import RosParams
 
 DEFAULTS: dict[str, Any] = {
     "target_rtf": 1.0,
@@ -174,3 +176,77 @@ def test_a_changed_copy_leaves_the_original() -> None:
     params = SimulationParams(seed=1)
     assert replace(params, seed=2).seed == 2
     assert params.seed == 1
+
+
+# ---- Modes are their string values, and have stable codes for columns ------------------------------------------------
+
+
+VALUES = {
+    modes.MotionMode: "omnidirectional|differential|ackermann",
+    modes.MovementDirection: "forward|backward|auto",
+    modes.PosePhase: "rotate|forward",
+    modes.ActionStatus: "not_started|in_progress|completed|failed|cancelled",
+    modes.CollisionMode: "normal_3d|normal_2d|static|disabled",
+    modes.CollisionDetectionMethod: "closest_points|contact_points|hybrid",
+    modes.SpatialHashCellSizeMode: "constant|auto_adaptive|auto_initial",
+    modes.ControllerMode: "idle|velocity|pose",
+}
+
+
+@pytest.mark.parametrize(("mode", "values"), VALUES.items(), ids=lambda value: getattr(value, "__name__", ""))
+def test_values_and_codes(mode: type[modes.Mode], values: str) -> None:
+    assert [str(member) for member in mode] == values.split("|")
+    assert [member.code for member in mode] == list(range(len(mode)))
+    assert all(mode(member.value) is member and member == member.value for member in mode)
+
+
+@pytest.mark.parametrize("mode", VALUES)
+def test_codes_and_names_lead_back_to_their_member(mode: type[modes.Mode]) -> None:
+    for code, member in enumerate(mode):
+        assert mode.from_code(code) is member
+        assert mode.parse(member) is mode.parse(member.value) is mode.parse(member.name) is member
+
+
+@pytest.mark.parametrize("mode", VALUES)
+def test_unknown_values_are_refused_with_a_suggestion(mode: type[modes.Mode]) -> None:
+    first = next(iter(mode)).value
+    with pytest.raises(InvalidValueError, match=f"Did you mean '{first}'"):
+        mode.parse(first + "x")
+    for code in (-1, 99):
+        with pytest.raises(UnknownNameError):
+            mode.from_code(code)
+
+
+# ---- The ros section of a scenario: strict, with defaults ------------------------------------------------------------
+
+
+def test_every_robot_has_everything_unless_said_otherwise() -> None:
+    params = RosParams.from_scenario({})
+    assert params.has_own("amr_0", "actions")
+    assert params.cmd_vel_timeout == 0.5
+
+
+@pytest.mark.parametrize(
+    ("section", "robots"),
+    [({"per_robot": "none"}, []), ({"per_robot": ["a"]}, ["a"]), ({"groups": ["state"]}, []), ({}, ["a", "b"])],
+)
+def test_robots_and_groups_are_chosen(section: dict[str, Any], robots: list[str]) -> None:
+    params = RosParams.from_scenario({"ros": section})
+    assert [name for name in ("a", "b") if params.has_own(name, "commands")] == robots
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ({"per_robots": "all"}, "ros.per_robots: unknown key. Did you mean 'per_robot'"),
+        ({"per_robot": "some"}, "must be 'all', 'none' or a list"),
+        ({"groups": ["wheels"]}, "one of 'commands'"),
+        ({"rates": {"odom": -1}}, "rates.odom: must be a number at least 0"),
+        ({"cmd_vel_timeout": float("nan")}, "cmd_vel_timeout"),
+        ({"map_frame": "/map"}, "map_frame: must be the name of a frame"),
+    ],
+)
+def test_what_is_wrong_is_named(section: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=r"f\.yaml: ros") as caught:
+        RosParams.from_scenario({"ros": section}, source="f.yaml")
+    assert message in str(caught.value)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from fleet_sim.base.errors import ConfigError
-from fleet_sim.base.settings import load_mapping, parse_value, set_key
+from fleet_sim.base.errors import ConfigError, InvalidValueError
+from fleet_sim.base.settings import Variables, load_documents, load_mapping, parse_value, set_key
+from fleet_sim.base.settings.expressions import Expression
 
 
 def written(folder: Path, text: str) -> Path:
@@ -104,3 +107,157 @@ def test_entries_of_lists_are_set_by_their_index() -> None:
             set_key(data, path, 1)
     with pytest.raises(ConfigError, match=r"no such key: 'robots\[0\].nme'"):
         set_key(data, "robots[0].nme", 1, create=False)
+
+
+# ---- What files may say beyond YAML: arithmetic, other files, paths --------------------------------------------------
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_arithmetic_inclusion_and_paths(tmp_path: Path) -> None:
+    write(tmp_path / "parts", "robot.yaml", "radius: !np 3 / 8\nmesh: !relpath robot.obj\n")
+    path = write(tmp_path, "a.yaml", "angle: !np -pi / 2\nrobot: !include parts/robot.yaml\nn: !np n * 2\n")
+    assert load_mapping(path, values={"n": 4}) == {
+        "angle": -math.pi / 2,
+        "robot": {"radius": 0.375, "mesh": str(tmp_path / "parts" / "robot.obj")},
+        "n": 8,
+    }
+
+
+def test_comments_about_templates_are_comments(tmp_path: Path) -> None:
+    assert load_mapping(write(tmp_path, "a.yaml", "# not <{ this }>\na: 1  # nor <{ that }>\n")) == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: !np 1 +", "a.yaml: line 1: '1 \\+' is not an expression"),
+        ("a: !np tau", "line 1: unknown name 'tau' in 'tau'"),
+        ("a: !np {b: 2}", "line 1: !np takes one text"),
+        ("a: !include b.yaml", "b.yaml: there is no such file"),
+        ("a: !include a.yaml", "include each other more than 20 deep"),
+        ("a: 1\n#%> set h = 3\n", r"a.yaml: line 2: .*#%> set h = 3.* is a statement of a Jinja template"),
+        (
+            "size: [<{ width }>, 3]",
+            r"line 1: .* is an expression of a Jinja template, .* write the value, `!np pi / 4`",
+        ),
+        ("a: <% if b %>1<% endif %>", r"line 1: .* Jinja"),
+        ("a: !includes a.yaml", "could not determine a constructor for the tag '!includes'"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        load_mapping(write(tmp_path, "a.yaml", text))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2 ** 3 - 7 // 2 % 2", 7),
+        ("min(3, 4) + abs(-1)", 4),
+        ("[1, 2 * 3]", [1, 6]),
+        ("1 < x <= 3 and not x == 2", True),
+        ("m['a b'] > 1 or y", True),
+        ("round(degrees(pi))", 180),
+        ("deg2rad(180) == pi and rad2deg(pi) == 180", True),
+    ],
+)
+def test_expressions(text: str, value: Any) -> None:
+    assert Expression(text).value({"x": 3, "m": {"a b": 2}, "y": 0}) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__import__('os')",
+        "(1).real",
+        "x.y",
+        "[i for i in x]",
+        "lambda: 1",
+        "f'{x}'",
+        "min(key=1)",
+        "1 if x else 2",
+        "x := 1",
+        "b'a'",
+        "1j",
+        "x in y",
+        "x | y",
+    ],
+)
+def test_code_is_not_an_expression(text: str) -> None:
+    with pytest.raises(InvalidValueError):
+        Expression(text)
+
+
+@pytest.mark.parametrize("text", ["1 / 0", "9 ** 999", "'a' * 9", "sqrt(-1)", "x + 1", "min(1)"])
+def test_expressions_without_a_value(text: str) -> None:
+    with pytest.raises(InvalidValueError):
+        Expression(text).value({})
+
+
+def loaded(folder: Path, text: str) -> Any:
+    path = folder / "main.yaml"
+    path.write_text(text, encoding="utf-8")
+    return load_mapping(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("!np [1e-2, pi / 2, [1 + 1]]", [0.01, math.pi / 2, [2]]),
+        ("!np [15, 15] / 2", [7.5, 7.5]),
+        ("!np [1, 2] + 10 # each", [11, 12]),
+        ("!np '[1, 2] * [3, 4]'", [3, 8]),
+        ("!np array([1, 2]) / 2", [0.5, 1.0]),
+        ("!np np.deg2rad(180)", math.pi),
+        ("!np arcsin(1.0) * 2", math.pi),
+        ("[!np PI, !np math.sqrt(4)]", [math.pi, 2.0]),
+    ],
+)
+def test_arithmetic_knows_lists_and_names_of_numpy(tmp_path: Path, text: str, value: object) -> None:
+    assert loaded(tmp_path, f"a:\n- x: {text}\nb: {text}\n") == {"a": [{"x": value}], "b": value}
+    assert loaded(tmp_path, f"a:\n- {text}\n") == {"a": [value]}
+
+
+def test_lists_that_do_not_fit_have_no_sum(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="lists of 2 and 3 items"):
+        loaded(tmp_path, "a: !np '[1, 2] + [1, 2, 3]'\n")
+
+
+def test_a_mapping_takes_the_keys_of_files(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/robot.yaml").write_text("r: 1\nc: !include colour.yaml\nname: robot\n", encoding="utf-8")
+    (tmp_path / "sub/colour.yaml").write_text("{red: 255}\n", encoding="utf-8")
+    (tmp_path / "more.yaml").write_text("name: more\nsize: 3\n", encoding="utf-8")
+    # Paths inside are relative to the file that is included; what stands here counts more.
+    assert loaded(tmp_path, "<<: !include sub/robot.yaml\nr: 2\n") == {"r": 2, "c": {"red": 255}, "name": "robot"}
+    both = loaded(tmp_path, "a: &a {z: 1}\nb:\n  <<: [!include sub/robot.yaml, !include more.yaml, *a]\n")
+    assert both["b"] == {"z": 1, "r": 1, "c": {"red": 255}, "name": "robot", "size": 3}
+    (tmp_path / "list.yaml").write_text("[1]\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="line 1: <<: !include needs a file with a mapping"):
+        loaded(tmp_path, "<<: !include list.yaml\n")
+
+
+def test_drawings_are_included_as_text(tmp_path: Path) -> None:
+    (tmp_path / "rock.svg").write_text("<svg>\n</svg>", encoding="utf-8")
+    assert loaded(tmp_path, "points: !include rock.svg\n") == {"points": "<svg>\n</svg>"}
+
+
+def test_a_file_may_hold_several_documents(tmp_path: Path) -> None:
+    path = tmp_path / "two.yaml"
+    path.write_text("---\nexpected: true\n---\na: !np 1 + 1\n...\n", encoding="utf-8")
+    assert load_documents(path, Variables()) == [{"expected": True}, {"a": 2}]
+
+
+def test_a_number_as_long_as_a_message_is_refused_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "long.yaml"
+    file.write_text("a: " + "9" * 100_000 + "\nb: 12\n")
+    with pytest.raises(ConfigError, match="a number of 100000 characters; at most 1000 are read"):
+        load_mapping(file)
+    file.write_text("a: " + "n" * 100_000 + "\nb: 12\n")
+    assert load_mapping(file) == {"a": "n" * 100_000, "b": 12}

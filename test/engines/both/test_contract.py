@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from things import run, thing
 
+import fleet_sim as fs
 from fleet_sim import (
     AgentSpawnParams,
     ConfigError,
@@ -21,6 +24,7 @@ from fleet_sim import (
     StateFileError,
 )
 from fleet_sim.apps.cli.main import main
+from fleet_sim.engines.mujoco.bound import MujocoState, check_state, restore_state, state_of
 
 MakeSim = Callable[..., MultiRobotSimulationCore]
 CUBE = ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
@@ -195,3 +199,98 @@ def test_the_command_line_and_environments_choose_the_engine(engine: str, capsys
         assert arm.arm().get_gripper_state()[0][2] - before[2] == pytest.approx(0.016, abs=0.003)
     finally:
         env.close()
+
+
+# ---- Errors of MuJoCo in a step: for want of memory the step is made again, others are told --------------------------
+
+
+DROPPED = AgentSpawnParams(
+    name="ball", collision_shape=BALL, visual_shape=BALL, initial_pose=Pose((0.0, 0.0, 1.0)), mass=1.0
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "again"), [("mj_stackAlloc: out of memory, stack overflow", True), ("mj_kinematics: no such tree", False)]
+)
+def test_only_a_lack_of_memory_is_made_good(monkeypatch: pytest.MonkeyPatch, text: str, again: bool) -> None:
+    mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
+    step, calls = mujoco.mj_step2, []
+
+    def failing_once(*args: Any) -> None:
+        calls.append(1)
+        if len(calls) == 1:
+            raise mujoco.FatalError(text)
+        step(*args)
+
+    with MultiRobotSimulationCore(SimulationParams(gui=False, physics=True, engine="mujoco")) as sim:
+        ball = sim.spawn(DROPPED)
+        monkeypatch.setattr(mujoco, "mj_step2", failing_once)
+        if again:
+            sim.run_simulation(0.1)
+            assert len(calls) > 1 and ball.get_pose().z < 1.0
+        else:
+            with pytest.raises(StateError, match="no such tree"):
+                sim.step_once()
+
+
+# ---- mujoco state ----------------------------------------------------------------------------------------------------
+
+
+Sim = fs.MultiRobotSimulationCore
+
+XML = """<mujoco><option><flag sleep="enable"/></option><worldbody><geom type="plane" size="5 5 .1"/>
+<body pos="0 0 .1"><freejoint/><geom type="box" size=".1 .1 .1"/></body>
+<body pos="0 0 .3"><freejoint/><geom type="box" size=".1 .1 .1"/></body></worldbody></mujoco>"""
+
+
+def test_trees_that_are_none_are_refused() -> None:
+    mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
+    model = mujoco.MjModel.from_xml_string(XML)
+    bound: Any = SimpleNamespace(model=model, data=mujoco.MjData(model), waking=set())
+    while bound.data.ntree_awake:
+        mujoco.mj_step(model, bound.data)
+    state = state_of(bound)
+    # They sleep together: each is followed by the other.
+    assert state.asleep.tolist() == [1, 0]
+    check_state(bound, state)
+    vector, accelerations = state.vector, state.accelerations
+    for wrong in ([1, 2], [1, 1], [1, -1], [-100, -100], [1]):
+        with pytest.raises(StateFileError):
+            check_state(bound, MujocoState(vector, np.array(wrong), accelerations, ()))
+    with pytest.raises(StateFileError):
+        check_state(bound, MujocoState(vector, state.asleep, accelerations, (2,)))
+    restore_state(bound, MujocoState(vector, state.asleep, accelerations, (0,)))
+    assert not bound.data.ntree_awake
+    assert bound.waking == {0}
+
+
+def test_what_lies_in_a_bin_sleeps_until_something_falls_on_it() -> None:
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    die = fs.ShapeParams("box", half_extents=(0.02, 0.02, 0.02))
+    params = fs.SimulationParams(gui=False, physics=True, engine="mujoco", timestep=0.02, target_rtf=0)
+    with Sim(params) as sim:
+        # A robot that stands still: it could move, and takes what lies in it along.
+        sim.spawn(fs.AgentSpawnParams(urdf_path="bin", mass=0.0, initial_pose=fs.Pose.from_xyz(0.0, 0.0, 0.2)))
+        places = [(0.0, 0.0, 0.25), (0.05, 0.0, 0.25), (0.01, 0.01, 0.3)]
+        dice = [sim.spawn(fs.SimObjectSpawnParams(die, die, fs.Pose.from_xyz(*place), mass=0.02)) for place in places]
+
+        def run(steps: int) -> list[tuple[float, ...]]:
+            for _ in range(steps):
+                sim.step_once()
+            return [tuple(thing.get_pose().position) for thing in dice]
+
+        lying = run(100)
+        assert run(30) == lying
+        saved = sim.save_state()
+        sim.spawn(fs.SimObjectSpawnParams(die, die, fs.Pose.from_xyz(0.0, 0.0, 0.4), mass=0.02))
+        hit = run(30)
+        assert hit != lying
+        # Sent to sleep, and woken up together.
+        rows = np.array([thing.row for thing in dice])
+        sim.engine.put_to_sleep(rows)
+        asleep = run(1)
+        assert run(10) == asleep
+        sim.restore_state(saved)
+        assert run(10) == lying
+        dice[2].apply_force((0.0, 0.0, 1.0))
+        assert run(5) != lying

@@ -6,10 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from arms import PANDA, READY
 from mimic_robots import mimic_file, mimics
+from small_world import MakeSim
 
 import fleet_sim as fs
+from fleet_sim import Agent, MultiRobotSimulationCore, Pose
 
 Make = Callable[..., fs.MultiRobotSimulationCore]
 
@@ -219,3 +223,133 @@ def test_what_rests_beside_moving_joints_can_be_put_elsewhere(make_sim: Make, fi
     agent.stop_joints()
     sim.step_once()
     assert agent.get_joint_state("a")[0] == pytest.approx(0.0, abs=1e-3)
+
+
+# ---- What joints and links tell besides positions: efforts of motors, velocities of links ----------------------------
+
+
+def spawn_joint_readings(sim: MultiRobotSimulationCore, mass: float | None = None, fixed: bool = True) -> Agent:
+    agent: Agent = Agent.from_urdf(
+        PANDA, Pose.from_yaw(0.3, -0.2, 0.0, 0.7), mass, use_fixed_base=fixed, sim_core=sim, joint_positions=READY
+    )
+    return agent
+
+
+def test_efforts_of_motors_at_rest_carry_the_arm(make_sim: MakeSim) -> None:
+    sim = make_sim(physics=True)
+    arm = spawn_joint_readings(sim)
+    for _ in range(40):
+        sim.step_once()
+    count = len(arm.movable_joint_names)
+    pytest.importorskip("pybullet", reason="pybullet is not installed, which works out what is needed")
+    reference = make_sim(physics=True, engine="bullet")
+    body, still = spawn_joint_readings(reference).body_id, [0.0] * count
+    needed = reference.bullet.calculateInverseDynamics(body, arm.joint_positions.tolist(), still, still)
+    # The shoulder carries the whole arm.
+    assert abs(needed[1]) > 10.0
+    assert arm.joint_efforts == pytest.approx(needed, abs=0.5)
+    assert len(arm.joint_efforts) == count
+
+
+def test_a_commanded_force_is_the_effort(make_sim: MakeSim) -> None:
+    sim = make_sim(physics=True)
+    arm = spawn_joint_readings(sim)
+    arm.set_joints_forces({"panda_joint7": 0.25})
+    sim.step_once()
+    effort = dict(zip(arm.movable_joint_names, arm.joint_efforts.tolist(), strict=True))
+    model = arm.robot_model
+    assert model is not None
+    friction = float(model.friction[model.joint_index("panda_joint7")])
+    assert effort["panda_joint7"] == pytest.approx(0.25, abs=friction + 1e-9)
+
+
+def test_efforts_of_a_robot_without_motors_are_not_known(make_sim: MakeSim) -> None:
+    sim = make_sim()
+    arm = spawn_joint_readings(sim, 0.0)
+    arm.set_joint_target(0, 1.0)
+    sim.step_once()
+    assert len(arm.joint_efforts) == len(arm.movable_joint_names) and np.isnan(arm.joint_efforts).all()
+
+
+@pytest.mark.parametrize("physics", [False, True])
+def test_link_velocities_are_those_of_their_poses(make_sim: MakeSim, physics: bool) -> None:
+    """A step of 1 ms: the velocity is how far the link went."""
+    sim = make_sim(physics=physics, timestep=0.001)
+    arm = spawn_joint_readings(sim, None if physics else 0.0)
+    arm.set_joints_velocities({"panda_joint1": 1.0, "panda_joint4": -0.5, "panda_finger_joint1": 0.02})
+    for _ in range(200 if physics else 2):
+        sim.step_once()
+    before = {link: arm.get_link_pose(link) for link in ("panda_hand", "panda_leftfinger", -1)}
+    sim.step_once()
+    for link, pose in before.items():
+        linear, angular = arm.get_link_velocity(link)
+        moved = (np.array(arm.get_link_pose(link).position) - pose.position) / 0.001
+        assert linear == pytest.approx(moved, abs=2e-3)
+        turned = arm.get_link_pose(link) * pose.inverse()
+        spin = 2000.0 * np.array(turned.orientation[:3]) * np.sign(turned.orientation[3])
+        assert angular == pytest.approx(spin, abs=2e-3)
+    assert np.linalg.norm(arm.get_link_velocity("panda_hand")[0]) > 0.2
+
+
+def test_link_velocities_include_the_base(make_sim: MakeSim) -> None:
+    sim = make_sim(timestep=0.01)
+    robot = Agent.from_urdf("mobile_manipulator", mass=0.0, sim_core=sim)
+    robot.set_velocity(0.5, 0, 0, 0, 0, 0.4)
+    for _ in range(200):
+        sim.step_once()
+    link = robot.link_names[-1]
+    linear, angular = robot.get_link_velocity(link)
+    arm = np.array(robot.get_link_pose(link).position) - robot.position
+    assert angular == pytest.approx([0, 0, 0.4])
+    assert linear == pytest.approx(robot.velocity + np.cross([0, 0, 0.4], arm))
+
+
+# ---- links of one robot ----------------------------------------------------------------------------------------------
+
+
+MakeSim_links_of_one_robot = Callable[..., MultiRobotSimulationCore]
+READY_links_of_one_robot = {"panda_joint2": -0.4, "panda_joint4": -2.0, "panda_joint6": 1.6, "panda_joint7": 0.8}
+FOLDED = {"panda_joint2": 1.7, "panda_joint4": -3.0}
+"""The forearm in the base."""
+
+
+def spawn_links_of_one_robot(sim: MultiRobotSimulationCore, **settings: object) -> Agent:
+    agent: Agent = Agent.from_urdf(
+        "panda",
+        use_fixed_base=True,
+        sim_core=sim,
+        name="arm",
+        mass=None,
+        joint_positions=READY_links_of_one_robot,
+        **settings,
+    )
+    return agent
+
+
+@pytest.mark.parametrize("self_collision", [False, True])
+def test_links_push_each_other(make_sim: MakeSim_links_of_one_robot, self_collision: bool) -> None:
+    sim = make_sim(physics=True, timestep=0.02, enable_floor=False)
+    arm = spawn_links_of_one_robot(sim, self_collision=self_collision)
+    for _ in range(20):
+        sim.step_once()
+    # Nothing pushes where nothing folds: links that joints join overlap where they meet.
+    assert max(abs(arm.get_joint_state(name)[0] - value) for name, value in READY_links_of_one_robot.items()) < 0.01
+    arm.set_joints_targets(FOLDED)
+    for _ in range(150):
+        sim.step_once()
+    left = sum(abs(arm.get_joint_state(name)[0] - value) for name, value in FOLDED.items())
+    assert (left > 0.05) is self_collision
+    if self_collision:
+        assert sim.get_self_collisions(arm)
+
+
+def test_a_run_is_the_same_again(make_sim: MakeSim_links_of_one_robot) -> None:
+    sim = make_sim(physics=True, timestep=0.02, enable_floor=False)
+    arm = spawn_links_of_one_robot(sim, self_collision=True)
+    arm.set_joints_targets(FOLDED)
+    for _ in range(60):
+        sim.step_once()
+    moment = sim.save_state()
+    hashes = [sim.state_hash() for _ in range(10) if sim.step_once() is None]
+    sim.restore_state(moment)
+    assert [sim.state_hash() for _ in range(10) if sim.step_once() is None] == hashes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,11 +10,12 @@ import numpy as np
 import pytest
 from bullet_scene import BOX, Scene
 
+import fleet_sim as fs
 from fleet_sim.base.errors import InvalidValueError, StateError
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.engines.bullet.client import data_path
-from fleet_sim.engines.bullet.engine import BulletQueries
+from fleet_sim.engines.bullet.engine import MOST_REMOVED, BulletCheckpoints, BulletQueries
 from fleet_sim.engines.bullet.window import CameraView, render
 from fleet_sim.world.shapes import BodyShape, Geometry
 
@@ -262,3 +264,150 @@ def test_pictures_of_bodies_made_without_looks_are_refused(make_scene: Callable[
     assert scene.client.getCollisionShapeData(body, -1)
     with pytest.raises(StateError, match="engine_visuals"):
         render(scene.mirror, 64, 48, CameraView(distance=3.0))
+
+
+# ---- removed bodies --------------------------------------------------------------------------------------------------
+
+
+MakeSim = Callable[..., fs.MultiRobotSimulationCore]
+BOX_removed_bodies = fs.ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
+
+
+def come_and_go(sim: fs.MultiRobotSimulationCore, count: int) -> None:
+    """Spawn and remove so many crates with a body each."""
+    for _ in range(count // 100):
+        crates = [
+            fs.SimObjectSpawnParams(BOX_removed_bodies, BOX_removed_bodies, fs.Pose.from_xyz(x, 0.0, 0.1), mass=1.0)
+            for x in range(100)
+        ]
+        spawned = [sim.spawn(crate) for crate in crates]
+        sim.step_once()
+        sim.remove_objects(spawned)
+
+
+def falling(sim: fs.MultiRobotSimulationCore) -> str:
+    """Let two crates fall onto each other; return the state."""
+    for height in (0.2, 0.6):
+        sim.spawn(
+            fs.SimObjectSpawnParams(
+                BOX_removed_bodies, BOX_removed_bodies, fs.Pose.from_xyz(0.02, 0.0, height), mass=1.0
+            )
+        )
+    for _ in range(10):
+        sim.step_once()
+    return sim.state_hash()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("before", [100, MOST_REMOVED + 100])
+def test_a_reset_is_the_same_however_many_bodies_were_removed(make_sim: MakeSim, before: int) -> None:
+    fresh, used = make_sim(physics=True), make_sim(physics=True)
+    for sim in (fresh, used):
+        sim.spawn(fs.SimObjectSpawnParams(BOX_removed_bodies, BOX_removed_bodies, name="wall"))
+        sim.initialize_simulation()
+    come_and_go(used, before)
+    used.reset()
+    fresh.reset()
+    assert falling(used) == falling(fresh)
+
+
+def test_a_reset_empties_the_engine_of_many_removed_bodies(make_scene: Callable[..., Scene]) -> None:
+    scene = make_scene()
+    mirror = scene.mirror
+    checkpoints = BulletCheckpoints(mirror)
+    saved = checkpoints.save()
+    for _ in range(MOST_REMOVED + 1):
+        mirror.bodies.remove_loose(mirror.bodies.create_loose(BodyShape()))
+    epoch = mirror.client.epoch
+    checkpoints.restore(saved)
+    assert mirror.bodies.removed == 0 and mirror.client.epoch > epoch
+
+
+def test_an_engine_that_the_user_has_set_up_is_kept(make_sim: MakeSim) -> None:
+    sim = make_sim(physics=True)
+    shape = sim.bullet.createCollisionShape(sim.bullet.GEOM_SPHERE, radius=0.1)
+    sim.bullet.setGravity(0.0, 0.0, 0.0)
+    sim.initialize_simulation()
+    come_and_go(sim, MOST_REMOVED + 100)
+    sim.reset()
+    crate = sim.spawn(
+        fs.SimObjectSpawnParams(BOX_removed_bodies, BOX_removed_bodies, fs.Pose.from_xyz(0.0, 0.0, 1.0), mass=1.0)
+    )
+    sim.step_once()
+    assert crate.position[2] == pytest.approx(1.0)
+    assert sim.bullet.createMultiBody(0.0, shape) >= 0
+
+
+# ---- A mesh file that is written again counts as it is now for whatever is spawned from then on ----------------------
+
+
+Sim = fs.MultiRobotSimulationCore
+
+FACES = "124 143 578 586 156 162 348 387 137 175 268 284"
+
+
+def write_box(file: Path, height: float, moment: int) -> None:
+    """Write a box of 1 x 1 m that stands on z = 0; `moment` is the time of the file, in s."""
+    corners = [(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (0.0, height)]
+    lines = [*(f"v {x} {y} {z}" for x, y, z in corners), *(f"f {' '.join(face)}" for face in FACES.split())]
+    file.write_text("\n".join(lines) + "\n")
+    os.utime(file, (moment, moment))
+
+
+def new_sim() -> Sim:
+    return Sim(fs.SimulationParams(gui=False, monitor=False, physics=True, enable_floor=False))
+
+
+def heights(sim: Sim, x: float) -> list[float]:
+    """Return the height at `x` as PyBullet's rays, those of the columns, and a picture see it."""
+    start, end = [x, 0.1, 5.0], [x, 0.1, -5.0]
+    columns = sim.queries.ray_cast([start], [end]).points[0, 2]
+    view = {"camera_mode": "manual", "camera_pitch": -90.0, "camera_distance": 5.0, "camera_target": (x, 0.1, 0.0)}
+    depth = sim.take_picture(9, 9, view).depth
+    return [sim.bullet.rayTest(start, end)[0][3][2], float(columns), 5.0 - float(depth[4, 4])]
+
+
+@pytest.mark.parametrize("concave", [True, False])
+def test_a_shape_of_a_mesh_that_changed(tmp_path: Path, concave: bool) -> None:
+    file = tmp_path / "box.obj"
+    shape = fs.ShapeParams("mesh", mesh_path=str(file), concave=concave)
+    sim = new_sim()
+    for moment, height in enumerate((0.5, 2.0, 1.0)):
+        write_box(file, height, moment)
+        x = 3.0 * moment
+        sim.spawn(fs.SimObjectSpawnParams(shape, shape, fs.Pose((x, 0, 0)), collision_mode="static", pickable=False))
+        assert heights(sim, x) == pytest.approx([height] * 3, abs=2e-3)
+
+
+def test_the_mesh_of_a_model_that_changed(tmp_path: Path) -> None:
+    mesh = '<geometry><mesh filename="box.obj"/></geometry>'
+    urdf = f'<robot name="r"><link name="base"><visual>{mesh}</visual><collision>{mesh}</collision></link></robot>'
+    (tmp_path / "r.urdf").write_text(urdf)
+    sim = new_sim()
+    for moment, height in enumerate((0.5, 2.0, 1.0)):
+        write_box(tmp_path / "box.obj", height, moment)
+        pose = fs.Pose((3.0 * moment, 0, 0))
+        robot = fs.Agent.from_urdf(str(tmp_path / "r.urdf"), pose, sim_core=sim)
+        assert heights(sim, 3.0 * moment) == pytest.approx([height] * 3, abs=2e-3)
+        assert np.asarray(sim.get_aabbs()[robot.object_id][1])[2] == pytest.approx(height)
+
+
+def test_a_drawn_camera_sees_a_mesh_that_changed(tmp_path: Path) -> None:
+    file = tmp_path / "box.obj"
+    shape = fs.ShapeParams("mesh", mesh_path=str(file))
+    camera = {
+        "type": "camera",
+        "width": 9,
+        "height": 9,
+        "pose": {"position": [0, 0, 5], "rpy": [0, np.pi / 2, 0]},
+        "near": 0.1,
+        "far": 10,
+    }
+    sim = new_sim()
+    robot = sim.spawn(fs.AgentSpawnParams(sensors=[camera], initial_pose=fs.Pose((0, 0, 0))))
+    for moment, height in enumerate((0.5, 2.0)):
+        write_box(file, height, moment)
+        box = sim.spawn(fs.SimObjectSpawnParams(shape, shape, collision_mode="static"))
+        sim.step_once()
+        assert 5.0 - robot.sensors[0].read().depth[4, 4] == pytest.approx(height, abs=2e-3)
+        sim.remove_object(box)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from bullet_scene import Scene
 
+import fleet_sim as fs
 from fleet_sim.base.errors import ConfigError, InvalidValueError
 from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.engines.bullet.window import CameraView, render, setup_camera, view_from_config
@@ -105,3 +106,36 @@ def test_manual_takes_what_is_given() -> None:
 def test_a_wrong_camera_section_is_named(config: dict[str, object], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         view_from_config(config, None)
+
+
+# ---- Bodies are colored while they collide, and have their own color again afterwards --------------------------------
+
+
+GREEN = (0.0, 1.0, 0.0, 1.0)
+
+
+def color(sim: fs.MultiRobotSimulationCore, obj: fs.SimObject) -> tuple[float, ...]:
+    return tuple(sim.bullet.getVisualShapeData(obj.body_id)[0][7])
+
+
+def test_colliding_bodies_are_colored() -> None:
+    params = fs.SimulationParams(gui=False, timestep=0.1, enable_collision_color_change=True)
+    with fs.MultiRobotSimulationCore(params, collision_color=[0.0, 0.0, 1.0, 1.0]) as sim:
+        box = fs.ShapeParams("box", rgba_color=GREEN)
+        a, b, c = (
+            sim.spawn(
+                fs.SimObjectSpawnParams(visual_shape=box, collision_shape=box, initial_pose=fs.Pose((x, 0.0, 0.5)))
+            )
+            for x in (0.0, 0.9, 5.0)
+        )
+        assert [color(sim, obj) for obj in (a, b, c)] == [GREEN] * 3
+        sim.step_once()
+        assert [color(sim, obj) for obj in (a, b, c)] == [(0.0, 0.0, 1.0, 1.0)] * 2 + [GREEN]
+        a.set_pose(fs.Pose((-3.0, 0.0, 0.5)))
+        sim.step_once()
+        assert [color(sim, obj) for obj in (a, b, c)] == [GREEN] * 3
+
+
+def test_a_wrong_color_is_refused() -> None:
+    with pytest.raises(fs.InvalidValueError, match="collision_color"):
+        fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False), collision_color=[2.0, 0.0, 0.0, 1.0])

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from bullet_scene import Scene
+from collision_scene import pair, put, run, touching
 
-from fleet_sim.base.errors import InvalidValueError, StateError
+import fleet_sim as fs
+from fleet_sim import MultiRobotSimulationCore
+from fleet_sim.base.errors import InvalidValueError, MissingDependencyError, StateError
 from fleet_sim.base.spatial.shapes import ShapeKind
-from fleet_sim.engines.bullet.client import data_path
+from fleet_sim.engines.bullet.client import BulletClient, data_path
 from fleet_sim.engines.bullet.engine import BulletPhysics, BulletQueries
 from fleet_sim.engines.bullet.handle import BulletHandle
 from fleet_sim.world.shapes import BodyShape, Geometry
@@ -225,3 +231,211 @@ def test_staging_is_saved_where_nothing_asks(scene: Scene) -> None:
     scene.mirror.begin_step(stage=False)
     assert scene.mirror.staged.poses(row)[0].all()
     scene.mirror.end_step()
+
+
+# ---- The client: one PyBullet world of its own, made when first needed -----------------------------------------------
+
+
+def test_nothing_is_imported_before_the_first_use() -> None:
+    code = (
+        "import sys; from fleet_sim.engines.bullet.client import BulletClient; c = "
+        "BulletClient(); c.reset(); c.close();"
+        "assert 'pybullet' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ)
+
+
+def test_missing_pybullet_names_the_extra() -> None:
+    code = (
+        "import sys; sys.modules['pybullet'] = None\n"
+        "from fleet_sim.engines.bullet.client import BulletClient\n"
+        "try: BulletClient().connect()\n"
+        "except Exception as error: print(type(error).__name__, error)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=os.environ)
+    assert out.stdout.startswith(MissingDependencyError.__name__)
+    assert "fleet_sim[bullet]" in out.stdout
+
+
+def test_functions_go_to_their_own_world() -> None:
+    first, second = BulletClient(), BulletClient()
+    body = first.createMultiBody(0.0, -1, -1, [1.0, 2.0, 3.0])
+    assert (first.getNumBodies(), second.getNumBodies()) == (1, 0)
+    assert first.getBasePositionAndOrientation(body)[0] == (1.0, 2.0, 3.0)
+    assert first.GEOM_BOX == second.GEOM_BOX
+    assert first.id != second.id
+    first.close()
+    second.close()
+
+
+def test_close_is_idempotent_and_final() -> None:
+    client = BulletClient()
+    client.connect()
+    client.close()
+    client.close()
+    with pytest.raises(StateError, match="closed"):
+        client.getNumBodies()
+
+
+def test_reset_empties_the_world_and_begins_an_epoch() -> None:
+    client = BulletClient(floor=True, gravity=(0.0, 0.0, -1.0))
+    client.createMultiBody(0.0, -1, -1)
+    epoch = client.epoch
+    client.reset()
+    assert client.epoch == epoch + 1
+    assert client.getNumBodies() == 1
+    assert client.getBodyInfo(client.floor_id)[1] == b"plane"
+    assert client.getPhysicsEngineParameters()["gravityAccelerationZ"] == -1.0
+    client.close()
+
+
+def test_calls_that_would_bypass_the_client_are_refused() -> None:
+    client = BulletClient()
+    with pytest.raises(AttributeError, match=r"reset\(\)"):
+        client.resetSimulation()
+    with pytest.raises(AttributeError):
+        client.noSuchFunction()
+    client.close()
+
+
+@pytest.mark.parametrize("display", ["", ":4711"])
+def test_a_window_without_an_x_server_is_an_error_not_the_end(display: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISPLAY", display)
+    with pytest.raises(StateError, match="Xvfb"):
+        BulletClient(gui=True).connect()
+
+
+def test_files_that_come_with_pybullet_are_found() -> None:
+    assert data_path("plane.urdf").endswith("plane.urdf")
+    assert os.path.isfile(data_path("plane.urdf"))
+
+
+@pytest.mark.parametrize("name", ["setRealTimeSimulation", "setJointMotorControl"])
+def test_calls_that_act_beside_the_simulation_name_another(sim: MultiRobotSimulationCore, name: str) -> None:
+    assert not hasattr(sim.bullet, name)
+    with pytest.raises(AttributeError, match=r"use (sim\.run_simulation|setJointMotorControl2)\(\)"):
+        getattr(sim.bullet, name)
+
+
+# ---- PyBullet's own calls on collision filters: they act on the whole simulation, or say what to write ---------------
+
+
+Make = Callable[..., fs.MultiRobotSimulationCore]
+
+
+def test_pybullets_calls_act_on_the_whole_simulation(make_sim: Make) -> None:
+    sim = make_sim()
+    one, other = put(sim, "one", 0.0), put(sim, "other", 0.3)
+    sim.bullet.setCollisionFilterPair(one.body_id, other.body_id, -1, -1, 0)
+    run(sim, 1)
+    assert touching(sim) == set()
+    sim.bullet.setCollisionFilterPair(one.body_id, other.body_id, -1, -1, enableCollision=1)
+    run(sim, 1)
+    assert touching(sim) == pair("one", "other")
+    sim.set_collision_pair(one, other, None)
+    sim.bullet.setCollisionFilterGroupMask(one.body_id, -1, 0, 0)
+    run(sim, 1)
+    assert touching(sim) == set() and (one.collision_group, one.collision_mask) == (0, 0)
+
+
+def test_pybullets_calls_on_links_are_refused_with_what_to_write(make_sim: Make) -> None:
+    sim = make_sim()
+    arm, crate = fs.Agent.from_urdf("arm6", sim_core=sim, use_fixed_base=True), put(sim, "crate", 3.0)
+    with pytest.raises(fs.StateError, match=r"sim\.set_collision_pair\(a, b, enabled\)"):
+        sim.bullet.setCollisionFilterPair(crate.body_id, arm.body_id, -1, 2, 0)
+    with pytest.raises(fs.StateError, match=r"set_collision_filter\(group, mask\)"):
+        sim.bullet.setCollisionFilterGroupMask(arm.body_id, -1, 0, 0)
+
+
+def test_pybullets_calls_on_own_bodies_are_the_engines(make_sim: Make) -> None:
+    sim = make_sim(physics=True)
+    slab = put(sim, "slab", 0.0)
+    shape = sim.bullet.createCollisionShape(sim.bullet.GEOM_SPHERE, radius=0.1)
+    balls = [sim.bullet.createMultiBody(1.0, shape, basePosition=(0.3 * i - 0.15, 0, 0.7)) for i in range(2)]
+    sim.bullet.setCollisionFilterPair(balls[0], slab.body_id, -1, -1, 0)
+    run(sim, 8)
+    heights = [sim.bullet.getBasePositionAndOrientation(ball)[0][2] for ball in balls]
+    assert heights == pytest.approx([0.1, 0.6], abs=0.02)
+
+
+# ---- What PyBullet prints: lines of our log, never text between the output of a program ------------------------------
+
+
+pytest.importorskip("pybullet")
+
+LINK = '<link name="base"><collision><geometry><box size="1 1 1"/></geometry></collision></link>'
+ROBOT = f'<robot name="x">{LINK}</robot>'
+
+PROGRAM = """
+import logging, sys
+import fleet_sim as fs
+
+logging.basicConfig(format="%(levelname)s %(name)s %(message)s")
+with fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, physics=True)) as sim:
+    print("before")
+    for number in range(3):
+        sim.bullet.loadURDF(sys.argv[1], [0, 0, 3.0 * number])
+    print("after")
+"""
+
+
+def test_warnings_of_the_engine_are_logged_once_and_not_printed(tmp_path: Path) -> None:
+    robot = tmp_path / "robot.urdf"
+    robot.write_text(ROBOT)
+    done = subprocess.run([sys.executable, "-c", PROGRAM, str(robot)], capture_output=True, text=True, check=True)
+    assert done.stdout == "before\nafter\n"
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("WARNING fleet_sim.engines.bullet PyBullet: No inertial data for link, using mass=1")
+    assert line.endswith(": base")
+
+
+def test_importing_the_engine_prints_nothing() -> None:
+    code = "from fleet_sim.engines.bullet.client import bullet_module; bullet_module(); print('loaded')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("loaded\n", "")
+
+
+TALKER = """
+import sys, threading
+import fleet_sim as fs
+
+over, lines = threading.Event(), []
+
+def talk():
+    while not over.is_set():
+        lines.append(f"line {len(lines)}")
+        sys.stderr.write(lines[-1] + "\\n")
+
+thread = threading.Thread(target=talk)
+thread.start()
+with fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, physics=True)) as sim:
+    for number in range(30):
+        sim.bullet.loadURDF(sys.argv[1], [0, 0, 3.0 * number])
+over.set()
+thread.join()
+print(*lines, sep="\\n")
+"""
+
+
+def test_what_other_threads_log_meanwhile_is_not_lost(tmp_path: Path) -> None:
+    # As the greeting of the node was, which is written while the simulation loads the engine.
+    robot = tmp_path / "robot.urdf"
+    robot.write_text(ROBOT)
+    # A file, as a pipe may take a long text in parts, with lines of others in between.
+    errors = tmp_path / "errors"
+    with errors.open("wb") as output:
+        command = [sys.executable, "-c", TALKER, str(robot)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=output, text=True, check=True)
+    text = errors.read_text()
+    written = [line for line in text.splitlines() if line.startswith("line ")]
+    # Some come a moment later than others that were written after them.
+    assert sorted(written) == sorted(done.stdout.splitlines())
+    assert "pybullet build time" not in text
+
+
+def test_a_program_without_standard_output_can_load_robots(tmp_path: Path) -> None:
+    robot = tmp_path / "robot.urdf"
+    robot.write_text(ROBOT)
+    program = "import sys; sys.stdout = sys.stderr = None\n" + PROGRAM.replace("print", "str")
+    done = subprocess.run([sys.executable, "-c", program, str(robot)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import logging
+import math
 import re
 import struct
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+import pybullet_data
 import pytest
 from spoiled import spoiled
 
+import fleet_sim as fs
+from fleet_sim import Agent, MultiRobotSimulationCore
+from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.spatial.shapes import ShapeKind
-from fleet_sim.models.meshes.loading import load_mesh, mesh_extents
-from fleet_sim.models.meshes.mesh import Mesh
+from fleet_sim.models.meshes import mesh as primitives
+from fleet_sim.models.meshes.loading import Hull, hull_faces, hull_of, load_mesh, mesh_extents
+from fleet_sim.models.meshes.mesh import CREASE, Mesh, Part, smooth
 from fleet_sim.sensing.sensors.render.scene import MeshStore, key_of
 from fleet_sim.world.shapes import Geometry
 
@@ -234,3 +241,183 @@ def test_bad_files_are_named(tmp_path: Path, name: str, content: str | bytes, wo
 def test_a_missing_file_is_named() -> None:
     with pytest.raises(InvalidValueError, match=r"nowhere\.obj.*No such file"):
         load_mesh("/nowhere.obj")
+
+
+# ---- Mesh files of pybullet_data: as large as the engine makes them --------------------------------------------------
+
+
+pybullet = pytest.importorskip("pybullet")
+
+DATA = Path(pybullet_data.getDataPath())
+FILES = sorted(
+    str(file.relative_to(DATA))
+    for file in DATA.rglob("*")
+    # A thousand objects of one program, which differ in nothing but their points; the first of them stand for all.
+    if file.suffix.lower() in (".obj", ".stl", ".dae") and ("random_urdfs" not in file.parts or file.name < "003")
+)
+TURNED_BY_NODES = {"racecar/meshes/hokuyo.dae"}
+"""PyBullet takes only the first <rotate> of a node. All of them count in the format, and in RViz and Gazebo."""
+MARGIN = 0.004
+"""PyBullet's margin around hulls, on both sides, and what it rounds."""
+ROBOT = """<robot name="thing"><link name="base"><inertial><mass value="1"/>
+<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
+<collision><geometry><mesh filename="{}"/></geometry></collision></link></robot>"""
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[int]:
+    client = pybullet.connect(pybullet.DIRECT)
+    yield client
+    pybullet.disconnect(client)
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name not in TURNED_BY_NODES])
+def test_boxes_are_the_engines_but_for_its_margin(engine: int, tmp_path: Path, name: str) -> None:
+    urdf = tmp_path / "thing.urdf"
+    urdf.write_text(ROBOT.format(DATA / name), encoding="utf-8")
+    body = pybullet.loadURDF(str(urdf), flags=pybullet.URDF_USE_INERTIA_FROM_FILE, physicsClientId=engine)
+    position, orientation = pybullet.getBasePositionAndOrientation(body, physicsClientId=engine)
+    assert position == (0.0, 0.0, 0.0) and orientation == (0.0, 0.0, 0.0, 1.0)
+    expected = np.array(pybullet.getAABB(body, -1, physicsClientId=engine))
+    pybullet.removeBody(body, physicsClientId=engine)
+    box = np.array(mesh_extents(str(DATA / name)))
+    np.testing.assert_allclose(box, expected, atol=MARGIN + 1e-5 * np.abs(expected).max())
+    points = load_mesh(str(DATA / name)).points()
+    assert np.array_equal(box, [points.min(axis=0), points.max(axis=0)])
+
+
+def test_a_robot_with_a_mesh_that_calls_y_up_has_the_engines_box(sim: MultiRobotSimulationCore, tmp_path: Path) -> None:
+    wheel = DATA / "racecar" / "meshes" / "left_front_wheel.dae"
+    assert b"Y_UP" in wheel.read_bytes()
+    file = tmp_path / "wheel.urdf"
+    file.write_text(ROBOT.format(wheel), encoding="utf-8")
+    robot = Agent.from_urdf(str(file), sim_core=sim)
+    lower, upper = (np.array(corner) for corner in sim.bullet.getAABB(robot.body_id, -1))
+    np.testing.assert_allclose(sim.world.half_extents[robot.row], 0.5 * (upper - lower), atol=MARGIN)
+
+
+@pytest.mark.parametrize("name", sorted(TURNED_BY_NODES))
+def test_a_file_that_the_engine_reads_otherwise_is_read_as_its_format_says(name: str) -> None:
+    lower, upper = mesh_extents(str(DATA / name))
+    # Turned by 90 degrees around x: the height in the file is along z, not along y.
+    assert upper[2] - lower[2] > 1.3 * (upper[1] - lower[1])
+
+
+# ---- Solids as triangles: closed, turned outwards, as large as they should be, and as fine as asked for --------------
+
+
+FINEST = len(primitives.SEGMENTS) - 1
+SOLIDS = {
+    "box": (primitives.box(), (1.0, 1.0, 1.0), 8.0),
+    "sphere": (primitives.sphere(FINEST), (1.0, 1.0, 1.0), 4.0 / 3.0 * np.pi),
+    "cylinder": (primitives.cylinder(FINEST), (1.0, 1.0, 1.0), 2.0 * np.pi),
+    "capsule": (primitives.capsule(FINEST, 0.5, 3.0), (0.5, 0.5, 2.0), np.pi * (0.25 * 3.0 + 4.0 / 3.0 * 0.125)),
+    "coarse capsule": (primitives.capsule(0, 0.5, 3.0), (0.5, 0.5, 2.0), None),
+}
+
+
+@pytest.mark.parametrize(("mesh", "reach", "volume"), SOLIDS.values(), ids=SOLIDS)
+def test_solids_are_closed_and_of_the_right_size(mesh: Mesh, reach: tuple[float, ...], volume: float | None) -> None:
+    (part,) = mesh.parts
+    points = part.positions
+    np.testing.assert_allclose(mesh.reach, reach, atol=1e-6)
+    a, b, c = (points[part.triangles[:, corner]] for corner in range(3))
+    # The volume is that of the cones from the origin to all triangles: right only if all are turned outwards.
+    filled = float(np.einsum("ij,ij->", a, np.cross(b, c))) / 6.0
+    if volume is not None:
+        assert filled == pytest.approx(volume, rel=0.01)
+    # Each edge belongs to two triangles, which run along it in opposite directions.
+    _, places = np.unique(points.round(6), axis=0, return_inverse=True)
+    corners = places.reshape(-1)[part.triangles]
+    edges = np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [2, 0]]])
+    assert sorted(map(tuple, edges.tolist())) == sorted(map(tuple, edges[:, ::-1].tolist()))
+
+
+@pytest.mark.parametrize("mesh", [solid[0] for solid in SOLIDS.values()], ids=SOLIDS)
+def test_normals_are_units_and_point_outwards(mesh: Mesh) -> None:
+    (part,) = mesh.parts
+    normals = part.normals
+    assert normals is not None
+    np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1.0, atol=1e-6)
+    a, b, c = (part.positions[part.triangles[:, corner]] for corner in range(3))
+    faces = np.cross(b - a, c - a)
+    assert (np.einsum("ij,ij->i", faces, normals[part.triangles[:, 0]]) > 0.0).all()
+
+
+def test_levels_of_detail_keep_their_promise() -> None:
+    """Up to its radius in pixels, a level's polygon is a quarter of a pixel from the circle at most."""
+    for sides, radius in zip(primitives.SEGMENTS, primitives.LEVEL_RADII, strict=False):
+        assert radius * (1.0 - np.cos(np.pi / sides)) == pytest.approx(0.25)
+
+
+def test_bounds_hold_the_mesh_at_any_scale() -> None:
+    mesh = primitives.box()
+    scale = np.array([3.0, 0.5, 0.1])
+    assert mesh.bound(scale) == pytest.approx(np.linalg.norm(scale))
+    assert primitives.sphere(FINEST).bound(np.full(3, 2.0)) == pytest.approx(2.0, rel=1e-6)
+
+
+def test_made_normals_are_smooth_but_for_sharp_edges() -> None:
+    """A sphere without normals gets those of a sphere, a box those of its sides."""
+    ball = primitives.sphere(3).parts[0]
+    vertices = Part(ball.positions, ball.triangles).drawable().vertices
+    np.testing.assert_allclose(vertices[:, 3:6], vertices[:, :3], atol=0.03)
+    cube = primitives.box().parts[0]
+    vertices = Part(cube.positions, cube.triangles).drawable().vertices
+    assert (np.abs(vertices[:, 3:6]).max(1) > 0.999).all()
+    assert 0.7 < CREASE < 0.8
+
+
+def test_an_empty_mesh_has_no_normals() -> None:
+    assert smooth(np.empty((0, 3)), np.empty((0, 3))).shape == (0, 3)
+
+
+# ---- Meshes as sensors see them: as their convex hulls, also on the links of robots ----------------------------------
+
+
+Sim = fs.MultiRobotSimulationCore
+MakeSim = Callable[..., Sim]
+
+
+def rock(seed: int, count: int = 60) -> Floats:
+    """Return points (N, 3) on an uneven ball, and inside it."""
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(count, 3))
+    return 0.5 * points / np.linalg.norm(points, axis=1)[:, None] * rng.uniform(0.3, 1.0, (count, 1)) * [1.0, 0.7, 0.5]
+
+
+def test_a_hull_is_convex_and_holds_all_points() -> None:
+    for seed in range(5):
+        points = rock(seed)
+        faces = hull_faces(points)
+        a, b, c = (points[faces[:, corner]] for corner in range(3))
+        normals = np.cross(b - a, c - a)
+        assert ((points[:, None] - a[None]) * normals).sum(axis=2).max() < 1e-12
+        # Closed: each edge belongs to two faces, once in each direction.
+        edges = {(int(face[i]), int(face[(i + 1) % 3])) for face in faces for i in range(3)}
+        assert len(edges) == 3 * len(faces)
+        assert {(end, start) for start, end in edges} == edges
+
+
+def test_the_hull_of_a_box_is_the_box() -> None:
+    corners = np.array([[x, y, z] for x in (0.0, 2.0) for y in (-1.0, 1.0) for z in (3.0, 3.5)])
+    inside = np.random.default_rng(0).uniform(0.1, 0.9, (200, 3)) * [2.0, 2.0, 0.5] + [0.0, -1.0, 3.0]
+    hull = Hull(np.concatenate((inside, corners)))
+    assert hull.centre.tolist() == [1.0, 0.0, 3.25]
+    assert hull.half_extents.tolist() == [1.0, 1.0, 0.25]
+    assert len(hull.vertices) == 8
+    assert hull.radius == pytest.approx(math.sqrt(2.0 + 0.25**2))
+    with pytest.raises(ValueError, match="read-only"):
+        hull.vertices[0] = 0.0
+
+
+@pytest.mark.parametrize("points", [[[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 0, 0], [1, 1, 1]], [[1, 2, 3]]])
+def test_what_is_flat_is_a_thin_plate(points: list[list[float]]) -> None:
+    hull = Hull(np.array(points, np.float64))
+    assert len(hull.edges) >= 6
+    assert hull.half_extents.min() >= 5e-5
+
+
+def test_broken_meshes_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(fs.InvalidValueError, match="cannot be read"):
+        hull_of(Geometry(ShapeKind.MESH, mesh_path=str(tmp_path / "none.obj")))

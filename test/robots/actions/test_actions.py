@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 from small_world import BOX, Finish
 
 from fleet_sim import (
+    Action,
     Agent,
     AgentSpawnParams,
+    DriveByAction,
     InvalidValueError,
     MoveAction,
     MoveTo,
     MultiRobotSimulationCore,
     Path,
     Pose,
+    ShapeParams,
+    SimulationParams,
+    TourAction,
     Wait,
 )
+from fleet_sim.base.arrays import Floats
+from fleet_sim.base.params import ActionCause, ActionStatus
+from fleet_sim.robots.actions import FollowAction, TeleopAction
+from fleet_sim.world.commands import Command, FinishActions
 
 # ---- MoveTo ----------------------------------------------------------------------------------------------------------
 
@@ -117,3 +129,177 @@ def test_waiting_takes_whole_steps(robot: Agent, finish: Finish, duration: float
 def test_bad_durations_are_refused(duration: float) -> None:
     with pytest.raises(InvalidValueError, match="duration"):
         Wait(duration)
+
+
+# ---- Paths with curves: driven without a stop at each pose, and not far beside them ----------------------------------
+
+
+CONTROLLER = {"type": "differential", "max_linear_vel": 1.0, "max_angular_vel": 3.0, "max_linear_accel": 2.0}
+
+
+def scenario(**entry: Any) -> dict[str, Any]:
+    robot = {"name": "a", "pose": [0.0, 0.0, 0.1], "controller": CONTROLLER, **entry}
+    return {"simulation": {"gui": False, "timestep": 0.02}, "robots": [robot]}
+
+
+def arc(radius: float = 2.0, count: int = 32) -> Floats:
+    """Return points (count, 2) of a half circle that begins along x."""
+    angles = np.linspace(0.0, np.pi, count)
+    return np.stack((radius * np.sin(angles), radius * (1.0 - np.cos(angles))), axis=1)
+
+
+def path_of(points: Floats, yaw: float) -> list[Pose]:
+    return [Pose.from_euler(x, y, 0.0, 0.0, 0.0, yaw) for x, y in points.tolist()]
+
+
+def drive(config: dict[str, Any], action: FollowAction, most: int = 3000) -> tuple[Floats, Floats]:
+    """Return the places (N, 3) of the robot and its speeds (N,), step by step."""
+    places, speeds = [], []
+    with MultiRobotSimulationCore.from_dict(config) as sim:
+        robot = sim.agents[0]
+        robot.add_action(action)
+        for _ in range(most):
+            sim.step_once()
+            places.append(robot.get_pose().position)
+            speeds.append(float(np.linalg.norm(robot.velocity)))
+            if action.is_complete():
+                break
+    return np.array(places), np.array(speeds)
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_linear_vel": 1e3, "max_angular_vel": 1e3}, {"max_angular_accel": 2.0}])
+def test_neither_fast_robots_nor_slow_ones_leave_the_curve(limits: dict[str, float]) -> None:
+    action = FollowAction(path_of(arc(), np.pi), keep_height=True)
+    places, _ = drive(scenario(controller={"type": "differential", **limits}), action)
+    assert action.status is ActionStatus.COMPLETED
+    assert np.abs(np.hypot(places[:, 0], places[:, 1] - 2.0) - 2.0).max() < 0.05
+
+
+def test_others_are_driven_as_by_a_move_action() -> None:
+    omni = scenario(controller={"type": "omni", "max_linear_vel": 1.0})
+    action = FollowAction(path_of(arc(), 0.0), keep_height=True)
+    places, _ = drive(omni, action)
+    assert action.status is ActionStatus.COMPLETED and places[-1] == pytest.approx([0.0, 4.0, 0.1], abs=1e-9)
+    fixed = FollowAction(path_of(arc(), 0.0))
+    drive(scenario(controller=None, use_fixed_base=True), fixed)
+    assert (fixed.status, fixed.cause) == (ActionStatus.FAILED, ActionCause.UNREACHABLE)
+    empty = FollowAction([])
+    drive(scenario(), empty)
+    assert empty.cause is ActionCause.INVALID_GOAL
+
+
+# ---- TourAction, DriveByAction and TurnAction: where they end, how far that is, and why they fail --------------------
+
+
+BODY = ShapeParams("cylinder", radius=0.2, height=0.3)
+
+
+@pytest.fixture
+def sim_relative() -> MultiRobotSimulationCore:
+    return MultiRobotSimulationCore(SimulationParams(gui=False, monitor=False, timestep=0.05))
+
+
+def robot(sim_relative: MultiRobotSimulationCore, **options: object) -> Agent:
+    params = AgentSpawnParams(BODY, BODY, Pose((0.0, 0.0, 0.15)), motion_mode="differential", **options)
+    agent: Agent = sim_relative.spawn(params)
+    return agent
+
+
+def run(sim_relative: MultiRobotSimulationCore, agent: Agent, action: Action, most: int = 2000) -> Action:
+    """Run `action` to its end."""
+    agent.add_action(action)
+    for _ in range(most):
+        sim_relative.step_once()
+        if action.is_complete():
+            return action
+    raise AssertionError("it does not end")
+
+
+@pytest.mark.parametrize(
+    ("target", "speed"), [((1.0, 1.0, 0.0), 1.0), ((1.0, 0.0, 0.0), -1.0), ((1.0, 0.0, 0.0), 0.0), ((1e19, 0, 0), 1.0)]
+)
+def test_ways_that_mean_nothing_are_refused(
+    sim_relative: MultiRobotSimulationCore, target: tuple[float, float, float], speed: float
+) -> None:
+    agent = robot(sim_relative)
+    assert run(sim_relative, agent, DriveByAction(target, speed)).cause is ActionCause.INVALID_GOAL
+    assert agent.get_pose().x == 0.0
+
+
+def test_something_in_the_way_ends_it(sim_relative: MultiRobotSimulationCore) -> None:
+    agent = robot(sim_relative, block_on_collision=True)
+    sim_relative.spawn(AgentSpawnParams(BODY, BODY, Pose((1.0, 0.0, 0.15)), use_fixed_base=True))
+    action = run(sim_relative, agent, DriveByAction((3.0, 0.0, 0.0), 1.0))
+    assert action.cause is ActionCause.BLOCKED and action.blocked_by == "#1"
+    assert 0.3 < agent.get_pose().x <= 0.6
+
+
+def test_a_tour_goes_on_where_a_pose_cannot_be_reached(sim_relative: MultiRobotSimulationCore) -> None:
+    agent = robot(sim_relative)
+    beyond = Pose((1e7, 0.0, 0.0))
+    places = [Pose((1.0, 0.0, 0.0)), beyond, Pose((1.0, 1.0, 0.0))]
+    tour = TourAction(Path(places), skip_missed=True, keep_height=True)
+    assert run(sim_relative, agent, tour).cause is None
+    assert tour.missed == [(1, ActionCause.INVALID_GOAL)]
+    assert agent.get_pose().position == pytest.approx((1.0, 1.0, 0.15), abs=1e-6)
+    assert run(sim_relative, agent, TourAction(Path([beyond]), skip_missed=True)).status is ActionStatus.FAILED
+    strict = run(sim_relative, agent, TourAction(Path(places)))
+    assert (strict.cause, strict.error_message[:7]) == (ActionCause.INVALID_GOAL, "pose 1:")  # type: ignore[index]
+    assert run(sim_relative, agent, TourAction([])).cause is ActionCause.INVALID_GOAL
+
+
+def test_a_path_tells_how_many_of_its_poses_are_left(sim_relative: MultiRobotSimulationCore) -> None:
+    agent = robot(sim_relative)
+    action = MoveAction(Path([Pose((1.0, 0.0, 9.0)), Pose((2.0, 0.0, 9.0))]), keep_height=True)
+    agent.add_action(action)
+    seen = []
+    while not action.is_complete():
+        sim_relative.step_once()
+        seen.append(action.progress(agent)["poses_left"])
+    assert list(dict.fromkeys(seen)) == [2, 1, 0]
+    assert agent.get_pose().z == 0.15
+
+
+# ---- Robots that somebody else drives, until that is done ------------------------------------------------------------
+
+
+def test_velocities_drive_it_and_a_command_ends_it() -> None:
+    scenario = {
+        "simulation": {"gui": False, "timestep": 0.05},
+        "robots": [{"name": "a"}, {"name": "b", "pose": [0.0, 5.0, 0.0]}],
+    }
+    with MultiRobotSimulationCore.from_dict(scenario) as sim:
+        robot, other = sim.agents
+        command = Command.from_dict(FinishActions(names=("a", "b")).to_dict())
+        answer = sim.inbox.put(command)
+        sim.step_once()
+        assert list(answer.result().rejected) == ["a", "b"]
+        teleop, timed = TeleopAction(), TeleopAction(timeout=0.1)
+        robot.add_action(teleop)
+        other.add_action(timed)
+        sim.step_once()
+        robot.set_velocity(0.5)
+        for _ in range(10):
+            sim.step_once()
+        assert not teleop.is_complete() and robot.get_pose().x > 0.0
+        assert (timed.status, timed.cause) == (ActionStatus.FAILED, ActionCause.TIMEOUT)
+        answer = sim.inbox.put(command)
+        sim.step_once()
+        assert list(answer.result().rejected) == ["b"] and teleop.status is ActionStatus.COMPLETED
+        here = robot.get_pose()
+        sim.step_once()
+        assert robot.get_pose() == here
+        teleop.reset()
+        robot.add_action(teleop)
+        sim.step_once()
+        assert not teleop.is_complete()
+
+
+def test_a_robot_with_a_fixed_base_is_not_teleoperated() -> None:
+    with MultiRobotSimulationCore.from_dict(
+        {"simulation": {"gui": False}, "robots": [{"name": "a", "use_fixed_base": True}]}
+    ) as sim:
+        teleop = TeleopAction()
+        sim.agents[0].add_action(teleop)
+        sim.step_once()
+        assert (teleop.status, teleop.cause) == (ActionStatus.FAILED, ActionCause.UNREACHABLE)

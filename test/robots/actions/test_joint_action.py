@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
+import numpy as np
 import pytest
-from arms import READY, spawn_panda
+from arms import PANDA, READY, spawn_panda
 from small_world import Finish
 
 from fleet_sim import (
     ActionStatus,
     Agent,
     ExecuteAction,
+    InvalidValueError,
     JointAction,
+    JointTrajectoryAction,
     MoveTo,
     MultiRobotSimulationCore,
     Pose,
@@ -20,6 +24,8 @@ from fleet_sim import (
     Wait,
     parse_action_goal,
 )
+from fleet_sim.base.arrays import Floats
+from fleet_sim.robots.actions.joints import JointCurves
 
 
 @pytest.fixture
@@ -197,3 +203,221 @@ def test_it_can_be_run_by_hand(sim: MultiRobotSimulationCore, arm: Agent) -> Non
         sim.step_once()
         ticks += 1
     assert (ticks, action.status) == (3, ActionStatus.COMPLETED)
+
+
+# ---- JointTrajectoryAction: at the right place at the right time, or a cause -----------------------------------------
+
+
+J1, J2 = "panda_joint1", "panda_joint2"
+
+
+@pytest.fixture
+def arm_joint_trajectory(sim: MultiRobotSimulationCore) -> Agent:
+    return spawn_panda(sim, use_fixed_base=True)
+
+
+def run(sim: MultiRobotSimulationCore, arm_joint_trajectory: Agent, action: JointTrajectoryAction) -> np.ndarray:
+    """Return position and velocity of the first joint at the end of each step."""
+    arm_joint_trajectory.add_action(action)
+    track = []
+    for _ in range(100):
+        sim.step_once()
+        track.append(arm_joint_trajectory.get_joint_state(J1))
+        if action.is_complete():
+            break
+    return np.array(track)
+
+
+def test_a_late_start_leaves_out_what_is_past_and_an_early_one_waits(
+    sim: MultiRobotSimulationCore, arm_joint_trajectory: Agent, finish: Finish
+) -> None:
+    for _ in range(10):
+        sim.step_once()
+    late = JointTrajectoryAction(
+        [J1],
+        [0.5, 1.5],
+        [
+            [
+                9e-9,
+            ],
+            [0.5],
+        ],
+        start_time_wanted=0.0,
+    )
+    track = run(sim, arm_joint_trajectory, late)
+    assert late.get_duration() == pytest.approx(0.5)
+    assert track[:5, 0] == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5])
+    begin = sim.sim_time
+    early = JointTrajectoryAction([J1], [0.5], [[0.0]], start_time_wanted=begin + 1.0)
+    track = run(sim, arm_joint_trajectory, early)
+    assert (track[:10, 0] == 0.5).all()
+    assert early.get_duration() == pytest.approx(1.5)
+    old = JointTrajectoryAction([J1], [0.5], [[0.0]], start_time_wanted=0.1)
+    run(sim, arm_joint_trajectory, old)
+    assert (old.status, old.trajectory_cause) == (ActionStatus.FAILED, "old")
+    assert old.cause == "invalid_goal"
+
+
+def test_what_is_too_fast_breaks_a_path_tolerance_or_comes_late(
+    sim: MultiRobotSimulationCore, arm_joint_trajectory: Agent
+) -> None:
+    strict = JointTrajectoryAction([J1], [0.2], [[2.0]], path_tolerance=0.3)
+    run(sim, arm_joint_trajectory, strict)
+    assert (strict.status, strict.trajectory_cause) == (ActionStatus.FAILED, "path_tolerance")
+    assert strict.cause == "unreachable"
+    assert "panda_joint1" in str(strict.error_message)
+    held = arm_joint_trajectory.get_joint_state(J1)[0]
+    sim.step_once()
+    assert arm_joint_trajectory.get_joint_state(J1) == (held, 0.0)
+    punctual = JointTrajectoryAction([J1], [0.1], [[-2.0]], goal_time_tolerance=0.2)
+    run(sim, arm_joint_trajectory, punctual)
+    assert (punctual.status, punctual.trajectory_cause) == (ActionStatus.FAILED, "goal_tolerance")
+    patient = JointTrajectoryAction([J1], [0.1], [[2.0]])
+    run(sim, arm_joint_trajectory, patient)
+    assert patient.status is ActionStatus.COMPLETED
+    rough = JointTrajectoryAction([J1], [0.1], [[1.5]], goal_tolerance=0.4, goal_time_tolerance=0.0)
+    run(sim, arm_joint_trajectory, rough)
+    assert rough.status is ActionStatus.COMPLETED
+
+
+@pytest.mark.parametrize(
+    ("names", "positions", "cause"),
+    [
+        (["elbow"], [[0.0]], "invalid_joints"),
+        (["panda_joint8"], [[0.0]], "invalid_joints"),
+        ([J1], [[9.0]], "invalid_goal"),
+    ],
+)
+def test_what_the_robot_cannot_do_fails_at_once(
+    sim: MultiRobotSimulationCore,
+    arm_joint_trajectory: Agent,
+    names: list[str],
+    positions: list[list[float]],
+    cause: str,
+) -> None:
+    action = JointTrajectoryAction(names, [1.0], positions)
+    run(sim, arm_joint_trajectory, action)
+    assert (action.status, action.trajectory_cause, action.get_duration()) == (ActionStatus.FAILED, cause, 0.0)
+    assert arm_joint_trajectory.joint_positions.tolist() == READY
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ([], [1.0], [[]]),
+        ([J1, J1], [1.0], [[0.0, 0.0]]),
+        ([J1], [], []),
+        ([J1], [1.0, 1.0], [[0.0], [0.0]]),
+        ([J1], [-1.0], [[0.0]]),
+        ([J1], [1.0], [[float("nan")]]),
+        ([J1], [1.0], [[0.0, 1.0]]),
+        ([J1], [1.0], [[0.0]], [[0.0], [0.0]]),
+        ([J1], [1.0], [[0.0]], None, -1.0),
+    ],
+)
+def test_what_makes_no_sense_is_refused(arguments: tuple) -> None:
+    with pytest.raises(InvalidValueError):
+        JointTrajectoryAction(*arguments)
+
+
+def test_a_command_to_its_joints_ends_it(sim: MultiRobotSimulationCore, arm_joint_trajectory: Agent) -> None:
+    action = JointTrajectoryAction([J1], [5.0], [[2.0]])
+    arm_joint_trajectory.add_action(action)
+    sim.step_once()
+    arm_joint_trajectory.set_joint_target(J2, 0.0)
+    sim.step_once()
+    assert action.status is ActionStatus.IN_PROGRESS
+    arm_joint_trajectory.set_joint_target(J1, 0.0)
+    assert action.status is ActionStatus.CANCELLED
+
+
+def test_motors_follow_closely(make_sim: Callable[..., MultiRobotSimulationCore]) -> None:
+    sim = make_sim(physics=True, timestep=0.02)
+    arm_joint_trajectory = Agent.from_urdf(PANDA, use_fixed_base=True, sim_core=sim, joint_positions=READY)
+    action = JointTrajectoryAction([J1, J2], [1.0], [[0.8, 0.2]], velocities=[[0.0, 0.0]], path_tolerance=0.02)
+    arm_joint_trajectory.add_action(action)
+    for _ in range(100):
+        sim.step_once()
+    assert action.status is ActionStatus.COMPLETED, action.error_message
+
+
+class CountedJointTrajectory(JointTrajectoryAction):
+    """Counts how often it is updated."""
+
+    updates = 0
+
+    def update(self, agent: Agent, dt: float) -> Until | None:
+        self.updates += 1
+        return super().update(agent, dt)
+
+
+def test_it_costs_nothing_between_points(sim: MultiRobotSimulationCore, arm_joint_trajectory: Agent) -> None:
+    action = CountedJointTrajectory([J1], [2.0, 4.0], [[1.0], [0.0]], velocities=[[0.0], [0.0]], path_tolerance=0.001)
+    track = run(sim, arm_joint_trajectory, action)
+    assert action.status is ActionStatus.COMPLETED
+    assert action.updates <= 4
+    share = 0.05 * np.arange(1, 21)
+    assert track[:20, 0] == pytest.approx(3 * share**2 - 2 * share**3)
+    assert track[9, 1] == pytest.approx(0.75, rel=0.01)
+
+
+def test_points_may_lie_between_steps(sim: MultiRobotSimulationCore, arm_joint_trajectory: Agent) -> None:
+    times, places = [0.0, 0.13, 0.41, 0.77, 1.25], [0.0, 0.1, 0.3, 0.0, 0.4]
+    action = JointTrajectoryAction([J1], times[1:], [[place] for place in places[1:]])
+    track = run(sim, arm_joint_trajectory, action)
+    at = 0.1 * np.arange(1, 13)
+    assert track[:12, 0] == pytest.approx(np.interp(at, times, places))
+    assert arm_joint_trajectory.get_joint_state(J1) == (0.4, 0.0)
+    assert action.get_duration() == pytest.approx(1.3)
+
+
+# ---- curves ----------------------------------------------------------------------------------------------------------
+
+
+def random_curves(seed: int, *, velocities: bool) -> JointCurves:
+    """Return curves of three joints through six points, unevenly spaced in time."""
+    rng = np.random.default_rng(seed)
+    times = np.cumsum(rng.uniform(0.1, 2.0, 6))
+    positions = rng.normal(size=(6, 3))
+    return JointCurves(times, positions, rng.normal(size=(6, 3)) if velocities else None)
+
+
+def sampled(curves: JointCurves, count: int) -> tuple[Floats, Floats, Floats]:
+    """Return times within the curves, and the positions and velocities there."""
+    times = np.linspace(curves.times[0], curves.times[-1], count + 2)[1:-1]
+    found = [curves.sample(float(at)) for at in times]
+    return times, np.array([position for position, _ in found]), np.array([velocity for _, velocity in found])
+
+
+def test_outside_of_its_times_a_joint_rests_at_the_ends() -> None:
+    curves = random_curves(3, velocities=True)
+    for at, point in ((-5.0, curves.positions[0]), (float(curves.times[-1]) + 1.0, curves.positions[-1])):
+        position, velocity = curves.sample(at)
+        assert position.tolist() == point.tolist()
+        assert velocity.tolist() == [0.0] * 3
+    assert curves.piece(-5.0) == 0
+    assert curves.piece(1e9) == 4
+
+
+@pytest.mark.parametrize("velocities", [True, False])
+@pytest.mark.parametrize("seed", range(10))
+def test_the_top_speed_is_reached_and_not_exceeded(seed: int, velocities: bool) -> None:
+    curves = random_curves(seed, velocities=velocities)
+    _, _, found = sampled(curves, 4000)
+    fastest, top = np.abs(found).max(axis=0), curves.top_speeds()
+    assert (fastest <= top * (1.0 + 1e-9)).all()
+    assert fastest == pytest.approx(top, rel=1e-2)
+
+
+def test_the_top_speed_within_a_piece_counts() -> None:
+    # From rest to rest: 1.5 times the mean speed, half-way.
+    rest = JointCurves(np.array([0.0, 2.0]), np.array([[0.0], [1.0]]), np.zeros((2, 1)))
+    assert rest.top_speeds() == pytest.approx([0.75])
+    assert JointCurves(rest.times, rest.positions, None).top_speeds() == pytest.approx([0.5])
+
+
+def test_two_points_at_one_time_are_a_jump_that_no_limit_allows() -> None:
+    curves = JointCurves(np.array([0.0, 1.0, 1.0]), np.array([[0.0], [1.0], [2.0]]), None)
+    assert np.isfinite(curves.top_speeds()).all()
+    assert curves.top_speeds()[0] > 1e8
+    assert curves.sample(0.5)[0] == pytest.approx([0.5])

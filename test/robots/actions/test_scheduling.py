@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import math
 from collections.abc import Callable
+from typing import Any
 
 import pytest
-from small_world import Finish
+from small_world import BOX, Finish
 
 from fleet_sim import (
     Action,
+    ActionCause,
+    ActionStatus,
     Agent,
     AgentManager,
     AgentSpawnParams,
+    CancelActions,
+    Drop,
+    ExecuteAction,
     GridSpawnParams,
     InvalidValueError,
+    MoveAction,
     MoveTo,
     MultiRobotSimulationCore,
+    Pick,
     Pose,
+    SimObject,
     StateError,
+    Stop,
     Until,
     Wait,
 )
+from fleet_sim.base.errors import UnknownNameError
+from fleet_sim.robots.actions.registry import describe_action, parse_action_goal
 
 
 class Counting(Action):
@@ -294,3 +308,350 @@ def test_cancelling_by_hand_stops_the_robot(sim: MultiRobotSimulationCore, robot
     here = robot.get_pose()
     sim.step_once()
     assert robot.get_pose() == here
+
+
+# ---- Actions when their agent is removed, and when a state is saved, restored or reset -------------------------------
+
+
+def test_removing_an_agent_cancels_its_actions(sim: MultiRobotSimulationCore, robot: Agent) -> None:
+    running, waiting = MoveTo(Pose((9, 0, 0))), Wait(1.0)
+    robot.add_action_sequence([running, waiting])
+    sim.step_once()
+    sim.remove_object(robot)
+    assert {running.status, waiting.status} == {"cancelled"}
+    assert running.error_message == "the agent was removed"
+    newcomer = sim.spawn(AgentSpawnParams())
+    sim.step_once()
+    assert newcomer.is_action_queue_empty()
+
+
+def test_an_action_may_remove_its_own_agent(sim: MultiRobotSimulationCore, robot: Agent) -> None:
+    class Leave(Action):
+        def start(self, agent: Agent) -> Until | None:
+            sim.remove_object(agent)
+            return None
+
+    action = Leave()
+    robot.add_action_sequence([action, Wait(1.0)])
+    sim.step_once()
+    sim.step_once()
+    assert (action.status, sim.agents) == ("cancelled", [])
+
+
+def test_a_saved_moment_includes_running_actions(sim: MultiRobotSimulationCore, robot: Agent, finish: Finish) -> None:
+    move, wait, late = MoveTo(Pose((3, 0, 0))), Wait(0.5), Wait(1.0)
+    robot.add_action_sequence([move, wait])
+    for _ in range(5):
+        sim.step_once()
+    saved = sim.save_state()
+    finish(wait)
+    ends = (move.end_time, wait.end_time)
+    robot.execute_action(late)
+    sim.step_once()
+    sim.restore_state(saved)
+    assert (move.status, wait.status, late.status) == ("in_progress", "not_started", "cancelled")
+    assert robot.get_current_action() is move
+    finish(wait)
+    assert (move.end_time, wait.end_time) == ends
+
+
+def test_a_reset_starts_the_first_queue_again(sim: MultiRobotSimulationCore, robot: Agent, finish: Finish) -> None:
+    move = MoveTo(Pose((3, 0, 0)))
+    robot.execute_action(move)
+    finish(move)
+    sim.reset()
+    assert move.status == "not_started"
+    finish(move)
+    assert move.start_time == 0.0
+
+
+# ---- Why an action ended, as programs read it: `Action.cause` --------------------------------------------------------
+
+
+HOME = Pose((0.0, 0.0, 0.0))
+AWAY = Pose((50.0, 0.0, 0.0))
+
+
+class FailingCauses(Action):
+    """Fails at once, without saying more than words."""
+
+    def start(self, agent: Agent) -> None:
+        self.fail("no luck")
+
+
+def carried(sim: MultiRobotSimulationCore, robot: Agent) -> None:
+    carrier = sim.spawn(AgentSpawnParams(BOX, BOX, robot.get_pose(), name="carrier"))
+    carrier.attach_object(robot)
+
+
+def send_all(sim: MultiRobotSimulationCore, robot: Agent) -> None:
+    manager = AgentManager(sim)
+    manager.add_object(robot)
+    manager.set_goal_pose_all(lambda agent: HOME)
+
+
+FAILURES = [
+    (lambda: MoveAction([]), ActionCause.INVALID_GOAL),
+    (lambda: Pick("crate", attach_link=3), ActionCause.INVALID_GOAL),
+    (lambda: Pick("no such thing"), ActionCause.UNKNOWN_OBJECT),
+    (lambda: Drop((0.0, 0.0, 0.0)), ActionCause.UNKNOWN_OBJECT),
+    (lambda: Drop((0.0, 0.0, 0.0), target_object_id="crate"), ActionCause.UNKNOWN_OBJECT),
+    (lambda: MoveTo(AWAY, timeout=0.3), ActionCause.TIMEOUT),
+    (FailingCauses, ActionCause.FAILED),
+]
+
+
+@pytest.mark.parametrize(("make", "cause"), FAILURES)
+def test_a_failure_has_a_cause(
+    robot: Agent,
+    crate: SimObject,
+    finish: Callable[[Action], Action],
+    make: Callable[[], Action],
+    cause: ActionCause,
+) -> None:
+    action = make()
+    assert action.cause is None
+    robot.execute_action(action)
+    finish(action)
+    assert (action.status, action.cause) == (ActionStatus.FAILED, cause)
+    assert action.error_message
+
+
+@pytest.mark.parametrize("make", [lambda: MoveTo(AWAY), lambda: Pick("crate")])
+def test_robots_that_cannot_drive_reach_nothing(
+    sim: MultiRobotSimulationCore,
+    robot: Agent,
+    crate: SimObject,
+    finish: Callable[[Action], Action],
+    make: Callable[[], Action],
+) -> None:
+    carried(sim, robot)
+    fixed = sim.spawn(AgentSpawnParams(BOX, BOX, HOME, name="fixed", use_fixed_base=True))
+    for agent in (robot, fixed):
+        action = make()
+        agent.execute_action(action)
+        finish(action)
+        assert (action.status, action.cause) == (ActionStatus.FAILED, ActionCause.UNREACHABLE)
+
+
+CANCELLATIONS = {
+    "its own cancel": (lambda sim, robot, move: move.cancel(), ActionCause.CANCELLED),
+    "a cause of one's own": (
+        lambda sim, robot, move: move.cancel("off", ActionCause.SHUTDOWN),
+        ActionCause.SHUTDOWN,
+    ),
+    "stop": (lambda sim, robot, move: robot.stop(), ActionCause.CANCELLED),
+    "clear_actions": (lambda sim, robot, move: robot.clear_actions(), ActionCause.CANCELLED),
+    "Stop": (lambda sim, robot, move: sim.dispatcher.dispatch(Stop()), ActionCause.CANCELLED),
+    "CancelActions": (
+        lambda sim, robot, move: sim.dispatcher.dispatch(CancelActions(names=(robot.name,))),
+        ActionCause.CANCELLED,
+    ),
+    "a goal": (lambda sim, robot, move: robot.set_goal_pose(HOME), ActionCause.PREEMPTED),
+    "a goal for all": (
+        lambda sim, robot, move: send_all(sim, robot),
+        ActionCause.PREEMPTED,
+    ),
+    "a velocity": (lambda sim, robot, move: robot.set_velocity(1.0), ActionCause.PREEMPTED),
+    "an action": (
+        lambda sim, robot, move: sim.dispatcher.dispatch(ExecuteAction(names=(robot.name,), actions=(Wait(1.0),))),
+        ActionCause.PREEMPTED,
+    ),
+    "being carried": (lambda sim, robot, move: carried(sim, robot), ActionCause.PREEMPTED),
+    "removal": (lambda sim, robot, move: sim.remove_object(robot), ActionCause.UNKNOWN_ROBOT),
+    "reset": (lambda sim, robot, move: sim.reset(), ActionCause.SHUTDOWN),
+}
+
+
+@pytest.mark.parametrize("by", CANCELLATIONS)
+def test_what_ends_an_action_from_outside_is_its_cause(sim: MultiRobotSimulationCore, robot: Agent, by: str) -> None:
+    sim.step_once()
+    running, queued = MoveTo(AWAY), MoveTo(HOME)
+    robot.execute_action(running)
+    robot.execute_action(queued)
+    for _ in range(3):
+        sim.step_once()
+    end, cause = CANCELLATIONS[by]
+    end(sim, robot, running)
+    assert (running.status, running.cause) == (ActionStatus.CANCELLED, cause)
+    if not by.startswith(("its own", "a cause")):
+        assert (queued.status, queued.cause) == (ActionStatus.CANCELLED, cause)
+
+
+def test_success_and_a_new_begin_have_no_cause(robot: Agent, finish: Callable[[Action], Action]) -> None:
+    action = MoveTo(AWAY, timeout=0.1)
+    robot.execute_action(action)
+    finish(action)
+    action.reset()
+    assert action.cause is None
+    wait = Wait(0.1)
+    robot.execute_action(wait)
+    finish(wait)
+    assert (wait.status, wait.cause) == (ActionStatus.COMPLETED, None)
+
+
+def test_an_action_run_by_hand_has_a_cause_too(robot: Agent) -> None:
+    action = MoveTo(AWAY)
+    action.execute(robot, 0.1)
+    action.cancel("enough")
+    assert (action.error_message, action.cause) == ("enough", ActionCause.CANCELLED)
+
+
+@pytest.mark.parametrize("place", [(5e8, 0.0, 0.0), (0.0, 0.0, -2e6)])
+def test_a_goal_beyond_the_world_is_wrong_and_no_fault_of_code(
+    sim: MultiRobotSimulationCore, place: tuple[float, float, float]
+) -> None:
+    robot = sim.spawn(AgentSpawnParams(BOX, BOX, HOME, name="robot"))
+    for action in (MoveTo(Pose(place)), MoveAction([HOME, Pose(place)])):
+        robot.add_action(action)
+        sim.step_once()
+        assert action.status is ActionStatus.FAILED and action.cause is ActionCause.INVALID_GOAL
+        assert "the world ends 1e+06 m" in action.error_message
+    assert not sim.guard.counts
+
+
+# ---- used once -------------------------------------------------------------------------------------------------------
+
+
+def ended(sim: MultiRobotSimulationCore, action: Action, most: int = 200) -> Action:
+    for _ in range(most):
+        if action.is_complete():
+            return action
+        sim.step_once()
+    raise AssertionError(f"{action!r} did not end")
+
+
+def test_a_queued_action_is_in_one_queue(sim: MultiRobotSimulationCore, robot: Agent) -> None:
+    other, action = sim.spawn(AgentSpawnParams(name="other")), Wait(1.0)
+    robot.add_action(action)
+    for agent in (robot, other):
+        with pytest.raises(StateError, match="is already in a queue"):
+            agent.add_action(action)
+    with pytest.raises(StateError, match="is already in a queue"):
+        other.add_action_sequence([Wait(1.0), action])
+    # Nothing of the sequence was taken.
+    assert other.is_action_queue_empty()
+
+
+def test_the_same_action_twice_in_one_sequence_is_refused(robot: Agent) -> None:
+    action = Wait(1.0)
+    with pytest.raises(StateError, match=r"Wait.* is there twice"):
+        robot.add_action_sequence([Wait(2.0), action, action])
+    assert robot.is_action_queue_empty()
+    robot.add_action_sequence(iter([Wait(2.0), action]))
+    assert robot.get_action_queue_size() == 2
+
+
+def test_an_action_that_ended_is_used_up_until_it_is_reset(sim: MultiRobotSimulationCore, robot: Agent) -> None:
+    action = Wait(0.2)
+    robot.add_action(action)
+    ended(sim, action)
+    with pytest.raises(StateError, match=r"was already used; call reset\(\) to use it again"):
+        robot.add_action(action)
+    with pytest.raises(StateError, match=r"was already started; call reset\(\) to use it again"):
+        action.begin(robot)
+    assert action.execute(robot, 0.1)
+    assert action.get_duration() == pytest.approx(0.2, abs=0.2)
+
+    action.reset()
+    assert (action.status, action.error_message, action.cause, action.get_duration()) == (
+        "not_started",
+        None,
+        None,
+        0.0,
+    )
+    robot.add_action(action)
+    assert ended(sim, action).status == "completed"
+
+
+def test_a_running_action_is_not_reset_and_a_waiting_one_stays(sim: MultiRobotSimulationCore, robot: Agent) -> None:
+    running, waiting = MoveTo(Pose((9, 0, 0))), Wait(1.0)
+    robot.add_action_sequence([running, waiting])
+    sim.step_once()
+    with pytest.raises(StateError, match="MoveTo is running; cancel it before resetting it"):
+        running.reset()
+    waiting.reset()
+    with pytest.raises(StateError, match="is already in a queue"):
+        robot.add_action(waiting)
+    running.cancel("enough")
+    assert (running.status, running.error_message) == ("cancelled", "enough")
+    running.reset()
+    assert running.error_message is None
+
+
+def test_only_actions_are_queued(robot: Agent) -> None:
+    for wrong in ("move", None, Wait, 3):
+        with pytest.raises(InvalidValueError, match="an action must derive from Action, got"):
+            robot.add_action(wrong)
+
+
+def test_an_action_run_by_hand_stops_its_robot(sim: MultiRobotSimulationCore, robot: Agent) -> None:
+    action = MoveTo(Pose((1, 0, 0)))
+    for _ in range(300):
+        if action.execute(robot, sim.clock.dt):
+            break
+        sim.step_once()
+    assert action.status == "completed"
+    assert robot.get_pose().x == pytest.approx(1.0, abs=1e-6)
+
+    another = MoveTo(Pose((9, 0, 0)))
+    another.execute(robot, sim.clock.dt)
+    sim.step_once()
+    another.cancel("stop here")
+    here = robot.get_pose()
+    for _ in range(50):
+        sim.step_once()
+    assert robot.get_pose().distance_to(here) < 0.5
+    assert not robot.is_moving
+
+
+# ---- by name ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "error", "reason"),
+    [
+        ("mvoe", {}, UnknownNameError, "unknown action 'mvoe'. Did you mean 'move'"),
+        ("wait", "[1]", InvalidValueError, "action 'wait': expected an object of parameters, got"),
+        ("wait", "{", InvalidValueError, "action 'wait': parameters"),
+        ("wait", 3, InvalidValueError, "action 'wait': expected parameters by name, got 3"),
+        ("wait", {"secs": 1}, InvalidValueError, "secs"),
+        ("wait", {"duration": math.nan}, InvalidValueError, "duration"),
+        ("wait", {"duration": "long"}, InvalidValueError, "duration"),
+        ("move", {"path": 3}, InvalidValueError, "action 'move': path must be a list of poses, got 3"),
+        ("move", {"path": [[0, 0]]}, InvalidValueError, "path"),
+        ("move", {"target_pose": [0, 0, "x"]}, InvalidValueError, "target_pose"),
+    ],
+)
+def test_wrong_actions_in_words_are_refused(name: str, parameters: Any, error: type[Exception], reason: str) -> None:
+    with pytest.raises(error, match=reason):
+        parse_action_goal(name, parameters)
+
+
+def test_an_action_is_described_and_made_again() -> None:
+    action = parse_action_goal("move", json.dumps({"target_pose": [1, 2, 0, 0.5]}))
+    described = describe_action(action)
+    assert described["type"] == "move"
+    again = parse_action_goal(described.pop("type"), described)
+    assert describe_action(again) == {"type": "move", **described}
+    assert describe_action(Wait(2.0)) == {"type": "wait", "duration": 2.0}
+
+
+def test_an_action_of_a_class_without_a_name_cannot_be_described() -> None:
+    class Own(Action):
+        def start(self, agent: Agent) -> Until | None:
+            return None
+
+    with pytest.raises(InvalidValueError, match=r"Own has no name by which it could be made again; give it one with"):
+        describe_action(Own())
+
+
+def test_a_timeout_ends_an_action_with_its_cause(
+    sim: MultiRobotSimulationCore, robot: Agent, finish: Callable[[Action], Action]
+) -> None:
+    action = MoveTo(Pose((50, 0, 0)), timeout=0.5)
+    robot.add_action(action)
+    finish(action)
+    assert (action.status, action.cause) == ("failed", "timeout")
+    assert action.error_message == "timed out after 0.5 s"
+    assert action.get_duration() == pytest.approx(0.5, abs=sim.clock.dt)

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+import math
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import fleet_sim as fs
+from fleet_sim import Agent, AgentSpawnParams, MultiRobotSimulationCore, Pose, ShapeParams, SimObjectSpawnParams
+from fleet_sim.base.spatial import quaternions
+from fleet_sim.base.spatial.shapes import ShapeKind
+from fleet_sim.sensing.collision.bounds import world_aabbs
+from fleet_sim.sensing.collision.passages import WallPassages
+from fleet_sim.sensing.collision.system import PairSet
 
 BOX = fs.ShapeParams("box", half_extents=(0.25, 0.25, 0.25))
 Make = Callable[..., fs.MultiRobotSimulationCore]
@@ -237,3 +247,255 @@ def test_a_mesh_blocks_too(make: Make, tmp_path: Path) -> None:
         sim.step_once()
     assert robot.blocked_by == slab
     assert robot.get_pose().x == pytest.approx(3.0 - 0.1 - 0.25, abs=5e-3)
+
+
+# ---- Pairs start once and end once -----------------------------------------------------------------------------------
+
+
+pair_lists = st.lists(st.tuples(st.integers(0, 6), st.integers(7, 12)), max_size=12)
+
+
+def array(pairs: list[tuple[int, int]]) -> np.ndarray:
+    return np.array(pairs, np.int64).reshape(-1, 2)
+
+
+def test_differences_from_update_to_update() -> None:
+    current = PairSet()
+    started, ended = current.update(array([(4, 2), (0, 1), (0, 1)]))
+    assert started.tolist() == [[0, 1], [2, 4]] and ended.tolist() == []
+    started, ended = current.update(array([(2, 4), (3, 5)]))
+    assert started.tolist() == [[3, 5]] and ended.tolist() == [[0, 1]]
+    assert current.pairs.tolist() == [[2, 4], [3, 5]] and len(current) == 2
+    started, ended = current.update(array([(3, 5), (2, 4)]))
+    assert not len(started) and not len(ended)
+
+
+@given(st.lists(pair_lists, max_size=8))
+def test_every_start_has_one_end(updates: list[list[tuple[int, int]]]) -> None:
+    current, open_pairs = PairSet(), set()
+    for pairs in [*updates, []]:
+        started, ended = (set(map(tuple, part.tolist())) for part in current.update(array(pairs)))
+        assert started == set(pairs) - open_pairs
+        assert ended == open_pairs - set(pairs)
+        open_pairs = set(pairs)
+    assert not open_pairs and not len(current)
+
+
+def test_a_removed_row_ends_its_pairs_once_and_hands_none_on() -> None:
+    current = PairSet()
+    current.update(array([(0, 1), (1, 2), (3, 4)]))
+    assert current.partners(1).tolist() == [0, 2]
+    assert current.remove_rows(np.array([1])).tolist() == [[0, 1], [1, 2]]
+    assert current.remove_rows(np.array([1])).tolist() == []
+    # The row is used again and touches the same neighbour: a new pair.
+    started, ended = current.update(array([(0, 1), (3, 4)]))
+    assert started.tolist() == [[0, 1]] and ended.tolist() == []
+
+
+def test_clear_ends_everything() -> None:
+    current = PairSet()
+    current.update(array([(5, 1), (2, 3)]))
+    assert current.clear().tolist() == [[1, 5], [2, 3]]
+    assert len(current) == 0 and current.clear().tolist() == []
+
+
+def test_rows_above_16_bits_keep_their_order() -> None:
+    current = PairSet()
+    started, _ = current.update(array([(200_000, 5), (70_000, 5), (5, 6)]))
+    assert started.tolist() == [[5, 6], [5, 70_000], [5, 200_000]]
+
+
+# ---- bounds ----------------------------------------------------------------------------------------------------------
+
+
+def test_planes_have_no_end_but_their_height_and_nothing_is_a_point() -> None:
+    tilted = quaternions.from_eulers(np.array([[0.3, 0.0, 0.0]]))[0]
+    kinds = np.array([ShapeKind.PLANE, ShapeKind.PLANE, ShapeKind.NONE], np.uint8)
+    positions = np.array([[1.0, 2.0, 3.0]] * 3)
+    orientations = np.stack([quaternions.IDENTITY, tilted, tilted])
+    lower, upper = world_aabbs(kinds, positions, orientations, np.zeros((3, 3)), np.zeros(3))
+    assert (lower[:2] == -np.inf).all() and (upper[1] == np.inf).all()
+    assert upper[0].tolist() == [np.inf, np.inf, 3.0]
+    assert lower[2].tolist() == upper[2].tolist() == [1.0, 2.0, 3.0]
+
+
+# ---- Which robots drove through walls, where collisions with walls are not reported ----------------------------------
+
+
+CART = ShapeParams("box", half_extents=(0.3, 0.2, 0.15))
+
+
+def robot(sim: MultiRobotSimulationCore, x: float, y: float, goal: float | None, z: float = 0.15, **more: Any) -> Agent:
+    agent: Agent = sim.spawn(AgentSpawnParams(CART, CART, Pose.from_xyz(x, y, z), **more))
+    if goal is not None:
+        agent.set_goal_pose(Pose.from_xyz(goal, y, z))
+    return agent
+
+
+def wall(sim: MultiRobotSimulationCore, shape: ShapeParams, x: float, y: float, z: float, **more: Any) -> None:
+    settings = {"collision_mode": "static", **more}
+    sim.spawn(SimObjectSpawnParams(collision_shape=shape, initial_pose=Pose.from_yaw(x, y, z, 0.3), **settings))
+
+
+def found(sim: MultiRobotSimulationCore, seconds: float = 6.0) -> list[str]:
+    passages = WallPassages(sim.world)
+    sim.events.on("post_step", lambda dt, sim_time: passages.look(sim_time))
+    sim.run_simulation(duration=seconds)
+    return passages.names
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        ShapeParams("box", half_extents=(0.05, 1.0, 0.5)),
+        ShapeParams("cylinder", radius=0.2, height=1.0),
+        ShapeParams("sphere", radius=0.6),
+        ShapeParams("capsule", radius=0.2, height=0.8),
+    ],
+)
+def test_a_robot_that_drives_through_is_found_once(
+    make_sim: Callable[..., MultiRobotSimulationCore], shape: ShapeParams
+) -> None:
+    sim = make_sim()
+    wall(sim, shape, 2.0, 0.0, 0.5)
+    robot(sim, 0.0, 0.0, 4.0, name="through")
+    robot(sim, 0.0, 3.0, 4.0, name="beside")
+    robot(sim, 0.0, -3.0, None, name="parked")
+    assert found(sim) == ["through"]
+
+
+def test_a_robot_of_links_is_found_too(make_sim: Callable[..., MultiRobotSimulationCore]) -> None:
+    sim = make_sim()
+    wall(sim, ShapeParams("box", half_extents=(0.05, 1.0, 0.5)), 2.0, 0.0, 0.5)
+    agent = sim.spawn(AgentSpawnParams(urdf_path="diff_base", name="linked"))
+    agent.set_goal_pose(Pose.from_xyz(4.0, 0.0, 0.0))
+    assert found(sim, 8.0) == ["linked"]
+
+
+def test_floors_touching_permission_and_blocking_are_no_passage(
+    make_sim: Callable[..., MultiRobotSimulationCore],
+) -> None:
+    sim = make_sim()
+    # A floor, into which the second robot is sunk; a ceiling; a ball that a robot touches; a wall of another group.
+    wall(sim, ShapeParams("box", half_extents=(20.0, 20.0, 0.5)), 0.0, 0.0, -0.5)
+    wall(sim, ShapeParams("box", half_extents=(20.0, 20.0, 0.5)), 0.0, 0.0, 0.75)
+    robot(sim, 0.0, 0.0, 4.0)
+    robot(sim, 0.0, 2.0, 4.0, z=0.0)
+    thin = ShapeParams("box", half_extents=(0.05, 0.5, 0.5))
+    robot(sim, 0.0, 4.0, 1.68)
+    wall(sim, ShapeParams("sphere", radius=0.3), 2.26, 4.0, 0.15)
+    robot(sim, 0.0, 6.0, 4.0, collision_mask=1)
+    wall(sim, thin, 2.0, 6.0, 0.5, collision_group=2)
+    robot(sim, 0.0, 8.0, None, block_on_collision=True).set_velocity(0.7)
+    wall(sim, thin, 2.0, 8.0, 0.5)
+    assert found(sim) == []
+
+
+def test_walls_that_come_later_and_new_robots_in_old_rows_count(
+    make_sim: Callable[..., MultiRobotSimulationCore],
+) -> None:
+    sim = make_sim()
+    robot(sim, 0.0, 0.0, 4.0, name="first")
+    passages = WallPassages(sim.world)
+    sim.events.on("post_step", lambda dt, sim_time: passages.look(sim_time))
+    wall(sim, ShapeParams("box", half_extents=(0.05, 1.0, 0.5)), 2.0, 0.0, 0.5)
+    sim.run_simulation(duration=6.0)
+    sim.remove_object(sim.get_object("first"))
+    robot(sim, 0.0, 0.0, 4.0, name="second")
+    sim.run_simulation(duration=6.0)
+    assert passages.names == ["first", "second"]
+
+
+# ---- never overlapping -----------------------------------------------------------------------------------------------
+
+
+ROUNDING = 1e-6
+
+
+Outline = tuple[tuple[float, float] | None, float]
+"""Half sizes of a box, or none for a disc, and the radius of a disc."""
+
+
+def corners(pose: fs.Pose, half: tuple[float, float]) -> list[tuple[float, float]]:
+    cos, sin = math.cos(pose.yaw), math.sin(pose.yaw)
+    signs = [(-1, -1), (1, -1), (1, 1), (-1, 1)]
+    return [
+        (pose.x + cos * a * half[0] - sin * b * half[1], pose.y + sin * a * half[0] + cos * b * half[1])
+        for a, b in signs
+    ]
+
+
+def axes(outline: list[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+    for (x, y), (u, v) in itertools.pairwise([*outline, outline[0]]):
+        length = math.hypot(u - x, v - y)
+        yield (v - y) / length, (x - u) / length
+
+
+def gap(one: list[tuple[float, float]], radius: float, other: list[tuple[float, float]], margin: float) -> float:
+    """Return how far two convex outlines are apart along the axis that tells them apart best, less their radii."""
+    candidates = [*(axes(one) if len(one) > 2 else []), *(axes(other) if len(other) > 2 else [])]
+    for (x, y), (u, v) in itertools.product(one, other):
+        length = math.hypot(u - x, v - y)
+        if length > 0.0:
+            candidates.append(((u - x) / length, (v - y) / length))
+    best = -math.inf
+    for x, y in candidates:
+        first, second = ([x * a + y * b for a, b in outline] for outline in (one, other))
+        best = max(best, min(second) - max(first), min(first) - max(second))
+    return best - radius - margin
+
+
+def block(
+    sim: fs.MultiRobotSimulationCore, rng: np.random.Generator, number: int, speed: float, modes: str
+) -> tuple[fs.Agent, Outline]:
+    """Spawn a robot on its place of the grid; return it with its half sizes, or none, and its radius."""
+    long, wide = rng.uniform(0.1, 0.6, 2)
+    disc = rng.random() < 0.3
+    shape = fs.ShapeParams("cylinder", radius=long, height=0.4) if disc else None
+    shape = shape or fs.ShapeParams("box", half_extents=(long, wide, 0.2))
+    mode = modes if modes != "both" else ["omnidirectional", "differential"][number % 2]
+    pose = fs.Pose.from_yaw(2.0 * (number % 3), 2.0 * (number // 3), 0.2, rng.uniform(-3.0, 3.0))
+    robot: fs.Agent = sim.spawn(
+        fs.AgentSpawnParams(
+            shape,
+            shape,
+            pose,
+            motion_mode=mode,
+            max_linear_vel=speed * rng.uniform(0.2, 1.0),
+            max_linear_accel=100.0 * speed,
+            max_angular_vel=rng.uniform(0.5, 20.0),
+            max_angular_accel=1000.0,
+        )
+    )
+    return robot, (None if disc else (long, wide), long if disc else 0.0)
+
+
+@given(
+    seed=st.integers(0, 2**32),
+    robots=st.integers(2, 8),
+    speed=st.floats(0.1, 40.0),
+    timestep=st.sampled_from([0.01, 0.05, 0.1, 0.5]),
+    modes=st.sampled_from(["omnidirectional", "differential", "both"]),
+)
+@settings(max_examples=5, deadline=None)
+def test_robots_that_block_never_overlap(seed: int, robots: int, speed: float, timestep: float, modes: str) -> None:
+    rng = np.random.default_rng(seed)
+    params = fs.SimulationParams(
+        gui=False, timestep=timestep, block_on_collision=True, target_rtf=0, enable_floor=False
+    )
+    with fs.MultiRobotSimulationCore(params) as sim:
+        made = [block(sim, rng, number, speed, modes) for number in range(robots)]
+        fleet, outlines = [robot for robot, _ in made], [outline for _, outline in made]
+        for step in range(30):
+            if step % 10 == 0:
+                for robot in fleet:
+                    robot.set_goal(fs.Pose.from_yaw(*rng.uniform(-1.0, 5.0, 2), 0.2, rng.uniform(-3.0, 3.0)))
+            sim.step_once()
+            poses = [robot.get_pose() for robot in fleet]
+            shapes = [
+                corners(pose, half) if half is not None else [(pose.x, pose.y)]
+                for pose, (half, _) in zip(poses, outlines, strict=True)
+            ]
+            for a, b in itertools.combinations(range(robots), 2):
+                apart = gap(shapes[a], outlines[a][1], shapes[b], outlines[b][1])
+                assert apart > -ROUNDING, f"robots {a} and {b} overlap by {-apart} after step {step}"

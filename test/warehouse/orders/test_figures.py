@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from depot import depot, orders_of, run_until
 
-from fleet_sim.warehouse.orders import OrderState
+from fleet_sim.apps.cli.main import main
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.warehouse.orders import OrderRun, OrderState
+from fleet_sim.warehouse.sites import Warehouse, write_site
+from fleet_sim.warehouse.traffic.run_file import read_run
 
 ENTRIES = [
     {"id": str(number), "pick": f"shelf_{'abc'[number % 3]}", "drop": "dock", "due": 30.0 + 40.0 * number}
@@ -43,3 +49,94 @@ def test_tables_are_written_as_csv(tmp_path: Path) -> None:
         assert lines[3]["ended"] == ""
         with (tmp_path / "history.csv").open() as file:
             assert next(csv.DictReader(file))["orders_waiting"] == "4.0"
+
+
+# ---- run figures -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> dict[str, Any]:
+    write_site(Warehouse(rows=2, columns=2, chargers=2).site(), tmp_path / "hall.yaml")
+    robot = {
+        "name": "amr",
+        "at": {"site": "free", "count": 6, "seed": 1},
+        "shape": {"shape_type": "cylinder", "radius": 0.3},
+        "controller": {"type": "differential", "max_linear_vel": 2.0, "max_angular_vel": 3.0},
+        "battery": {"capacity_wh": 10, "level": 0.34, "charge_power": 1500},
+    }
+    return {
+        "simulation": {"gui": False, "target_rtf": 0, "timestep": 0.1, "seed": 2, "duration": 240},
+        "site": {"map": "hall.yaml"},
+        "robots": [robot],
+        "traffic": {"planner": "pibt"},
+        "orders": {"arrivals": [{"per_hour": [400], "due_after": 40}]},
+    }
+
+
+def write(tmp_path: Path, scenario: dict[str, Any], name: str = "scenario") -> str:
+    path = tmp_path / f"{name}.yaml"
+    path.write_text(yaml.safe_dump(scenario, sort_keys=False))
+    return str(path)
+
+
+def test_a_reset_gathers_anew_and_robots_may_go(tmp_path: Path, scenario: dict[str, Any]) -> None:
+    with MultiRobotSimulationCore.from_dict(scenario, source=write(tmp_path, scenario)) as sim:
+        gathered = OrderRun(sim, sim.get_manager("orders"))
+        for _ in range(600):
+            sim.step_once()
+        first = gathered.figures()
+        sim.reset()
+        assert gathered.figures()["simulated_s"] == 0.0
+        for _ in range(600):
+            sim.step_once()
+        again = gathered.figures()
+        same = ("tasks_done", "driven_m", "driven_loaded_m", "orders_submitted", "flow_time_s_p50", "share_idle")
+        assert {key: again[key] for key in same} == {key: first[key] for key in same}
+        sim.remove_object(sim.agents[0])
+        sim.step_once()
+        assert gathered.figures()["robots"] == 5
+        sim.clear()
+        sim.step_once()
+
+
+@pytest.mark.slow
+def test_two_allocators_are_compared_on_one_page(
+    tmp_path: Path, scenario: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = []
+    for allocator in ("nearest", "auction"):
+        files.append(str(tmp_path / f"{allocator}.json"))
+        file = write(tmp_path, scenario, f"{allocator}&amp;<b>")
+        option = f"orders.allocation.type={allocator}"
+        assert main(["run", file, "--set", option, "--figures", files[-1]]) == 0
+        assert "done per hour, half of them within" in capsys.readouterr().out
+    assert main(["report", *files, "--out", str(tmp_path / "page.html")]) == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    for text in ("Orders done late", "How late orders were", "Driving loaded", "out of energy", "Energy", "nearest"):
+        assert text in page
+    assert ", 6 robots, orders.allocation.type=auction" in page
+    # Names of files come from outside.
+    assert "nearest&amp;amp;&lt;b&gt;" in page
+    assert "<b>, 6 robots" not in page
+    assert read_run(files[0]).about["settings"] == "orders.allocation.type=nearest"
+
+
+def test_figures_of_tasks_and_orders_at_once_are_refused(
+    tmp_path: Path, scenario: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path, {**scenario, "tasks": {}})
+    assert main(["run", file, "--figures", str(tmp_path / "f.json")]) == 1
+    assert "a section `tasks` or `orders`, one" in capsys.readouterr().err
+
+
+def test_a_busy_stream_does_not_lag_behind_its_rate(tmp_path: Path, scenario: dict[str, Any]) -> None:
+    """Several orders may come within one step of 0.1 s."""
+    scenario["orders"]["arrivals"] = [{"per_hour": [360_000], "end": 1.0}]
+    with MultiRobotSimulationCore.from_dict(scenario, source=write(tmp_path, scenario)) as sim:
+        for _ in range(13):
+            sim.step_once()
+        assert 70 < len(sim.get_manager("orders")) < 130
+        count = len(sim.get_manager("orders"))
+        for _ in range(20):
+            sim.step_once()
+        assert len(sim.get_manager("orders")) == count

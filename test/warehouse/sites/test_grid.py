@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.errors import InvalidValueError, UnknownNameError
 from fleet_sim.warehouse.sites import NO_CELL, Grid, Site
-from fleet_sim.warehouse.sites.site import rectangles
+from fleet_sim.warehouse.sites.grid import MOST_CELLS, check_size
+from fleet_sim.warehouse.sites.rmf_format import projection
+from fleet_sim.warehouse.sites.site import Door, Roadmap, Station, StationKind, Zone, ZoneKind, rectangles
 
 MASKS = arrays.arrays(bool, st.tuples(st.integers(1, 12), st.integers(1, 12)))
 
@@ -107,3 +110,204 @@ def test_a_start_in_a_wall_is_named() -> None:
         twice.first_starts()
     with pytest.raises(InvalidValueError, match="has 3 starts, 4 are asked for"):
         twice.first_starts(4)
+
+
+# ---- Roadmaps, sites and projections made in code: what they hold, and what is refused -------------------------------
+
+
+CORNERS = [[0.0, 0.0], [3.0, 4.0], [3.0, 0.0]]
+
+
+def site(**values: Any) -> Site:
+    return Site("hall", Grid(np.ones((3, 4), bool)), **values)
+
+
+# ---- roadmaps --------------------------------------------------------------------------------------------------------
+
+
+def test_a_roadmap_knows_its_lanes_and_nodes() -> None:
+    roadmap = Roadmap(np.array(CORNERS), np.array([[0, 1], [1, 2]]), ("a", "", "c"))
+    assert roadmap.lengths.tolist() == [5.0, 4.0]
+    assert roadmap.node("c") == 2
+    assert np.isinf(roadmap.speed_limits).all()
+    for wrong in ("b", ""):
+        with pytest.raises(UnknownNameError, match="unknown node"):
+            roadmap.node(wrong)
+
+
+def test_a_roadmap_keeps_what_it_was_made_from() -> None:
+    positions, lanes = np.array(CORNERS), np.array([[0, 1]])
+    roadmap = Roadmap(positions, lanes)
+    positions[:], lanes[:] = 9.0, 2
+    assert roadmap.positions.tolist() == CORNERS
+    assert roadmap.lanes.tolist() == [[0, 1]]
+    with pytest.raises(ValueError, match="read-only"):
+        roadmap.positions[0, 0] = 1.0
+
+
+def test_a_roadmap_may_be_without_lanes() -> None:
+    assert Roadmap(np.array(CORNERS), np.empty((0, 2), np.int64)).lengths.shape == (0,)
+    assert len(Roadmap(CORNERS, []).lanes) == 0  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"lanes": [[0, 3]]}, r"lane \[0, 3\]: there are 3 nodes, numbered from 0"),
+        ({"lanes": [[-1, 0]]}, r"lane \[-1, 0\]: there are 3 nodes"),
+        ({"lanes": [[1, 1]]}, r"lane \[1, 1\]: it leads from a node to itself"),
+        # Each of these made other lanes than were given.
+        ({"lanes": [[0.9, 2.0]]}, "lanes: expected pairs of numbers of nodes"),
+        ({"lanes": [[0, 1, 1, 2]]}, r"lanes: expected pairs of numbers of nodes, got shape \(1, 4\)"),
+        ({"lanes": [0, 1]}, r"lanes: expected pairs of numbers of nodes, got shape \(2,\)"),
+        ({"lanes": [[0, 1]], "names": ("a",)}, r"names: expected one per node \(3\), got 1"),
+        ({"lanes": [[0, 1]], "names": ("a", "b", "a")}, "two nodes are named 'a'"),
+        ({"lanes": [[0, 1]], "speed_limits": [1.0, 1.0]}, r"speed_limits: expected one above 0 m/s per lane \(1\)"),
+        ({"lanes": [[0, 1]], "speed_limits": [0.0]}, "speed_limits: expected one above 0"),
+        ({"lanes": [[0, 1]], "speed_limits": [np.nan]}, "speed_limits: expected one above 0"),
+        ({"lanes": [[0, 1]], "positions": [[0.0, np.inf]]}, "nodes of the roadmap"),
+    ],
+)
+def test_wrong_roadmaps_are_refused(values: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InvalidValueError, match=reason):
+        Roadmap(**{"positions": CORNERS, **values})
+
+
+# ---- sites -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"starts": np.array([0, 1]), "goals": np.array([2])}, "site 'hall': 2 starts, but 1 goals"),
+        ({"starts": np.array([12])}, "1 start cells are not free"),
+        ({"starts": np.array([0]), "goals": np.array([-1])}, "1 goal cells are not free"),
+        ({"stations": [Station("a", StationKind.PICK, 0.5, 0.5)] * 2}, "2 stations are named 'a'"),
+        ({"stations": [Station("a", StationKind.PICK, 9.5, 0.5)]}, r"station 'a' at \(9.5, 0.5\) is not on free space"),
+    ],
+)
+def test_wrong_sites_are_refused(values: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InvalidValueError, match=reason):
+        site(**values)
+
+
+def test_starts_are_taken_in_order_and_each_once() -> None:
+    made = site(starts=np.array([5, 2, 7]))
+    assert made.first_starts().tolist() == [5, 2, 7]
+    assert made.first_starts(2).tolist() == [5, 2]
+    with pytest.raises(InvalidValueError, match="has 3 starts, 4 are asked for"):
+        made.first_starts(4)
+    with pytest.raises(InvalidValueError):
+        site(starts=np.array([5, 5])).first_starts()
+
+
+def test_cells_of_another_size_keep_the_walls_but_no_starts() -> None:
+    made = site()
+    assert made.with_cells_of(1.0) is made
+    assert made.with_cells_of(2.0).grid.cell == 2.0
+    with pytest.raises(InvalidValueError, match="its starts are cells of 1 m; keep that size"):
+        site(starts=np.array([0])).with_cells_of(2.0)
+
+
+def test_a_site_with_more_stations_is_another_one() -> None:
+    made = site()
+    more = made.with_stations([Station("a", StationKind.DROP, 1.5, 0.5)])
+    assert [station.name for station in more.stations] == ["a"]
+    assert made.stations == ()
+    with pytest.raises(InvalidValueError, match="2 stations are named 'a'"):
+        more.with_stations(more.stations)
+
+
+def test_grids_have_two_directions_and_an_end() -> None:
+    for shape in ((3,), (2, 2, 2), (0, 4)):
+        with pytest.raises(InvalidValueError, match="a grid needs cells in two directions, got shape"):
+            Grid(np.ones(shape, bool))
+    with pytest.raises(InvalidValueError, match=f"2 x {MOST_CELLS} cells are too many"):
+        check_size(MOST_CELLS, 2)
+    for cell in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(InvalidValueError, match="size of a cell in m"):
+            Grid(np.ones((2, 2), bool), cell)
+
+
+# ---- places on the earth ---------------------------------------------------------------------------------------------
+
+
+def test_singapore_and_utm_have_their_origins_where_they_are_defined() -> None:
+    places = projection("EPSG:3414").to_metres(np.array([[103.0 + 50.0 / 60.0, 1.0 + 22.0 / 60.0]]))
+    assert places.tolist() == [[pytest.approx(28001.642, abs=1e-6), pytest.approx(38744.572, abs=1e-6)]]
+    north, south = (projection(name).to_metres(np.array([[9.0, 0.0]])) for name in ("EPSG:32632", "EPSG:32732"))
+    assert north.tolist() == [[pytest.approx(500_000.0, abs=1e-6), pytest.approx(0.0, abs=1e-6)]]
+    assert south.tolist() == [[pytest.approx(500_000.0, abs=1e-6), pytest.approx(10_000_000.0, abs=1e-6)]]
+
+
+def test_a_degree_along_the_middle_meridian_is_as_long_as_the_ellipsoid_says() -> None:
+    places = projection("EPSG:32632").to_metres(np.array([[9.0, 45.0], [9.0, 46.0], [8.0, 45.0], [10.0, 45.0]]))
+    # A degree of latitude from 45 to 46 degrees is 111 141.5 m on WGS 84, and UTM's scale there is 0.9996.
+    assert places[1, 1] - places[0, 1] == pytest.approx(0.9996 * 111_141.5, abs=2.0)
+    # East and west of it are mirror images.
+    assert places[2, 0] - 500_000.0 == pytest.approx(-(places[3, 0] - 500_000.0), abs=1e-6)
+    assert places[2, 1] == pytest.approx(places[3, 1], abs=1e-6)
+    assert places[2, 1] > places[0, 1]
+
+
+def test_no_other_projection_is_guessed() -> None:
+    for name in ("EPSG:4326", "EPSG:32600", "EPSG:32661", "EPSG:32800", "epsg:3414", ""):
+        with pytest.raises(InvalidValueError, match="known are EPSG:3414, and UTM with EPSG:32601 to 32660"):
+            projection(name)
+
+
+@pytest.mark.parametrize("place", [[60.0, 1.0], [-30.0, 1.0], [9.0, 89.5], [9.0, -90.0]])
+def test_places_far_from_the_middle_meridian_are_refused(place: list[float]) -> None:
+    with pytest.raises(InvalidValueError, match="places are longitude and latitude, within"):
+        projection("EPSG:32632").to_metres(np.array([place]))
+
+
+# ---- what people pass ------------------------------------------------------------------------------------------------
+
+
+def test_parts_of_sites_take_text_lists_and_numbers_of_numpy() -> None:
+    kind: Any = "pick"
+    no_go: Any = "no_go"
+    end: Any = np.array([1.0, 2.0], np.float32)
+    made = site(
+        stations=[Station("s", kind, np.float32(0.5), np.int64(1))],  # type: ignore[arg-type]
+        zones=[Zone("z", no_go, [(0, 0), (9, 0), (9, 9), (0, 9)])],  # type: ignore[arg-type]
+        doors=[Door("d", "hinged", end, [3, 4], np.float64(80.0), np.int64(-1))],  # type: ignore[arg-type]
+        walls=[[0, 0, 0, 1, 1]],
+        starts=[1, 2],
+        goals=(3, 4),
+    )
+    assert made.stations_of("pick") == (Station("s", StationKind.PICK, 0.5, 1.0),)
+    assert made.zones[0].kind is ZoneKind.NO_GO
+    assert len(made.open_grid.free_cells) == 0
+    assert (made.doors[0].begin, made.doors[0].end, made.doors[0].direction) == ((1.0, 2.0), (3.0, 4.0), -1)
+    assert made.boxes().shape == (1, 5)
+    assert made.first_starts(1).tolist() == [1]
+    assert made.grid.is_free([0, -1]).tolist() == [True, False]  # type: ignore[arg-type]
+
+
+SQUARE = [(0, 0), (9, 0), (9, 9)]
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda: Station("s", "pik", 0, 0), "unknown value 'pik'. Did you mean 'pick'"),
+        (lambda: Station("s", "pick", 0, 0, float("nan")), "station 's': yaw: expected a finite number"),
+        (lambda: Station(3, "pick", 0, 0), "station: its name must be text, got 3"),
+        (lambda: Zone("z", "no_go", SQUARE, speed=0.5), "zone 'z': only a zone of the kind speed_limit has a speed"),
+        (lambda: Zone("z", "no_go", SQUARE, direction=1), "zone 'z': only a zone of the kind one_way has a direction"),
+        (lambda: Zone("z", "speed_limit", SQUARE, speed="1"), "zone 'z': a speed limit needs a speed above 0 m/s"),
+        (lambda: Door("d", "hinged", (0, 0), (1, 0), 400.0), "door 'd': degrees: expected a finite number"),
+        (lambda: Door("d", "hinged", (0, 0), (1, 0), direction=3), "door 'd': direction must be 1 or -1, got 3"),
+        (lambda: Door("d", "hinged", (0, 0), (1, 0, 2)), "door 'd': end: expected numbers of shape"),
+        (lambda: site(walls=[[0, 0, 0, 1]]), "walls: expected numbers of shape"),
+        (lambda: site(walls=[[0, 0, 0, 1, -1]]), "walls have a length and a width above 0 m"),
+        (lambda: site(starts=[1.5]), "starts are numbers of cells, got"),
+        (lambda: site().with_cells_of("2"), "cell in m: expected a number, got '2'"),
+        (lambda: Roadmap(CORNERS, [], (1, 2, 3)), "names: those of nodes must be text"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_a_part_of_a_site_cannot_use_is_refused(make: Any, reason: str) -> None:
+    with pytest.raises(InvalidValueError, match=reason):
+        make()

@@ -12,11 +12,12 @@ from crowds import Crowd, robot, spawn
 from networks import HALL, site_of
 
 import fleet_sim as fs
-from fleet_sim.base.errors import ConfigError, InvalidValueError, StateError
+from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, StateError
+from fleet_sim.base.params import ActionCause
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.warehouse.sites import Warehouse, write_site
 from fleet_sim.warehouse.traffic import offer_traffic
-from fleet_sim.world.commands import Navigate, SetPoses, SetVelocity
+from fleet_sim.world.commands import CancelActions, ExecuteAction, Navigate, SetPoses, SetVelocity
 
 
 def test_a_robot_arrives_once_exactly_where_it_was_sent() -> None:
@@ -306,3 +307,241 @@ def test_a_robot_that_had_to_give_way_comes_back_with_its_heading() -> None:
     crowd.run(20.0)
     assert crowd.traffic.nodes(np.array([first.row]))[0] == goal
     assert quaternions.yaws(crowd.sim.world.orientation)[first.row] == pytest.approx(0.5)
+
+
+# ---- MoveTo with a route sends a robot of the traffic by the traffic -------------------------------------------------
+
+
+def crowd(count: int = 6, seed: int = 2) -> Crowd:
+    return Crowd(site_of(HALL), count, seed=seed)
+
+
+def test_a_move_ends_when_the_robot_stands_there_with_the_heading() -> None:
+    many = crowd()
+    moves = []
+    for number, agent in enumerate(many.agents):
+        moves.append(fs.MoveTo(fs.Pose.from_euler(0.5 + number, 0.5, 0.15, 0.0, 0.0, 0.7), route=True))
+        agent.execute_action(moves[-1])
+    ended: set[int] = set()
+    for _ in range(600):
+        many.sim.step_once()
+        for number, (agent, move) in enumerate(zip(many.agents, moves, strict=True)):
+            # Later on it may have to give way to others.
+            if number not in ended and move.status is fs.ActionStatus.COMPLETED:
+                ended.add(number)
+                assert agent.get_pose().position[:2] == (0.5 + number, 0.5)
+                assert agent.get_pose().yaw == pytest.approx(0.7)
+    assert len(ended) == 6
+
+
+def test_a_path_is_driven_pose_by_pose() -> None:
+    many = crowd(1)
+    corners = [(0.5, 0.5), (9.5, 0.5), (9.5, 5.5)]
+    move = fs.MoveAction(path=[fs.Pose((x, y, 0.15)) for x, y in corners], route=True)
+    many.agents[0].execute_action(move)
+    seen = []
+    many.sim.events.on(
+        "traffic_arrived", lambda agent, node: seen.append(many.traffic.network.positions[node].tolist())
+    )
+    many.run(60.0)
+    assert move.status is fs.ActionStatus.COMPLETED
+    assert seen == [list(corner) for corner in corners]
+
+
+@pytest.mark.parametrize(
+    ("action", "cause", "reason"),
+    [
+        (fs.MoveTo(fs.Pose((2.5, 2.5, 0.15)), route=True), ActionCause.INVALID_GOAL, "at no node"),
+        (fs.MoveTo(fs.Pose((9.3, 5.5, 0.15)), route=True), ActionCause.INVALID_GOAL, "0.2 m from the node"),
+        (fs.MoveTo(fs.Pose((9.5, 5.5, 0.15))), ActionCause.UNREACHABLE, "takes part in the traffic"),
+        (fs.MoveTo(fs.Pose((9.5, 5.5, 0.15)), route=True, direction="backward"), ActionCause.INVALID_GOAL, "direction"),
+    ],
+)
+def test_a_move_that_cannot_be_is_refused_with_the_reason(action: fs.MoveTo, cause: ActionCause, reason: str) -> None:
+    many = crowd(1)
+    before = many.agents[0].get_pose()
+    many.agents[0].execute_action(action)
+    many.run(2.0)
+    assert action.status is fs.ActionStatus.FAILED
+    assert action.cause is cause
+    assert reason in str(action.error_message)
+    assert many.agents[0].get_pose() == before
+
+
+def test_a_tolerance_ends_a_move_at_the_node_within_it() -> None:
+    many = crowd(1)
+    move = fs.MoveTo(fs.Pose((9.3, 5.5, 0.15)), 0.25, route=True)
+    many.agents[0].execute_action(move)
+    many.run(30.0)
+    assert move.status is fs.ActionStatus.COMPLETED
+    assert many.agents[0].get_pose().position[:2] == (9.5, 5.5)
+
+
+def test_a_cancelled_move_stops_at_a_node() -> None:
+    many = crowd(1)
+    agent = many.agents[0]
+    goal = (9.5, 5.5, 0.15) if agent.get_pose().position[0] < 5 else (0.5, 0.5, 0.15)
+    command = ExecuteAction(
+        names=(agent.name,), actions=(fs.MoveTo(fs.Pose(goal), route=True),), replace=True, command_id="one"
+    )
+    move = many.sim.dispatcher.dispatch(command).value[agent.name]
+    many.run(3.0)
+    assert agent.is_moving
+    many.sim.dispatcher.dispatch(CancelActions(names=(agent.name,), goal="one"))
+    many.run(5.0)
+    assert move.status is fs.ActionStatus.CANCELLED
+    place = agent.get_pose().position[:2]
+    assert np.abs(many.traffic.network.positions - place).max(axis=1).min() == 0.0
+    assert place != goal[:2]
+    many.run(3.0)
+    assert agent.get_pose().position[:2] == place
+    assert many.traffic.goal_of(agent) is None
+
+
+def test_a_send_ends_the_move_of_a_robot_and_leaving_too() -> None:
+    many = crowd(2)
+    moves = []
+    for agent in many.agents:
+        moves.append(fs.MoveTo(fs.Pose((9.5, 5.5, 0.15)), route=True))
+        agent.execute_action(moves[-1])
+    many.run(1.0)
+    many.traffic.send(many.agents[0], (0.5, 5.5))
+    many.traffic.leave(many.agents[1])
+    many.run(1.0)
+    assert moves[0].status is fs.ActionStatus.CANCELLED
+    assert moves[1].status is fs.ActionStatus.FAILED
+    assert "no longer" in str(moves[1].error_message)
+    many.run(30.0)
+    assert many.traffic.has_arrived(many.agents[0])
+
+
+# ---- What is not in the traffic blocks the nodes that it covers ------------------------------------------------------
+
+
+def box(crowd: Crowd, x: float, y: float, half: float, **values: object) -> fs.SimObject:
+    shape = fs.ShapeParams("box", half_extents=(half, half, 0.2))
+    params = fs.SimObjectSpawnParams(shape, shape, fs.Pose((x, y, 0.2)), **values)
+    return crowd.sim.spawn_all([params])[0]
+
+
+def covered(crowd: Crowd) -> list[list[float]]:
+    crowd.run(0.1)
+    return sorted(crowd.traffic.network.positions[crowd.traffic.blocked[1]].tolist())
+
+
+@pytest.mark.parametrize("static", [True, False])
+def test_a_box_covers_its_node_and_no_other(static: bool) -> None:
+    crowd = Crowd(site_of(HALL), 1)
+    mode = {"collision_mode": fs.CollisionMode.STATIC} if static else {}
+    box(crowd, 4.5, 3.5, 0.2, **mode)
+    assert covered(crowd) == [[4.5, 3.5]]
+
+
+def test_a_box_between_nodes_takes_the_lane() -> None:
+    crowd = Crowd(site_of(HALL), 1)
+    box(crowd, 4.98, 3.5, 0.05)
+    taken = covered(crowd)
+    assert taken
+    assert all(place in ([4.5, 3.5], [5.5, 3.5]) for place in taken)
+
+
+def test_what_hangs_above_or_is_carried_covers_nothing() -> None:
+    crowd = Crowd(site_of(HALL), 1)
+    high = box(crowd, 4.5, 3.5, 0.2)
+    high.set_pose(fs.Pose((4.5, 3.5, 2.0)))
+    agent = crowd.agents[0]
+    load = box(crowd, *agent.get_pose().position[:2], 0.1)
+    agent.attach_object(load)
+    assert covered(crowd) == []
+
+
+def test_robots_drive_around_a_box_and_around_a_robot_that_is_not_in_the_traffic() -> None:
+    crowd = Crowd(site_of(HALL), 8, seed=6)
+    stranger_at = (4.5, 2.5)
+    agents = [
+        agent for agent in crowd.agents if np.abs(np.subtract(agent.get_pose().position[:2], stranger_at)).max() < 1
+    ]
+    for agent in agents:
+        crowd.sim.remove_object(agent)
+    spawn(crowd.sim, robot("stranger", stranger_at))
+    crowd.roam()
+    crowd.run(60.0)
+    assert crowd.done > 5
+
+
+def test_a_box_that_goes_away_frees_its_node() -> None:
+    crowd = Crowd(site_of("....."), 1)
+    agent = crowd.agents[0]
+    left = agent.get_pose().position[0] < 2.5
+    wall = box(crowd, 2.5, 0.5, 0.3)
+    crowd.traffic.send(agent, (4.5, 0.5) if left else (0.5, 0.5))
+    crowd.run(10.0)
+    assert crowd.traffic.is_waiting(agent) and not crowd.traffic.has_arrived(agent)
+    wall.set_pose(fs.Pose((30.0, 30.0, 0.2)))
+    crowd.run(10.0)
+    assert crowd.traffic.has_arrived(agent) and not crowd.traffic.is_waiting(agent)
+
+
+# ---- Delays, slow robots, breakdowns and closed places: the traffic goes on around them ------------------------------
+
+
+HALL_disturbances = """
+............
+............
+..###..###..
+..###..###..
+............
+............
+..###..###..
+..###..###..
+............
+............
+"""
+
+
+def disturbed(count: int = 14, seed: int = 1, **disturbances: Any) -> Crowd:
+    crowd = Crowd(site_of(HALL_disturbances), count, seed=seed, disturbances=disturbances)
+    crowd.roam()
+    return crowd
+
+
+def test_broken_robots_are_removed() -> None:
+    crowd = disturbed(breakdowns={"probability": 0.02, "after": 5.0, "then": "remove"})
+    crowd.run(40.0)
+    removed = crowd.traffic.figures()["removals"]
+    assert removed >= 2
+    assert len(crowd.traffic.robots) == 14 - removed == len(crowd.sim.agents)
+    done = crowd.done
+    crowd.run(20.0)
+    assert crowd.done > done
+
+
+def test_a_place_is_closed_by_schedule() -> None:
+    crowd = Crowd(site_of("....."), 1, disturbances={"closures": [{"places": [[2.5, 0.5]], "begin": 0, "end": 10}]})
+    agent = crowd.agents[0]
+    goal = (4.5, 0.5) if agent.get_pose().position[0] < 2.5 else (0.5, 0.5)
+    crowd.run(0.1)
+    assert crowd.traffic.blocked[0].sum() == 1
+    crowd.traffic.send(agent, goal)
+    crowd.run(9.0)
+    assert not crowd.traffic.has_arrived(agent)
+    crowd.run(10.0)
+    assert crowd.traffic.has_arrived(agent)
+    assert not crowd.traffic.blocked[0].any()
+
+
+@pytest.mark.parametrize(
+    ("disturbances", "reason"),
+    [
+        ({"delays": {"probability": 1.5}}, "probability"),
+        ({"delays": {"shortest": 5, "longest": 1}}, "longest"),
+        ({"breakdowns": {"then": "explode"}}, "then"),
+        ({"closures": [{"places": []}]}, "places"),
+        ({"closures": [{"places": ["nowhere"]}]}, "nowhere"),
+        ({"closures": [{"places": [[2.5, 2.5]], "begin": 5, "end": 5}]}, "end"),
+        ({"earthquakes": {}}, "earthquakes"),
+    ],
+)
+def test_wrong_disturbances_are_errors(disturbances: dict[str, Any], reason: str) -> None:
+    with pytest.raises((ConfigError, FleetSimError), match=reason):
+        Crowd(site_of(HALL_disturbances), 1, disturbances=disturbances)

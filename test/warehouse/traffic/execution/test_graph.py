@@ -8,8 +8,10 @@ from hand_made import Runs, closest, lattice
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fleet_sim.base.arrays import Ints
 from fleet_sim.base.errors import PlanError
-from fleet_sim.warehouse.traffic.network import Network
+from fleet_sim.warehouse.traffic.graph import tracks_of
+from fleet_sim.warehouse.traffic.network import Claims, Network
 
 
 def test_robots_drive_a_plan_to_its_end() -> None:
@@ -151,3 +153,294 @@ def test_robots_of_any_speed_never_touch_and_always_arrive(seed: int, radius: fl
     assert closest(places) >= 2.0 * radius - 1e-9
     assert (runs.table.at == runs.table.length - 1).all()
     np.testing.assert_array_equal(runs.table.place, network.positions[runs.nodes()])
+
+
+# ---- following -------------------------------------------------------------------------------------------------------
+
+
+LINE = np.arange(4)
+AHEAD = LINE[:, None] + np.arange(9)
+
+
+def line_of_four(radius: float = 0.3, **values: float) -> Runs:
+    """Four robots behind each other, that of row 3 first, who all drive 8 m straight on."""
+    runs = Runs(lattice(12, 1), LINE, radius=radius, **values)
+    runs.append(AHEAD)
+    return runs
+
+
+def around_a_corner() -> tuple[Runs, Ints]:
+    """Two robots behind each other that both turn to the left at the same node."""
+    runs = Runs(lattice(3, 3), np.array([0, 1]))
+    runs.append(np.array([[0, 1, 2, 5], [1, 2, 5, 8]]))
+    return runs, np.array([5, 8])
+
+
+def test_a_line_drives_off_together() -> None:
+    runs = line_of_four()
+    places = runs.run(90)
+    assert runs.nodes() == (LINE + 8).tolist()
+    assert closest(places) >= 0.6
+    # Each sets out soon after the one before it. To wait until it is 0.6 m away takes 0.8 s for each.
+    came = [int(np.argmax(places[:, robot, 0] == robot + 8.0)) for robot in LINE]
+    assert max(came) - min(came) <= 15
+
+
+@pytest.mark.parametrize("radius", [0.1, 0.3, 0.45])
+def test_who_follows_stops_behind_one_that_stops(radius: float) -> None:
+    runs = line_of_four(radius)
+    runs.accels[2] = 0.7
+    while runs.table.leader[2] != 3 or runs.table.progress[2] < 0.05:
+        runs.step()
+    # Its brakes are weaker than those of the one before it.
+    runs.table.held[3] = 1
+    places = runs.run(80)
+    assert (runs.table.speed == 0.0).all()
+    assert closest(places) >= 2.0 * radius
+    # Between two nodes, as near as discs allow, or on the node that they have cleared.
+    assert np.diff(runs.table.place[2:, 0])[0] < max(1.0, 2.0 * radius + 0.01)
+    runs.table.held[3] = 0
+    assert closest(runs.run(120)) >= 2.0 * radius
+    assert runs.nodes() == (LINE + 8).tolist()
+
+
+def test_corners_are_followed_too() -> None:
+    runs, goals = around_a_corner()
+    assert closest(runs.run(120)) >= 0.6
+    assert runs.nodes() == goals.tolist()
+
+
+def test_a_new_plan_begins_behind_the_leader() -> None:
+    runs = line_of_four()
+    while (runs.table.leader >= 0).sum() < 2:
+        runs.step()
+    ends = runs.graph.ends(runs.table, runs.rows)
+    assert len(set(ends.tolist())) == 4
+    # The last one stays, the others go on by one.
+    runs.append(np.stack((ends, ends + (LINE > 0)), axis=1))
+    assert closest(runs.run(80)) >= 0.6
+    assert runs.nodes() == (ends + (LINE > 0)).tolist()
+    assert (runs.table.leader == -1).all()
+
+
+@pytest.mark.parametrize("stays", [True, False])
+def test_the_leader_leaves_the_traffic(stays: bool) -> None:
+    runs = line_of_four()
+    while runs.table.leader[2] != 3 or runs.table.progress[3] < 0.2:
+        runs.step()
+    left = runs.table.place[3].copy()
+    runs.graph.forget(runs.table, runs.rows, 3, stays=stays)
+    runs.rows = LINE[:3]
+    # What the robot that stays covers is closed.
+    covered = np.abs(np.arange(12) - left[0]) < 0.6
+    runs.open_mask[:] = ~(covered & stays)
+    places = runs.run(60)
+    if stays:
+        assert (left[0] - places[:, 2, 0] >= 0.6).all()
+        runs.open_mask[:] = True
+        runs.run(80)
+    assert runs.nodes()[:3] == [8, 9, 10]
+
+
+def test_nobody_follows_where_lanes_are_near_to_others() -> None:
+    free = lattice(6, 1)
+    count = free.neighbours.size
+    claims = Claims(np.arange(count + 1), np.full(count, len(free)) + np.arange(count))
+    runs = Runs(Network(free.positions, free.neighbours, claims=claims), np.array([0, 1]))
+    runs.append(np.array([[0, 1, 2, 3], [1, 2, 3, 4]]))
+    for _ in range(80):
+        runs.step()
+        assert (runs.table.leader == -1).all()
+    assert runs.nodes() == [3, 4]
+
+
+# ---- The drive law: limits are kept, stops are exact, lines are driven without stopping ------------------------------
+
+
+def test_a_line_takes_the_time_of_the_trapezoid() -> None:
+    # 10 m at 2 m/s and 2 m/s2: 1 s up, 4 s, 1 s down.
+    runs = Runs(lattice(11, 1), np.array([0]), dt=0.05)
+    runs.append(np.arange(11)[None])
+    places = runs.run(150)
+    steps = int(np.argmax(places[:, 0, 0] == 10.0)) + 1
+    assert 120 <= steps <= 123
+    speeds = np.diff(places[:, 0, 0], prepend=0.0) / 0.05
+    assert speeds.max() <= 2.0 + 1e-9
+    assert np.abs(np.diff(speeds)).max() <= 2.0 * 0.05 + 1e-9
+
+
+@pytest.mark.parametrize("dt", [0.01, 0.1, 0.37])
+def test_a_robot_stands_exactly_on_its_node(dt: float) -> None:
+    runs = Runs(lattice(4, 4), np.array([0]), dt=dt)
+    runs.append(np.array([[0, 1, 2, 6, 10, 9]]))
+    runs.run(int(20 / dt))
+    assert runs.table.place[0].tolist() == [1.0, 2.0]
+    assert runs.table.speed[0] == 0.0
+
+
+def test_a_differential_robot_turns_before_it_drives_and_an_omnidirectional_one_does_not() -> None:
+    took = []
+    for turns in (True, False):
+        runs = Runs(lattice(3, 3), np.array([0]), turns=turns)
+        runs.append(np.array([[0, 1, 2, 5, 8]]))
+        places = runs.run(200)
+        took.append(int(np.argmax((places[:, 0] == [2.0, 2.0]).all(axis=1))))
+        yaw = runs.table.yaw[0]
+        assert yaw == (pytest.approx(np.pi / 2) if turns else 0.0)
+    # A quarter turn at 2 rad/s and 4 rad/s2 takes 1.29 s.
+    assert 12 <= took[0] - took[1] <= 15
+
+
+def test_a_robot_may_drive_backwards() -> None:
+    runs = Runs(lattice(3, 1), np.array([1]))
+    runs.table.lead[:] = 2
+    runs.append(np.array([[1, 0]]))
+    runs.run(40)
+    assert runs.table.yaw[0] == 0.0
+    assert runs.table.reversing[0]
+    assert runs.nodes() == [0]
+
+
+def test_a_limit_holds_from_the_first_node_of_its_lanes() -> None:
+    runs = Runs(lattice(12, 1), np.array([0]))
+    limits = runs.tracks.limits.reshape(12, 4)
+    limits[5:8, 0] = 0.5
+    runs.append(np.arange(12)[None])
+    places = runs.run(160)[:, 0, 0]
+    speeds = np.diff(places) / runs.dt
+    inside = (places[:-1] >= 5.0) & (places[1:] <= 8.0)
+    assert inside.any()
+    assert speeds[inside].max() <= 0.5 + 1e-9
+    assert speeds[places[:-1] < 4.0].max() == pytest.approx(2.0)
+    assert runs.nodes() == [11]
+
+
+def test_acute_lanes_are_left_later() -> None:
+    # Two lanes from node 0 at 30 degrees: robots 0.5 m apart need 1 m along them.
+    network = Network(
+        np.array([[0.0, 0.0], [3.0, 0.0], [3.0 * np.cos(np.pi / 6), 3.0 * np.sin(np.pi / 6)]]),
+        np.array([[1, 2], [-1, -1], [-1, -1]]),
+    )
+    tracks = tracks_of(network, 0.5)
+    assert tracks.clears[:2] == pytest.approx([1.0, 1.0])
+
+
+# ---- rounds ----------------------------------------------------------------------------------------------------------
+
+
+SQUARE = np.array([0, 1, 3, 2])
+ROUND = np.stack((SQUARE, np.roll(SQUARE, -1)), axis=1)
+
+
+def test_four_robots_change_places_as_near_as_the_corner_allows() -> None:
+    runs = Runs(lattice(2, 2), SQUARE, radius=0.35)
+    runs.append(ROUND)
+    places = runs.run(60)
+    assert runs.nodes() == ROUND[:, 1].tolist()
+    assert 0.7071 < closest(places) < 0.72
+
+
+@pytest.mark.parametrize(
+    ("radius", "paths"),
+    # Discs of more than 0.707 cells, and two that would swap.
+    [(0.354, ROUND), (0.2, np.array([[0, 1], [1, 0], [3, 3], [2, 2]]))],
+)
+def test_without_room_they_are_refused(radius: float, paths: np.ndarray) -> None:
+    runs = Runs(lattice(2, 2), SQUARE, radius=radius)
+    with pytest.raises(PlanError, match=r"robot [0-3] moves .* at step 1, in a circle .* no room to move round"):
+        runs.append(paths)
+
+
+def test_all_wait_until_the_last_is_there_and_drive_no_faster_than_the_slowest() -> None:
+    runs = Runs(lattice(2, 3), np.array([0, 1, 3, 4]), dt=0.05)
+    runs.speeds[1], runs.accels[2] = 0.5, 0.4
+    # The last one has to come to the circle first.
+    runs.append(np.array([[0, 0, 1], [1, 1, 3], [3, 3, 2], [4, 2, 0]]))
+    places = runs.run(200)
+    moved = (np.diff(places, axis=0) != 0).any(axis=2)
+    came = int(np.argmax((places[:, 3] == [0.0, 1.0]).all(axis=1)))
+    begins = [came + int(np.argmax(moved[came:, robot])) for robot in range(4)]
+    assert len(set(begins)) == 1
+    steps = np.linalg.norm(np.diff(places[came + 1 :], axis=0), axis=2)
+    assert np.ptp(steps, axis=1).max() < 1e-12
+    assert steps.max() <= 0.5 * 0.05 + 1e-12
+    assert np.abs(np.diff(steps, axis=0)).max() <= 0.4 * 0.05**2 + 1e-12
+    assert runs.nodes() == [1, 3, 2, 0]
+
+
+def test_one_that_is_held_before_or_on_the_way_holds_all() -> None:
+    runs = Runs(lattice(2, 2), SQUARE)
+    runs.append(ROUND)
+    runs.table.held[2] = 1
+    runs.run(40)
+    assert runs.nodes() == SQUARE.tolist()
+    assert (runs.table.progress == 0.0).all()
+    runs.table.held[2] = 0
+    while runs.table.progress[0] < 0.3:
+        runs.step()
+    runs.table.held[1] = 1
+    places = runs.run(40)
+    assert (runs.table.speed == 0.0).all()
+    assert (runs.table.progress > 0.3).all() and (runs.table.progress < 1.0).all()
+    assert runs.table.waiting.all()
+    runs.table.held[1] = 0
+    assert min(closest(places), closest(runs.run(40))) >= 0.6
+    assert runs.nodes() == ROUND[:, 1].tolist()
+
+
+def test_a_closed_place_is_waited_for_by_all_but_not_when_they_have_begun() -> None:
+    runs = Runs(lattice(2, 2), SQUARE)
+    runs.append(ROUND)
+    runs.open_mask[3] = False
+    runs.run(40)
+    assert runs.nodes() == SQUARE.tolist()
+    runs.open_mask[3] = True
+    while runs.table.progress[0] == 0.0:
+        runs.step()
+    runs.open_mask[3] = False
+    runs.run(40)
+    assert runs.nodes() == ROUND[:, 1].tolist()
+
+
+def test_plans_go_on_from_where_they_move_round_to() -> None:
+    runs = Runs(lattice(3, 2), np.array([0, 1, 4, 3]))
+    once = np.array([[0, 1], [1, 4], [4, 3], [3, 0]])
+    runs.append(once)
+    while runs.table.progress[0] < 0.4:
+        runs.step()
+    # Back to where it comes from, when the next one has been there and gone.
+    runs.append(np.array([[1, 2, 2, 1], [4, 4, 5, 5], [3, 3, 3, 3], [0, 0, 0, 0]]))
+    places = runs.run(150)
+    assert runs.nodes() == [1, 5, 3, 0]
+    assert closest(places) >= 0.6
+
+
+@pytest.mark.parametrize("gone", range(4))
+def test_without_one_the_others_go_on(gone: int) -> None:
+    left = [robot for robot in range(4) if robot != gone]
+    for begun in (False, True):
+        runs = Runs(lattice(2, 2), SQUARE)
+        runs.append(ROUND)
+        while begun and runs.table.progress[0] < 0.4:
+            runs.step()
+        runs.graph.forget(runs.table, runs.rows, gone, stays=False)
+        runs.rows = np.array(left)
+        places = runs.run(100)[:, left]
+        assert [runs.nodes()[place] for place in range(3)] == ROUND[left, 1].tolist()
+        assert closest(places) >= 0.6
+
+
+def test_where_one_stays_in_the_way_the_others_stop_with_it_until_it_is_gone() -> None:
+    runs = Runs(lattice(2, 2), SQUARE)
+    runs.append(ROUND)
+    while runs.table.progress[0] < 0.4:
+        runs.step()
+    runs.graph.forget(runs.table, runs.rows, 1, stays=True)
+    runs.rows = np.array([0, 2, 3])
+    # What it covers is closed.
+    runs.open_mask[[1, 3]] = False
+    before = runs.table.place.copy()
+    np.testing.assert_array_equal(runs.run(30)[-1], before)
+    runs.open_mask[:] = True
+    runs.run(60)
+    assert runs.nodes() == ROUND[[0, 2, 3], 1].tolist()
