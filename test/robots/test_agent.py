@@ -98,15 +98,6 @@ def test_driven_by_velocity_counts_as_moving(sim: MultiRobotSimulationCore, robo
     assert robot.angular_velocity == pytest.approx(0.5)
 
 
-def test_velocity_commands_respect_acceleration_and_time_out(sim: MultiRobotSimulationCore, robot: Agent) -> None:
-    robot.set_velocity(vx=2.0, timeout=1.0)
-    sim.step_once()
-    assert robot.velocity[0] == pytest.approx(0.5)  # 5 m/s2 for 0.1 s
-    for _ in range(30):
-        sim.step_once()
-    assert not robot.is_moving
-
-
 @pytest.fixture
 def waiting(sim: MultiRobotSimulationCore, robot: Agent) -> Wait:
     """Return an action that the robot is in the middle of."""

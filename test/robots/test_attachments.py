@@ -26,30 +26,6 @@ from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.models import load_robot_model
 
 
-def test_keep_world_pose_leaves_the_object_where_it_is(
-    sim: MultiRobotSimulationCore, robot: Agent, crate: SimObject
-) -> None:
-    robot.attach_object(crate, keep_world_pose=True)
-    assert close(crate.get_pose(), Pose((1, 0, 0)))
-    robot.set_pose(Pose.from_yaw(0.0, 0.0, 0.0, math.pi / 2))
-    assert close(crate.get_pose(), Pose.from_yaw(0.0, 1.0, 0.0, math.pi / 2))
-
-
-def test_carrying_nests(sim: MultiRobotSimulationCore, robot: Agent, crate: SimObject) -> None:
-    top = sim.spawn(SimObjectSpawnParams(BOX, BOX, name="top"))
-    assert crate.attach_object(top, relative_pose=Pose((0, 0, 0.2)))
-    assert robot.attach_object(crate, relative_pose=Pose((0, 0, 0.3)))
-    assert close(top.get_pose(), Pose((0, 0, 0.5)))
-    robot.set_pose(Pose((4, 0, 0)))
-    assert close(top.get_pose(), Pose((4, 0, 0.5)))
-    robot.set_goal(Pose((5, 0, 0)))
-    for _ in range(30):
-        sim.step_once()
-    assert close(top.get_pose(), Pose((5, 0, 0.5)))
-    with pytest.raises(InvalidValueError, match="carry itself"):
-        top.attach_object(robot)
-
-
 def test_refusals_leave_everything_as_it_is(sim: MultiRobotSimulationCore, robot: Agent, crate: SimObject) -> None:
     other = sim.spawn(AgentSpawnParams(BOX, BOX, name="other"))
     crate.pickable = False
@@ -220,17 +196,3 @@ def test_a_link_that_is_not_there_is_refused(sim: MultiRobotSimulationCore, crat
     with pytest.raises(UnknownNameError):
         arm.attach_object(crate, 12)
     assert not crate.is_attached()
-
-
-def test_what_is_carried_has_the_velocity_of_its_place(sim: MultiRobotSimulationCore, robot: Agent) -> None:
-    crate = sim.spawn(SimObjectSpawnParams(BOX, BOX))
-    robot.attach_object(crate, relative_pose=Pose((2.0, 0.0, 0.0)))
-    robot.set_velocity(0.0, 0.0, 0.0, 0.0, 0.0, 0.5)
-    for _ in range(5):
-        sim.step_once()
-    ahead = crate.get_pose() * Pose((0.0, 1.0, 0.0))
-    assert crate.velocity == pytest.approx(np.subtract(ahead.position, crate.get_pose().position))
-    robot.stop()
-    sim.step_once()
-    sim.step_once()
-    assert not crate.velocity.any()

@@ -66,19 +66,6 @@ def test_mass_none_is_the_robots_own(make_sim: Callable[..., Sim]) -> None:
         assert (own.uses_motors, light.uses_motors) == (physics, False)
 
 
-def test_a_target_is_reached_exactly_at_the_joints_own_speed(sim: Sim, arm: fs.Agent) -> None:
-    arm.set_joint_target(0, 1.0)
-    sim.step_once()
-    limit = float(arm.robot_model.max_velocities[0])
-    assert arm.get_joint_state(0) == (pytest.approx(0.1 * limit), limit)
-    assert not arm.are_joints_at_targets()
-    for _ in range(5):
-        sim.step_once()
-    assert arm.get_joint_state_by_name("panda_joint1") == (1.0, 0.0)
-    assert arm.last_joint_targets == {0: 1.0}
-    assert arm.are_joints_at_targets()
-
-
 @pytest.mark.parametrize("length", [9, 12], ids=["joints that move", "all joints"])
 def test_a_list_may_leave_out_fixed_joints(sim: Sim, arm: fs.Agent, length: int) -> None:
     values = [0.1, 0.2, 0.3, -1.0, 0.1, 1.0, 0.2, 0.02, 0.02]

@@ -17,39 +17,18 @@ rclpy = pytest.importorskip("rclpy")
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.qos import qos_profile_sensor_data  # noqa: E402
-from rclpy.serialization import deserialize_message  # noqa: E402
 from sensor_msgs.msg import LaserScan  # noqa: E402
 
 from fleet_sim.ros.node import FleetSimNode  # noqa: E402
-from fleet_sim.ros.sensors import scan_message  # noqa: E402
 from fleet_sim.ros.tf import frame_transform  # noqa: E402
 from fleet_sim.sensing.sensors.sensor import frame_links  # noqa: E402
 from fleet_sim.world.names import Frames  # noqa: E402
 
-NOW = 12_345_678_901
 SCENARIO = """
 robots:
   - {name: a, pose: [0, 0, 0], sensors: [{type: lidar, rays: 8}, {type: imu}]}
   - {name: b, pose: [2, 0, 0], sensors: [{type: lidar, rays: 8}]}
 """
-
-
-@pytest.mark.parametrize("intensities", [False, True])
-@pytest.mark.parametrize("frame", ["scan", "a/scan", "robot/scan", "robot_12/scan"])
-def test_a_scan(frame: str, intensities: bool) -> None:
-    params = fs.LidarParams(rays=33, range_min=0.1, range_max=7.5, intensities=intensities)
-    bulk = scan_message(params, frame, 0.1)
-    ranges = np.linspace(-3.0, 7.0, 33)
-    ranges[:3] = np.inf, -np.inf, 0.0
-    for now in (NOW, NOW + 1_000_000_000):
-        message = deserialize_message(bulk.fill(now, ranges=ranges, intensities=0.1 * ranges), LaserScan)
-        assert message.header.frame_id == frame
-        assert message.header.stamp.sec * 10**9 + message.header.stamp.nanosec == now
-        assert list(message.ranges) == pytest.approx(ranges.tolist())
-        assert list(message.intensities) == pytest.approx((0.1 * ranges).tolist() if intensities else [])
-        assert message.angle_increment == pytest.approx(params.angle_increment)
-        assert (message.scan_time, message.range_max) == pytest.approx((0.1, 7.5))
-        ranges = ranges[::-1]
 
 
 # ---- in the node -----------------------------------------------------------------------------------------------------

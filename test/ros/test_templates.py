@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 from geometry_msgs.msg import Pose as PoseMsg
-from geometry_msgs.msg import PoseStamped, TransformStamped, Twist
-from nav_msgs.msg import Odometry
+from geometry_msgs.msg import PoseStamped, Twist
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
-from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
 from fleet_sim import ActionCause, MoveTo, Pose
@@ -23,8 +21,8 @@ from fleet_sim.ros.actions import CODES, cause_of_action
 from fleet_sim.ros.fleet import columns_template, states_template
 from fleet_sim.ros.messages import decode, row_to_pose_msg, time_to_msg, twists_to_msgs
 from fleet_sim.ros.monitoring import markers_template
-from fleet_sim.ros.robot_states import joint_states_template, odom_template
-from fleet_sim.ros.tf import fixed_transforms, moving_transforms, tf_template
+from fleet_sim.ros.robot_states import joint_states_template
+from fleet_sim.ros.tf import fixed_transforms, moving_transforms
 from fleet_sim.world.clock import Clock, RosTime
 from fleet_sim.world.commands import CommandAck
 from fleet_sim.world.names import Frames
@@ -33,7 +31,6 @@ from fleet_sim_msgs.msg import Cause, FleetColumns, FleetState, RobotState
 # Names of every length modulo the alignment of what follows them.
 NAMES = ["a", "bb", "ccc", "dddd", "robot_5", "robot_66", "robot_777", "robot_8888"]
 NOW = 12_345_678_901
-FRAMES = Frames("map", "/fleet")
 
 
 @pytest.fixture
@@ -50,35 +47,6 @@ def numbers() -> dict[str, Any]:
 
 def poses(numbers: dict[str, Any]) -> list[Any]:
     return [row_to_pose_msg(p, q) for p, q in zip(numbers["position"], numbers["orientation"], strict=True)]
-
-
-def test_odometry(numbers: dict[str, Any]) -> None:
-    template = odom_template(FRAMES, NAMES)
-    template.write_stamp(NOW)
-    for group in ("position", "orientation", "twist"):
-        template.write(group, numbers[group])
-    twists = twists_to_msgs(numbers["twist"][:, :3], numbers["twist"][:, 3:])
-    for name, pose, twist, piece in zip(NAMES, poses(numbers), twists, template.pieces(), strict=True):
-        message = Odometry(child_frame_id=f"fleet/{name}/base_link")
-        message.header.frame_id = f"fleet/{name}/odom"
-        message.header.stamp = time_to_msg(NOW)
-        message.pose.pose, message.twist.twist = pose, twist
-        assert piece == serialize_message(message)
-
-
-def test_tf(numbers: dict[str, Any]) -> None:
-    message = TFMessage(transforms=[TransformStamped(child_frame_id=name) for name in NAMES])
-    template = tf_template([TransformStamped(child_frame_id=name) for name in NAMES])
-    template.write_stamp(NOW)
-    template.write("translation", numbers["position"])
-    template.write("rotation", numbers["orientation"])
-    for transform, pose in zip(message.transforms, poses(numbers), strict=True):
-        transform.header.stamp = time_to_msg(NOW)
-        point = pose.position
-        translation = transform.transform.translation
-        translation.x, translation.y, translation.z = point.x, point.y, point.z
-        transform.transform.rotation = pose.orientation
-    assert template.pieces() == [serialize_message(message)]
 
 
 def filled(template: Any, names: list[str], random: np.random.Generator) -> FleetState:
@@ -142,23 +110,6 @@ def test_columns_of_a_fleet_of_any_size(names: list[str]) -> None:
     expected = serialize_message(message)
     data = template.data(NOW)
     assert data[: len(expected)] == expected and len(data) - len(expected) < 4
-
-
-def test_markers(numbers: dict[str, Any]) -> None:
-    def markers() -> list[Marker]:
-        return [Marker(ns=name, id=index, type=Marker.CUBE, text=name) for index, name in enumerate(NAMES)]
-
-    # Their texts are filled up, so that some can be sent alone.
-    shown = markers()
-    template = markers_template(shown)
-    template.write_stamp(NOW)
-    template.write("position", numbers["position"])
-    template.write("orientation", numbers["orientation"])
-    assert [marker.text.rstrip() for marker in shown] == NAMES
-    message = MarkerArray(markers=shown)
-    for marker, pose in zip(message.markers, poses(numbers), strict=True):
-        marker.header.stamp, marker.pose = time_to_msg(NOW), pose
-    assert template.pieces() == [serialize_message(message)]
 
 
 @pytest.mark.parametrize("chosen", [[3], [0, 7], [1, 2, 4, 5, 6], []])

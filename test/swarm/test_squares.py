@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from fleet_sim.swarm import (
     World_from_config,
     run_together,
 )
-from fleet_sim.swarm.evolution import evolve, how_stepped
+from fleet_sim.swarm.evolution import how_stepped
 from fleet_sim.swarm.metrics import BUILT_IN
 from fleet_sim.swarm.metrics.crowd import CrowdMetric
 from fleet_sim.swarm.search import load_search
@@ -261,33 +260,6 @@ def test_run_together_returns_the_averages_of_each_world() -> None:
     for config, averages in zip(configs, found, strict=True):
         with World_from_config(config) as world:
             assert repr(world.evaluate(40)) == repr(averages)
-
-
-@pytest.mark.parametrize("processes", [1, 2])
-@pytest.mark.slow
-def test_a_search_finds_the_same_together_and_one_after_the_other(tmp_path: Path, processes: int) -> None:
-    settings = {
-        "world": shipped("milling"),
-        "parameters": {
-            "spawners[0].agent.controller.a[1]": {"low": -1.0, "high": 0.0},
-            "spawners[0].agent.sensors[0].theta": {"low": 0.1, "high": 1.0},
-        },
-        "metric": "Circliness",
-        "steps": 30,
-        "seeds": [0, 1],
-        "generations": 2,
-        "population": 4,
-    }
-    logs = []
-    for together in (True, False):
-        search = load_search({**settings, "together": together})
-        assert how_stepped(search).startswith(
-            "candidates are stepped together" if together else "candidates are stepped one after the other"
-        )
-        log = tmp_path / f"{together}.jsonl"
-        evolve(search, log=log, processes=processes if together else 1)
-        logs.append(log.read_text(encoding="utf-8"))
-    assert logs[0] == logs[1]
 
 
 def test_a_search_says_why_its_worlds_are_stepped_alone() -> None:

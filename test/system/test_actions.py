@@ -15,7 +15,7 @@ from rclpy.qos import HistoryPolicy, QoSProfile, qos_profile_action_status_defau
 from std_srvs.srv import Trigger
 from unique_identifier_msgs.msg import UUID
 
-from fleet_sim_msgs.action import Drop, Execute, MoveTo, Pick
+from fleet_sim_msgs.action import Execute, MoveTo, Pick
 from fleet_sim_msgs.msg import Cause, FleetCommand
 from fleet_sim_msgs.srv import Delete, SendFleetCommand
 
@@ -62,17 +62,6 @@ def test_a_goal_succeeds_with_feedback(fleet: Running) -> None:
     left = [entry.distance_left for entry in sent.feedback]
     assert left == sorted(left, reverse=True)
     assert 0.0 <= sent.feedback[0].progress < sent.feedback[-1].progress <= 1.0
-
-
-def test_a_goal_may_leave_the_heading_to_the_robot(fleet: Running) -> None:
-    _, client = fleet
-    odometry = client.listen(Odometry, "/amr/odom")
-    goal = move_to(0.0, 1.0, final_orientation_align=False)
-    goal.pose.pose.orientation.z, goal.pose.pose.orientation.w = 1.0, 0.0
-    assert client.send_goal(MoveTo, "/amr/move_to", goal).result()[1].success
-    client.until(lambda: odometry[-1].pose.pose.position.y == pytest.approx(1.0), "the place")
-    # It looks where it drove, along y, and not back along x as the goal does.
-    assert odometry[-1].pose.pose.orientation.z == pytest.approx(math.sqrt(0.5), abs=1e-6)
 
 
 def test_cancelling_stops_the_robot(fleet: Running) -> None:
@@ -161,18 +150,6 @@ def test_all_of_many_goals_sent_at_once_are_answered_and_their_statuses_told(fle
     # Each goal ends the one before it of its robot.
     assert [number for number, state in states.items() if state == SUCCEEDED] == accepted[-2:]
     assert {states[number] for number in accepted[:-2]} == {GoalStatus.STATUS_ABORTED}
-
-
-def test_an_object_is_picked_and_dropped(fleet: Running) -> None:
-    _, client = fleet
-    picked = client.send_goal(Pick, "/amr/pick", Pick.Goal(object="pallet", approach_offset=0.8, pick_offset=0.4))
-    status, result = picked.result()
-    assert (status, result.object) == (GoalStatus.STATUS_SUCCEEDED, "pallet")
-    assert {"approaching", "moving_to_pick"} <= {entry.phase for entry in picked.feedback}
-    goal = Drop.Goal(approach_offset=0.8, drop_offset=0.4)
-    goal.pose.pose.position.y = 2.0
-    status, result = client.send_goal(Drop, "/amr/drop", goal).result()
-    assert (status, result.text) == (GoalStatus.STATUS_SUCCEEDED, "")
 
 
 def test_any_action_is_executed_by_name(fleet: Running) -> None:

@@ -64,40 +64,6 @@ def test_a_node_alone_does_not_listen_to_its_own_frames(fleet: Running) -> None:
     assert client.node.count_subscribers("/tf") == 0
 
 
-def test_states_and_commands(fleet: Running) -> None:
-    node, client = fleet
-    states = client.listen(JointState, "/arm/joint_states")
-    client.until(lambda: states, "joint states")
-    assert list(states[-1].name)[:2] == [J1, J2]
-    assert len(states[-1].position) == len(states[-1].velocity) == 8
-    assert len(states[-1].effort) == 0, "it has no motors"
-    assert position(states, "joint_4") == -1.5
-    commands = client.publisher(JointState, "/arm/joint_commands")
-    commands.publish(JointState(name=[J1, J2], position=[0.5, -0.3]))
-    client.until(lambda: position(states) == 0.5 and position(states, J2) == -0.3, "the positions")
-    assert any(state.velocity[0] > 1.9 for state in states), "true velocities on the way"
-    stamps = [state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec for state in states]
-    assert stamps == sorted(set(stamps))
-    commands.publish(JointState(name=[J1], velocity=[-0.5]))
-    client.until(lambda: states[-1].velocity[0] == -0.5, "the velocity")
-    commands.publish(JointState(name=[J1], velocity=[0.0]))
-    client.until(lambda: states[-1].velocity[0] == 0.0, "the end of it")
-    held = position(states)
-    for bad in (
-        JointState(name=[J1], position=[float("nan")]),
-        JointState(name=[J1], position=[9.0]),
-        JointState(name=["elbow"], position=[0.0]),
-        JointState(name=[J1], position=[0.0, 1.0]),
-        JointState(name=[J1]),
-    ):
-        commands.publish(bad)
-        seen = len(states)
-        client.until(lambda seen=seen: len(states) > seen + 3, "later states")  # type: ignore[misc]
-    assert position(states) == held, "what is wrong moves nothing"
-    assert "refused" in node.output()
-    assert not client.node.get_publishers_info_by_topic("/cart/joint_states"), "it has no joints"
-
-
 def test_a_trajectory_on_a_topic_while_the_base_drives(fleet: Running) -> None:
     _, client = fleet
     states = client.listen(JointState, "/arm/joint_states")
@@ -111,19 +77,6 @@ def test_a_trajectory_on_a_topic_while_the_base_drives(fleet: Running) -> None:
     paths.publish(JointTrajectory())
     client.until(lambda: not any(states[-1].velocity), "the stop that an empty trajectory is")
     assert position(states) < 2.0
-
-
-def test_a_goal_is_carried_out_in_time(fleet: Running) -> None:
-    _, client = fleet
-    states = client.listen(JointState, "/arm/joint_states")
-    sent = client.send_goal(FollowJointTrajectory, ACTION, goal((1.0, [0.5, 0.1]), (2.0, [0.0, 0.2])))
-    status, result = sent.result()
-    assert (status, result.error_code, result.error_string) == (GoalStatus.STATUS_SUCCEEDED, Result.SUCCESSFUL, "")
-    client.until(lambda: position(states) == 0.0 and position(states, J2) == 0.2, "the last point")
-    assert max(state.position[0] for state in states) == pytest.approx(0.5, abs=0.03)
-    assert list(sent.feedback[0].joint_names) == [J1, J2]
-    for entry in sent.feedback:
-        assert entry.actual.positions == pytest.approx(entry.desired.positions, abs=0.03)
 
 
 def test_error_codes(fleet: Running) -> None:

@@ -13,7 +13,6 @@ from nav2_fleet import WALL, Navigator, action, nav2_fleet, pose, srv
 from nav_msgs.msg import OccupancyGrid
 from nav_msgs.srv import GetMap
 from node_program import LATCHED, Client, NodeProcess
-from sensor_msgs.msg import BatteryState
 
 SUCCEEDED, CANCELED, ABORTED = GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_CANCELED, GoalStatus.STATUS_ABORTED
 FLEET = [f"robot_{i}" for i in range(10)]
@@ -148,21 +147,6 @@ def test_paths_are_computed_and_followed(fleet: list[Navigator]) -> None:
     assert any(one.speed > 0.0 for one in sent.feedback)
     status, result = robot.send("FollowPath", "follow_path").result()
     assert (status, result.error_code) == (ABORTED, action.FollowPath.Result.INVALID_PATH)
-
-
-def test_robots_dock_to_charge_and_leave(fleet: list[Navigator]) -> None:
-    robot = fleet[9]
-    states = robot.client.listen(BatteryState, f"/{robot.robot}/battery_state")
-    status, result = robot.send("DockRobot", "dock_robot", dock_id="nowhere").result()
-    assert (status, result.success, result.error_code) == (ABORTED, False, action.DockRobot.Result.DOCK_NOT_IN_DB)
-    sent = robot.send("DockRobot", "dock_robot", dock_id="home")
-    status, result = sent.result()
-    assert (status, result.success, result.error_code) == (SUCCEEDED, True, 0)
-    assert {one.state for one in sent.feedback} >= {action.DockRobot.Feedback.NAV_TO_STAGING_POSE}
-    charging = BatteryState.POWER_SUPPLY_STATUS_CHARGING
-    robot.client.until(lambda: states and states[-1].power_supply_status == charging, "charging")
-    assert robot.send("UndockRobot", "undock_robot").result()[1].success
-    robot.client.until(lambda: states[-1].power_supply_status != charging, "the end of charging")
 
 
 def test_maps_and_costmaps(node: tuple[NodeProcess, Client], fleet: list[Navigator]) -> None:

@@ -11,8 +11,7 @@ from action_msgs.msg import GoalStatus
 from nav2_fleet import WALL, Navigator, action, nav2_fleet, pose, srv
 from nav_msgs.msg import Odometry, Path
 
-from fleet_sim.base.arrays import Bools, Floats
-from fleet_sim.warehouse.nav2.planning import dense, is_clear, smoothed
+from fleet_sim.base.arrays import Floats
 from fleet_sim.warehouse.sites import Zone, ZoneKind
 
 SUCCEEDED, ABORTED = GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_ABORTED
@@ -51,23 +50,6 @@ def sharpest(points: Floats) -> float:
     steps = np.diff(points, axis=0)
     yaws = np.arctan2(steps[:, 1], steps[:, 0])
     return float(np.degrees(np.abs(np.remainder(np.diff(yaws) + np.pi, 2 * np.pi) - np.pi)).max())
-
-
-def test_corners_become_curves_and_the_ends_stay(robot: Navigator) -> None:
-    corner = path_of((2.0, 2.0), (4.0, 2.0), (4.0, 5.0))
-    status, result = ask(robot, corner, check_for_collisions=True)
-    assert (status, result.error_code, result.was_completed) == (SUCCEEDED, 0, True)
-    assert result.smoothing_duration.sec + result.smoothing_duration.nanosec > 0
-    assert result.path.header.frame_id == "map"
-    points = points_of(result.path)
-    assert points[0].tolist() == [2.0, 2.0] and points[-1].tolist() == [4.0, 5.0]
-    assert sharpest(points_of(corner)) == pytest.approx(90.0) and sharpest(points) < 20.0
-    # Near the old path, and shorter than it.
-    assert np.hypot(*np.diff(points, axis=0).T).sum() < 5.0
-    assert np.hypot(*(points - (4.0, 2.0)).T).min() < 0.5
-    # Headings follow the path; the last one is that of the goal.
-    middle = result.path.poses[1].pose.orientation
-    assert middle.w == pytest.approx(1.0, abs=1e-3) and result.path.poses[-1].pose.orientation.w == 1.0
 
 
 def test_the_path_of_the_planner_stays_clear_of_walls_and_zones(robot: Navigator) -> None:
@@ -115,26 +97,3 @@ def test_what_cannot_be_smoothed_is_refused_with_the_reason(robot: Navigator) ->
     # A path of a single pose is as smooth as can be.
     status, result = ask(robot, path_of((3.0, 3.0)))
     assert (status, points_of(result.path).tolist()) == (SUCCEEDED, [[3.0, 3.0]])
-
-
-def test_a_place_where_the_path_turns_back_stays() -> None:
-    there_and_back = np.array([[0.0, 0.0], [3.0, 0.0], [0.2, 0.3]])
-    found = smoothed(dense(there_and_back), lambda points: np.ones(len(points), bool), lambda: True)
-    assert found.is_complete and np.hypot(*(found.points - (3.0, 0.0)).T).min() == 0.0
-
-
-def test_nothing_that_was_free_gets_into_an_obstacle() -> None:
-    rng = np.random.default_rng(5)
-    for _ in range(8):
-        path = dense(np.cumsum(rng.uniform(-2.0, 2.0, (6, 2)), axis=0))
-        discs = rng.uniform(path.min(axis=0), path.max(axis=0), (20, 2))
-        clear = np.array([np.hypot(*(dense(path) - disc).T).min() > 0.25 for disc in discs])
-
-        def is_free(points: Floats, discs: Floats = discs[clear]) -> Bools:
-            away = np.hypot(*(points[:, None] - discs).transpose(2, 0, 1))
-            return np.asarray((away > 0.2).all(axis=1))
-
-        assert is_clear(path, is_free)
-        found = smoothed(path, is_free, lambda: True)
-        assert is_clear(found.points, is_free) and found.is_complete
-        assert (found.points[[0, -1]] == path[[0, -1]]).all()

@@ -17,11 +17,8 @@ for name in ("building_map", "charger", "dispenser", "door", "fleet", "ingestor"
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from rmf_building_map_msgs.msg import BuildingMap  # noqa: E402
 from rmf_building_map_msgs.srv import GetBuildingMap  # noqa: E402
-from rmf_charger_msgs.msg import ChargerCancel, ChargerRequest, ChargerState  # noqa: E402
-from rmf_dispenser_msgs.msg import DispenserRequest, DispenserResult, DispenserState  # noqa: E402
 from rmf_door_msgs.msg import DoorMode, DoorRequest, DoorState  # noqa: E402
-from rmf_fleet_msgs.msg import FleetState, Location, ModeRequest, PathRequest, PauseRequest, RobotMode, RobotState  # noqa: E402
-from rmf_ingestor_msgs.msg import IngestorRequest, IngestorResult  # noqa: E402
+from rmf_fleet_msgs.msg import Location, ModeRequest, PathRequest, PauseRequest, RobotMode, RobotState  # noqa: E402
 from rmf_lift_msgs.msg import LiftRequest, LiftState  # noqa: E402
 
 ROBOT = "porter_1"
@@ -144,99 +141,6 @@ def test_what_makes_no_sense_moves_nothing(adapter: Adapter) -> None:
     counts = {value.key: value.value for value in diagnostics[-1].status[0].values}
     assert counts["refused: there is no slotcar of that name"] == "1"
     assert counts["refused: the path has no waypoints"] == "1"
-
-
-def test_chargers_are_assigned_and_tell_whom_they_charge(adapter: Adapter) -> None:
-    node, states = adapter.client.node, dict[str, ChargerState]()
-    node.create_subscription(
-        ChargerState, "/rmf_charger/state", lambda state: states.update({state.charger_name: state}), 100
-    )
-    requests = node.create_publisher(ChargerRequest, "/rmf_charger/requests", 10)
-    cancels = node.create_publisher(ChargerCancel, "/rmf_charger/cancel", 10)
-    adapter.until(lambda: requests.get_subscription_count() and cancels.get_subscription_count())
-    one, other = "porter_1_charger", "porter_2_charger"
-    adapter.until(lambda: {name: state.robot_name for name, state in states.items()} == {one: ROBOT, other: "porter_2"})
-    assert {state.state for state in states.values()} == {ChargerState.CHARGER_CHARGING}
-    # Busy with its own robot.
-    requests.publish(ChargerRequest(charger_name=one, fleet_name="porters", robot_name="porter_2", request_id="no"))
-    requests.publish(ChargerRequest(charger_name=one, fleet_name="porters", robot_name=ROBOT, request_id="r1"))
-    adapter.until(lambda: states[one].request_id == "r1")
-    assert (states[one].robot_fleet, states[one].robot_name) == ("porters", ROBOT)
-    cancels.publish(ChargerCancel(charger_name=one, request_id="r1"))
-    adapter.until(lambda: states[one].state == ChargerState.CHARGER_RELEASED)
-    adapter.until(lambda: states[one].state == ChargerState.CHARGER_IDLE and states[one].request_id == "")
-    adapter.until(lambda: adapter.state.mode.mode == RobotMode.MODE_IDLE)
-    requests.publish(ChargerRequest(charger_name=one, fleet_name="porters", robot_name=ROBOT, request_id="r2"))
-    adapter.until(lambda: states[one].state == ChargerState.CHARGER_CHARGING and states[one].request_id == "r2")
-    adapter.until(lambda: adapter.state.mode.mode == RobotMode.MODE_CHARGING)
-
-
-def test_work_cells_serve_the_robots_of_a_fleet(adapter: Adapter) -> None:
-    node = adapter.client.node
-    results: dict[str, list[int]] = {}
-    guids: set[str] = set()
-
-    def note(result: DispenserResult | IngestorResult) -> None:
-        results.setdefault(result.request_guid, []).append(result.status)
-
-    node.create_subscription(DispenserResult, "/dispenser_results", note, 10)
-    node.create_subscription(IngestorResult, "/ingestor_results", note, 10)
-    node.create_subscription(DispenserState, "/dispenser_states", lambda state: guids.add(state.guid), 10)
-    fleets = node.create_publisher(FleetState, "/fleet_states", 10)
-    ask = node.create_publisher(DispenserRequest, "/dispenser_requests", 10)
-    bring = node.create_publisher(IngestorRequest, "/ingestor_requests", 10)
-    adapter.until(lambda: all(topic.get_subscription_count() for topic in (fleets, ask, bring)))
-    adapter.until(lambda: guids == {"pantry_dispenser"})
-    cell = "pantry_dispenser"
-    ask.publish(DispenserRequest(request_guid="early", target_guid=cell, transporter_type="porters"))
-    adapter.until(lambda: len(results.get("early", ())) == 2)
-    fleets.publish(FleetState(name="porters", robots=[RobotState(name=ROBOT), RobotState(name="porter_77")]))
-    adapter.seen_again()
-    ask.publish(DispenserRequest(request_guid="nobody", target_guid="no_cell", transporter_type="porters"))
-    ask.publish(DispenserRequest(request_guid="load", target_guid=cell, transporter_type="porters"))
-    adapter.until(lambda: len(results.get("load", ())) == 2)
-    ask.publish(DispenserRequest(request_guid="load", target_guid=cell, transporter_type="porters"))
-    bring.publish(IngestorRequest(request_guid="unload", target_guid="ward_ingestor", transporter_type="porters"))
-    adapter.until(lambda: len(results.get("unload", ())) == 2 and len(results["load"]) == 4)
-    kind = DispenserResult
-    failed, done = [kind.ACKNOWLEDGED, kind.FAILED], [kind.ACKNOWLEDGED, kind.SUCCESS]
-    assert results == {"early": failed, "load": done + done, "unload": done}
-
-
-def test_a_path_leads_through_a_door_and_by_a_lift(adapter: Adapter) -> None:
-    # To the door, which is asked for, and through it when it is open.
-    adapter.path("go", (5.0, 4.0))
-    adapter.until(lambda: adapter.arrived(5.0, 4.0))
-    assert adapter.state.task_id == "go" and RobotMode.MODE_MOVING in adapter.modes
-    adapter.door("lobby_door", DoorMode.MODE_OPEN)
-    adapter.until(lambda: adapter.doors["lobby_door"] == DoorMode.MODE_OPEN)
-    adapter.path("through", (10.5, 4.0))
-    adapter.until(lambda: adapter.arrived(10.5, 4.0))
-    adapter.door("lobby_door", DoorMode.MODE_CLOSED)
-    # Into the lift, up, and out of it.
-    adapter.lift("L1")
-    adapter.until(lambda: adapter.lifts["Lift1"].door_state == LiftState.DOOR_OPEN)
-    adapter.path("in", (14.3, 4.0), obey_approach_speed_limit=True, approach_speed_limit=0.3)
-    adapter.until(lambda: adapter.arrived(14.3, 4.0))
-    adapter.lift("L2")
-    adapter.lift("L1", session_id="somebody_else")
-    adapter.until(
-        lambda: (
-            adapter.lifts["Lift1"].current_floor == "L2" and adapter.lifts["Lift1"].door_state == LiftState.DOOR_OPEN
-        )
-    )
-    assert adapter.lifts["Lift1"].session_id == "porter_1"
-    adapter.until(lambda: adapter.state.location.level_name == "L2")
-    adapter.path("out", (10.5, 4.0))
-    adapter.until(lambda: adapter.arrived(10.5, 4.0))
-    adapter.lift("L2", request_type=LiftRequest.REQUEST_END_SESSION, door_state=0)
-    adapter.until(lambda: adapter.lifts["Lift1"].session_id == "" and adapter.lifts["Lift1"].door_state == 0)
-    assert adapter.state.location.level_name == "L2"
-    # The ward is behind a door that nobody opened: the robot stands before it.
-    adapter.path("ward", (5.0, 4.0))
-    adapter.until(lambda: adapter.state.location.x < 8.6 and adapter.state.mode.mode == RobotMode.MODE_IDLE)
-    assert adapter.state.location.x > 8.0 and adapter.state.path
-    adapter.until(lambda: adapter.doors["lobby_door"] == DoorMode.MODE_CLOSED)
 
 
 def test_pauses_modes_and_errors_are_told_with_their_numbers(adapter: Adapter) -> None:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Pose, PoseStamped, Twist
 from nav_msgs.msg import Odometry
-from node_program import LATCHED, THREE_ROBOTS, Running, SharedNode, drive, running, shared_node
+from node_program import LATCHED, THREE_ROBOTS, Running, SharedNode, running, shared_node
 from rosgraph_msgs.msg import Clock
 from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import String
-from tf2_msgs.msg import TFMessage
 
-from fleet_sim_msgs.msg import Collisions, FleetCommand, FleetState, RobotState
+from fleet_sim_msgs.msg import Collisions, FleetCommand, FleetState
 from fleet_sim_msgs.srv import Load, Save, SendFleetCommand, Spawn
 
 
@@ -39,44 +37,6 @@ def fleet(node: SharedNode) -> Iterator[Running]:
         yield both
 
 
-def nanoseconds(stamp: object) -> int:
-    return int(stamp.sec) * 10**9 + int(stamp.nanosec)  # type: ignore[attr-defined]
-
-
-def test_the_tf_tree_is_complete_and_agrees_with_odometry(fleet: Running) -> None:
-    _, client = fleet
-    static = client.listen(TFMessage, "/tf_static", LATCHED)
-    transforms = client.listen(TFMessage, "/tf")
-    odoms = client.listen(Odometry, "/amr_1/odom")
-    tree = client.until(lambda: static and {t.child_frame_id: t.header.frame_id for t in static[-1].transforms})
-    assert tree == {f"amr_{index}/odom": "map" for index in range(3)}
-    drive(client, "amr_1", yaw_rate=0.4)
-    client.until(lambda: odoms and odoms[-1].pose.pose.position.x > 1.0, "motion")
-    stamps = {nanoseconds(odom.header.stamp): odom for odom in odoms}
-    compared = 0
-    for message in transforms:
-        assert {t.child_frame_id: t.header.frame_id for t in message.transforms} == {
-            f"amr_{index}/base_link": f"amr_{index}/odom" for index in range(3)
-        }
-        transform = next(t for t in message.transforms if t.child_frame_id == "amr_1/base_link")
-        odom = stamps.get(nanoseconds(transform.header.stamp))
-        if odom is not None:
-            assert transform.transform.translation.x == odom.pose.pose.position.x
-            assert transform.transform.rotation == odom.pose.pose.orientation
-            compared += 1
-    assert compared > 10
-
-
-def test_time_is_monotonic_and_rate_limited(tmp_path: Path, alone: None) -> None:
-    arguments = ["-p", "robots:=1", "-p", "target_rtf:=2.0", "-p", "rates.clock:=10"]
-    with running(tmp_path / "node.log", *arguments) as (_, client):
-        clocks = client.listen(Clock, "/clock")
-        client.until(lambda: len(clocks) >= 10, "time to pass")
-        times = [nanoseconds(message.clock) for message in clocks]
-        assert times == sorted(set(times))
-        assert {round((b - a) / 1e9, 2) for a, b in pairwise(times[1:])} == {0.1}
-
-
 def test_late_joiners_get_what_is_latched(fleet: Running) -> None:
     _, client = fleet
     descriptions = client.listen(String, "/amr_2/robot_description", LATCHED)
@@ -85,17 +45,6 @@ def test_late_joiners_get_what_is_latched(fleet: Running) -> None:
     assert descriptions[0].data.startswith('<robot name="amr_2"><link name="base_link">')
     assert 'box size="0.6 0.4 0.3"' in descriptions[0].data
     assert list(collisions[0].active) == []
-
-
-def test_the_fleet_is_one_message(fleet: Running) -> None:
-    _, client = fleet
-    states = client.listen(FleetState, "/fleet/states")
-    drive(client, "amr_0")
-    client.until(lambda: states and states[-1].robots[0].twist.linear.x == 0.5, "motion")
-    first, second, _ = states[-1].robots
-    assert [robot.name for robot in states[-1].robots] == ["amr_0", "amr_1", "amr_2"]
-    assert (first.mode, first.moving, first.busy) == (RobotState.VELOCITY, True, False)
-    assert (second.mode, second.moving, second.pose.position.y) == (RobotState.IDLE, False, 3.0)
 
 
 def test_collisions_begin_and_end(fleet: Running) -> None:
@@ -128,16 +77,6 @@ def test_collisions_of_what_a_restore_removes_end(fleet: Running) -> None:
     client.until(lambda: ("amr_0", "crate") in pairs("started"), "the collision")
     assert client.call(Load, "/sim/load", Load.Request(name="alone")).success
     client.until(lambda: ("amr_0", "crate") in pairs("ended"), "its end")
-
-
-def test_diagnostics_say_how_it_keeps_up(fleet: Running) -> None:
-    _, client = fleet
-    arrays = client.listen(DiagnosticArray, "/diagnostics")
-    client.until(lambda: len(arrays) >= 3, "diagnostics")
-    values = {entry.key: entry.value for entry in arrays[-1].status[0].values}
-    assert float(values["real_time_factor"]) > 0.0
-    assert values["entities"] == "4"
-    assert int(values["late_steps"]) >= 0
 
 
 def test_diagnostics_count_the_steps_that_begin_late(tmp_path: Path, alone: None) -> None:

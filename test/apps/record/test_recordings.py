@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 import signal
@@ -373,36 +371,6 @@ def test_paths_begin_at_their_robot_and_outlive_what_is_spawned(tmp_path: Path) 
     assert late.path_starts[new] == late.path_starts[new + 1]
 
 
-def test_paths_stay_those_of_their_robots_while_others_come_and_go(tmp_path: Path) -> None:
-    shape = {"shape_type": "box", "half_extents": [0.3, 0.2, 0.1]}
-    robots = [{"name": f"cart_{number}", "pose": [0, 2 * number, 0.1], "shape": shape} for number in range(8)]
-    scenario = {"simulation": {"gui": False, "timestep": 0.05, "target_rtf": 0}, "robots": robots}
-    files, true = {None: tmp_path / "each.mcap", 7.0: tmp_path / "some.mcap"}, {}
-    with fs.MultiRobotSimulationCore.from_dict(scenario) as sim, contextlib.ExitStack() as recordings:
-        for number in range(8):
-            # So long that none ends, and all but one have waypoints.
-            corners = [fs.Pose((90.0, 2.0 * number + corner, 0.1)) for corner in range(number)]
-            if corners:
-                sim.get_object(f"cart_{number}").set_path(corners)
-        for rate, file in files.items():
-            recordings.enter_context(sim.record(file, rate=rate))
-        for step in range(60):
-            # At moments at which one of the recordings looks at the paths, and at others.
-            if step % 9 == 4:
-                sim.remove_object(sim.get_object(f"cart_{step // 9}"))
-            if step % 13 == 5:
-                sim.spawn(fs.AgentSpawnParams(None, None, fs.Pose.from_xyz(5.0, -step, 0.1), name=f"late_{step}"))
-            sim.step_once()
-            true[round(sim.sim_time, 6)] = sim.snapshots.take()
-    for file in files.values():
-        with Recording(file) as recording:
-            for time in recording.times[1:]:
-                read, own = recording.snapshot_at(time), true[round(float(time), 6)]
-                assert read.names == own.names
-                for name in ("path_starts", "path_positions", "path_orientations"):
-                    np.testing.assert_array_equal(getattr(read, name), getattr(own, name), err_msg=f"{name}, {time}")
-
-
 HALL = """
 site: hall
 cell: 1.0
@@ -443,9 +411,6 @@ def test_planned_paths_are_given_once_until_they_change(tmp_path: Path) -> None:
 # ---- Readings of sensors in recordings, as the readers of others find them -------------------------------------------
 
 
-Image = pytest.importorskip("PIL.Image")
-
-
 SENSORS = [
     {"type": "lidar", "rays": 36, "range_max": 5.0, "rate": 10.0, "pose": [0.2, 0.0, 0.1]},
     {"type": "imu", "gyro_noise": 0.01},
@@ -478,39 +443,6 @@ def messages_in(path: Path) -> dict[str, list[Any]]:
             found.setdefault(channel.topic, []).append(message)
         assert reader.get_header().profile == "ros2"
     return found
-
-
-def test_readings_are_messages_that_others_read(tmp_path: Path) -> None:
-    path = tmp_path / "run.mcap"
-    with fs.MultiRobotSimulationCore.from_dict(SCENARIO_RECORDED_SENSORS) as sim:
-        cart = sim.get_object("cart")
-        cart.set_velocity(vx=0.3)
-        scan, imu, odometry, eye, sonar = sim.sensors.of(cart.row)
-        with sim.record(path, sensors=("lidar", "imu", "odometry", "camera")):
-            sim.run_simulation(1.0)
-            assert all(sensor.has_consumer for sensor in (scan, imu, odometry, eye))
-            assert not sonar.has_consumer
-            last = eye.latest
-        assert not any(sensor.has_consumer for sensor in (scan, imu, odometry, eye))
-    found = messages_in(path)
-    assert (found["/cart/scan"][-1].header.frame_id, len(found["/cart/scan"])) == ("cart/scan", 10)
-    picture = found["/cart/eye/image_raw/compressed"][-1]
-    np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(bytes(picture.data)))), last.rgb)
-    info = found["/cart/eye/camera_info"][-1]
-    assert (info.width, info.height, list(info.d), list(info.r)) == (32, 24, [0.0] * 5, np.eye(3).ravel().tolist())
-    assert list(info.k) == [21.0, 0.0, 15.0, 0.0, 19.0, 11.0, 0.0, 0.0, 1.0]
-    assert list(info.p) == [21.0, 0.0, 15.0, 0.0, 0.0, 19.0, 11.0, 0.0, 0.0, 0.0, 1.0, 0.0]
-    placed = {item.child_frame_id: item for message in found["/tf_static"] for item in message.transforms}
-    assert placed["cart/scan"].header.frame_id == "cart/base_link"
-    assert placed["cart/scan"].transform.translation.x == 0.2
-    assert placed["cart/eye_optical_frame"].header.frame_id == "cart/eye"
-    with Reader(path) as bag:
-        kinds = {connection.topic: connection.msgtype for connection in bag.connections}
-        assert kinds["/cart/eye/image_raw/compressed"] == "sensor_msgs/msg/CompressedImage"
-        assert kinds["/cart/imu"] == "sensor_msgs/msg/Imu"
-    # What is for others does not disturb our own reader.
-    with Recording(path) as recording:
-        assert recording.snapshot_at(1.0).positions[0, 0] > 0.2
 
 
 def test_sensors_that_come_later_are_recorded_and_kinds_that_cannot_be_are_refused(tmp_path: Path) -> None:

@@ -235,22 +235,6 @@ def spawn_joint_readings(sim: MultiRobotSimulationCore, mass: float | None = Non
     return agent
 
 
-def test_efforts_of_motors_at_rest_carry_the_arm(make_sim: MakeSim) -> None:
-    sim = make_sim(physics=True)
-    arm = spawn_joint_readings(sim)
-    for _ in range(40):
-        sim.step_once()
-    count = len(arm.movable_joint_names)
-    pytest.importorskip("pybullet", reason="pybullet is not installed, which works out what is needed")
-    reference = make_sim(physics=True, engine="bullet")
-    body, still = spawn_joint_readings(reference).body_id, [0.0] * count
-    needed = reference.bullet.calculateInverseDynamics(body, arm.joint_positions.tolist(), still, still)
-    # The shoulder carries the whole arm.
-    assert abs(needed[1]) > 10.0
-    assert arm.joint_efforts == pytest.approx(needed, abs=0.5)
-    assert len(arm.joint_efforts) == count
-
-
 def test_a_commanded_force_is_the_effort(make_sim: MakeSim) -> None:
     sim = make_sim(physics=True)
     arm = spawn_joint_readings(sim)

@@ -8,13 +8,10 @@ from small_world import MakeSim
 from things import run
 
 from fleet_sim import (
-    ActionStatus,
     Agent,
     AgentSpawnParams,
     InvalidValueError,
-    MoveTo,
     MultiRobotSimulationCore,
-    Path,
     Pose,
     ShapeParams,
     SimObjectSpawnParams,
@@ -59,47 +56,6 @@ def test_a_velocity_command_turns_the_wheels_as_it_should(sim: MultiRobotSimulat
     robot.stop()
     run(sim, 10)
     assert np.abs(robot.velocity).max() < 0.01
-
-
-def test_speed_grows_within_the_acceleration_limit_and_ends_with_the_command(sim: MultiRobotSimulationCore) -> None:
-    robot = spawn(sim)
-    run(sim, 10)
-    robot.set_velocity(1.0, timeout=0.5)
-    speeds = []
-    for _ in range(40):
-        sim.step_once()
-        speeds.append(float(robot.velocity[0]))
-    assert max(speeds) == pytest.approx(0.5, abs=0.1)
-    assert np.abs(np.diff(speeds)).max() < 1.5 * 0.05 + 0.02
-    assert abs(speeds[-1]) < 0.01
-    assert robot.controller_mode == "idle"
-
-
-@pytest.mark.parametrize("direction", ["forward", "backward", "auto"])
-def test_it_drives_to_a_goal(sim: MultiRobotSimulationCore, direction: str) -> None:
-    robot = spawn(sim)
-    action = MoveTo(Pose.from_yaw(-2.0, 1.0, 0.0, 0.5), direction=direction)
-    robot.add_action(action)
-    run(sim, 240)
-    assert action.status is ActionStatus.COMPLETED
-    assert robot.position[:2] == pytest.approx([-2.0, 1.0], abs=0.05)
-    assert robot.get_pose().yaw == pytest.approx(0.5, abs=0.05)
-    assert robot.is_goal_reached()
-
-
-def test_it_follows_a_path(sim: MultiRobotSimulationCore) -> None:
-    robot = spawn(sim)
-    robot.set_path(
-        Path.from_positions([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]), final_orientation_align=False
-    )
-    track = []
-    for _ in range(300):
-        sim.step_once()
-        track.append(robot.position[:2])
-    assert robot.is_goal_reached()
-    assert robot.position[:2] == pytest.approx([0.0, 1.0], abs=0.05)
-    assert np.linalg.norm(np.array(track) - [1.0, 0.0], axis=1).min() < 0.1
-    assert np.linalg.norm(np.array(track) - [1.0, 1.0], axis=1).min() < 0.1
 
 
 def test_it_pushes_a_box_and_is_stopped_by_a_wall(sim: MultiRobotSimulationCore) -> None:

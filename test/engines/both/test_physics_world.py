@@ -30,19 +30,6 @@ def run(sim: Sim, seconds: float) -> None:
         sim.step_once()
 
 
-def test_what_falls_and_spins_fast_is_slowed_down_by_more(make_sim: MakeSim) -> None:
-    """Damping has a part that grows with the square of the speed; the figures are those of PyBullet."""
-    sim = make_sim(physics=True, timestep=0.02)
-    ball, other = (spawn(sim, name, BALL, x, 0.0, 20.0) for x, name in enumerate(("ball", "other")))
-    other.apply_torque((0.0, 0.0, 4.0))
-    other.apply_force((300.0, 400.0, 0.0))
-    run(sim, 61 * 0.02)
-    assert ball.get_pose().z == pytest.approx(13.388, abs=3e-3)
-    assert ball.velocity[2] == pytest.approx(-9.880, abs=5e-3)
-    assert other.velocity == pytest.approx([3.566, 4.754, -9.259], abs=5e-3)
-    assert sim.world.angular_velocity[other.row] == pytest.approx([0.0, 0.0, 9.807], abs=5e-3)
-
-
 def test_a_stack_of_five_stands_for_five_seconds(make_sim: MakeSim) -> None:
     sim = make_sim(physics=True, timestep=0.02)
     cubes = [spawn(sim, f"cube_{level}", CUBE, 0.0, 0.0, 0.1 + 0.2 * level) for level in range(5)]
@@ -50,38 +37,6 @@ def test_a_stack_of_five_stands_for_five_seconds(make_sim: MakeSim) -> None:
     for level, cube in enumerate(cubes):
         assert cube.position == pytest.approx([0.0, 0.0, 0.1 + 0.2 * level], abs=0.005)
     assert np.abs([cube.velocity for cube in cubes]).max() < 0.01
-
-
-@pytest.mark.parametrize(("friction", "slides"), [(0.02, True), (1.0, False)])
-def test_friction_decides_whether_a_cube_slides(make_sim: MakeSim, friction: float, slides: bool) -> None:
-    # The plane's own friction is 1; the engine multiplies the two.
-    sim = make_sim(physics=True, timestep=0.02, gravity=(2.0, 0.0, -9.81))
-    cube = spawn(sim, "cube", CUBE, 0.0, 0.0, 0.1, friction=friction)
-    run(sim, 1.0)
-    assert (cube.position[0] > 0.5) == slides
-    cube.set_material(friction=1.0 if slides else 0.02)
-    before = cube.position[0]
-    run(sim, 1.0)
-    assert (cube.position[0] - before > 0.7) == (not slides)
-
-
-def test_restitution_and_damping(make_sim: MakeSim) -> None:
-    sim = make_sim(physics=True, timestep=0.02)
-    floor = spawn(
-        sim, "slab", fs.ShapeParams("box", half_extents=(3.0, 3.0, 0.1)), 0.0, 0.0, 0.5, mass=0.0, restitution=1.0
-    )
-    lively = spawn(sim, "lively", BALL, 0.0, 0.0, 1.7, restitution=0.8)
-    dull = spawn(sim, "dull", BALL, 1.0, 0.0, 1.7)
-    slow = spawn(sim, "slow", BALL, 2.0, 0.0, 1.7, linear_damping=0.9)
-    tops = []
-    sim.register_callback(lambda core, dt: tops.append((lively.position[2], dull.position[2])))
-    run(sim, 0.3)
-    assert slow.velocity[2] > dull.velocity[2] + 0.2
-    run(sim, 0.7)
-    highest = np.max(tops[30:], axis=0)
-    assert floor.position[2] == 0.5
-    assert highest[0] > 1.1
-    assert highest[1] < 0.8
 
 
 def test_contacts_name_who_touches_and_how_hard(make_sim: MakeSim) -> None:

@@ -40,21 +40,6 @@ def _boxes(scene: Scene, positions: Any, **columns: Any) -> Any:
     return scene.spawn(positions, CUBE_SHAPE, mass=1.0, dynamic=True, **columns)
 
 
-def test_boxes_fall_and_come_to_rest_on_the_floor(world: tuple[Scene, BulletPhysics]) -> None:
-    scene, physics = world
-    rows = _boxes(scene, [[0.0, 0.0, 1.0], [1.0, 0.0, 3.0], [2.0, 0.0, 0.5]])
-    still = scene.spawn([4.0, 0.0, 1.0])
-    scene.step()
-    assert physics.step(DT) == 3
-    assert (scene.world.velocity[rows, 2] < -0.5).all()
-    np.testing.assert_allclose(scene.world.position[rows[1], 2], 3.0 - 0.5 * 9.81 * DT**2, atol=0.01)
-    assert scene.world.moved[rows].all()
-    _run(scene, physics, 40)
-    np.testing.assert_allclose(scene.world.position[rows, 2], 0.1, atol=0.005)
-    np.testing.assert_allclose(scene.world.velocity[rows], 0.0, atol=0.01)
-    assert scene.world.position[still].tolist() == [[4.0, 0.0, 1.0]]
-
-
 def test_a_world_without_dynamic_rows_never_reaches_pybullet(make_scene: Callable[..., Scene]) -> None:
     scene = make_scene()
     physics = BulletPhysics(scene.mirror)
@@ -65,17 +50,6 @@ def test_a_world_without_dynamic_rows_never_reaches_pybullet(make_scene: Callabl
 
 def _drive(scene: Scene, robot: Any, way: float) -> None:
     scene.put(robot, scene.world.position[robot] + [way, 0.0, 0.0])
-
-
-def test_a_driving_robot_pushes_a_box(world: tuple[Scene, BulletPhysics]) -> None:
-    scene, physics = world
-    robot = scene.spawn([0.0, 0.0, 0.11])
-    box = _boxes(scene, [0.5, 0.0, 0.1])
-
-    _run(scene, physics, 40, partial(_drive, scene, robot, 0.05))
-    np.testing.assert_allclose(scene.world.position[robot[0]], [2.0, 0.0, 0.11], atol=1e-9)
-    assert scene.world.position[box[0], 0] >= 2.0 + 0.2 + 0.1 - 0.01
-    assert physics.contact_pairs().tolist() in ([sorted([int(robot[0]), int(box[0])])], [])
 
 
 def test_a_driving_robot_carries_what_stands_on_it(world: tuple[Scene, BulletPhysics]) -> None:
@@ -114,21 +88,6 @@ def test_a_dynamic_box_put_elsewhere_starts_from_there(world: tuple[Scene, Bulle
     _run(scene, physics, 1, put if inside else lambda: None)
     np.testing.assert_allclose(scene.world.position[box[0]], [3.1, 0.0, 8.0 - 0.05], atol=0.02)
     np.testing.assert_allclose(scene.world.velocity[box[0]], [1.0, 0.0, -0.98], atol=0.05)
-
-
-def test_the_same_result_for_coarse_and_fine_steps(world: tuple[Scene, BulletPhysics]) -> None:
-    scene, physics = world
-    box = _boxes(scene, [0.0, 0.0, 0.6])
-    for _ in range(5):
-        scene.step()
-        physics.step(0.2)
-    coarse = scene.world.position[box[0]].copy()
-    scene.world.velocity[box] = scene.world.angular_velocity[box] = 0.0
-    scene.put(box, [0.0, 0.0, 0.6])
-    for _ in range(240):
-        scene.step()
-        physics.step(1.0 / 240.0)
-    np.testing.assert_allclose(scene.world.position[box[0]], coarse, atol=0.01)
 
 
 def test_a_box_taken_up_and_let_go(world: tuple[Scene, BulletPhysics]) -> None:

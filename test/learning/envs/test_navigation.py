@@ -8,9 +8,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 
-from fleet_sim.base.arrays import AnyArray
 from fleet_sim.base.errors import ConfigError, InvalidValueError
-from fleet_sim.facade import update as compiled_code
 from fleet_sim.learning.envs.fleet_navigation import env, parallel_env
 from fleet_sim.learning.envs.milling import SPEED, TURN, FleetMilling, MillingEnv
 from fleet_sim.learning.envs.parallel import FleetNavigation
@@ -179,33 +177,3 @@ def test_agents_that_decide_for_themselves_mill_as_well() -> None:
 def test_pettingzoo_finds_nothing_to_complain_about_milling() -> None:
     parallel_api_test(FleetMilling(max_steps=30), num_cycles=60)
     parallel_seed_test(lambda: FleetMilling(max_steps=20))
-
-
-# ---- Environments in arenas go with compiled code as they go without, to the last bit --------------------------------
-
-
-# So full that hardly a point is free: what is drawn ahead is not enough.
-SETTINGS = {"num_robots": 4, "num_obstacles": 6, "arena_size": 3.2, "neighbours": 2, "max_steps": 12}
-
-
-def run() -> list[AnyArray]:
-    """Random drives, so that robots meet, with episodes that end at different times."""
-    envs = NavigationVectorEnv(36, **SETTINGS)
-    found: list[AnyArray] = [envs.reset(seed=3)[0]]
-    rng = np.random.default_rng(1)
-    for _ in range(60):
-        actions = rng.uniform(-1.0, 1.5, (36, 2)).astype(np.float32)
-        seen, rewards, terminated, truncated, _ = envs.step(actions)
-        found += [seen, rewards, terminated, truncated]
-    envs.close()
-    return found
-
-
-def test_observations_rewards_and_new_episodes_are_the_same_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = []
-    for least in (10**9, 1):
-        monkeypatch.setattr(compiled_code, "MANY", least)
-        found.append(run())
-    assert any(ended.any() for ended in found[0][3::4] + found[0][4::4])
-    for arrays, compiled in zip(*found, strict=True):
-        assert arrays.tobytes() == compiled.tobytes()

@@ -37,16 +37,6 @@ def test_the_tolerance_may_be_given_by_position() -> None:
     assert MoveTo(goal, 0.2, False).tolerance == MoveAction([goal], True, False, None, 0.2).tolerance == 0.2
 
 
-def test_a_differential_robot_turns_drives_and_turns(sim: MultiRobotSimulationCore, finish: Finish) -> None:
-    robot = sim.spawn(AgentSpawnParams(BOX, BOX))
-    action = MoveTo(Pose.from_yaw(0.0, 10.0, 0.0, 0.0))
-    robot.execute_action(action)
-    finish(action)
-    assert 6.8 <= action.get_duration() <= 7.5
-    assert robot.get_pose().as_position() == pytest.approx([0, 10, 0], abs=1e-12)
-    assert robot.get_pose().yaw == pytest.approx(0.0)
-
-
 def test_a_move_with_tolerance_ends_at_rest_within_it(robot: Agent, finish: Finish) -> None:
     exact, near = MoveTo(Pose((3, 0.1, 0))), MoveTo(Pose((0, 0, 0)), tolerance=0.5)
     robot.add_action_sequence([exact, near])
@@ -165,14 +155,6 @@ def drive(config: dict[str, Any], action: FollowAction, most: int = 3000) -> tup
             if action.is_complete():
                 break
     return np.array(places), np.array(speeds)
-
-
-@pytest.mark.parametrize("limits", [{}, {"max_linear_vel": 1e3, "max_angular_vel": 1e3}, {"max_angular_accel": 2.0}])
-def test_neither_fast_robots_nor_slow_ones_leave_the_curve(limits: dict[str, float]) -> None:
-    action = FollowAction(path_of(arc(), np.pi), keep_height=True)
-    places, _ = drive(scenario(controller={"type": "differential", **limits}), action)
-    assert action.status is ActionStatus.COMPLETED
-    assert np.abs(np.hypot(places[:, 0], places[:, 1] - 2.0) - 2.0).max() < 0.05
 
 
 def test_others_are_driven_as_by_a_move_action() -> None:

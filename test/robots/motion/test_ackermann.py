@@ -10,7 +10,7 @@ import pytest
 import fleet_sim as fs
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.robots.actions import TurnAction
-from fleet_sim.robots.motion.car_curves import Curves, dubins, reeds_shepp, to_point
+from fleet_sim.robots.motion.car_curves import Curves, dubins, reeds_shepp
 
 Sim = fs.MultiRobotSimulationCore
 
@@ -84,15 +84,6 @@ def test_curves_are_the_shortest(curve: Any, ways: tuple[float, ...], spread: fl
     assert alone.lengths.tobytes() == curves.lengths[5:6].tobytes()
 
 
-def test_a_point_is_reached_from_everywhere() -> None:
-    x, y = np.random.default_rng(2).normal(size=(2, 20_000))
-    for ways in ((1.0,), (-1.0,), (1.0, -1.0)):
-        curves = to_point(x, y, ways)
-        assert np.abs(end(curves, (x, y, np.zeros(len(x))))[:2]).max() < 1e-9
-        straight = curves.lengths[curves.lengths != 0.0]
-        assert len(ways) == 2 or (np.sign(straight) == ways[0]).all()
-
-
 def told(count: int) -> list[Any]:
     random = np.random.default_rng(5)
     fleet = []
@@ -149,27 +140,6 @@ def test_the_way_is_as_long_as_the_shortest_curve() -> None:
         wanted = curve(x / RADIUS, y / RADIUS, heading).totals() * RADIUS
         # Where it stops within a step the mean of two speeds is not quite what it drove.
         assert np.abs(np.sum(speeds, axis=0) - wanted).max() < 0.02
-
-
-def test_commands_are_limited_to_what_a_car_can_drive() -> None:
-    sim = world(compiled_code="never")
-    spun, turned, back = (
-        car(sim, name, fs.Pose((0, 9.0 * at, 0))) for at, name in enumerate(("spun", "turned", "back"))
-    )
-    spun.set_velocity(wz=1.0)
-    turned.set_velocity(vx=1.0, wz=5.0)
-    back.set_velocity(vx=-0.5, wz=0.25)
-    table = sim.world.tables["ackermann"]
-    sim.step_once()
-    # From rest it steers first, at its rate.
-    assert turned.is_moving is False and table.steering[turned.row] == pytest.approx(1.0 * DT)
-    for _ in range(40):
-        sim.step_once()
-    assert spun.get_pose() == fs.Pose((0, 0, 0)) and not spun.is_moving
-    twist = sim.world.motion.body_linear[:, 0], sim.world.motion.body_angular[:, 2]
-    assert twist[0][turned.row] == 1.0 and twist[1][turned.row] == pytest.approx(1.0 / RADIUS)
-    assert twist[0][back.row] == -0.5 and twist[1][back.row] == pytest.approx(0.25)
-    assert table.steering[back.row] == pytest.approx(-np.arctan(0.5 * 0.5))
 
 
 def test_a_blocked_car_waits_and_goes_on_along_its_curve() -> None:

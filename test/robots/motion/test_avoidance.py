@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hashed_run import hashed_run
 
 import fleet_sim as fs
 from fleet_sim.base.arrays import AnyArray
@@ -61,13 +60,6 @@ def test_discs_on_a_circle_change_places_without_touching() -> None:
     assert left < 0.05
 
 
-def test_two_that_meet_head_on_pass_each_other() -> None:
-    x, y = np.array([-4.0, 4.0]), np.zeros(2)
-    least, left = run_to_goals(x, y, -x, y, 150)
-    assert least >= 0.6 - 1e-6
-    assert left < 0.05
-
-
 def test_discs_that_overlap_part() -> None:
     x, y, still = np.array([0.0, 0.2, 0.2]), np.array([0.0, 0.0, 0.0]), np.zeros(3)
     vx, vy = still, still
@@ -103,13 +95,6 @@ def test_who_does_not_yield_goes_on_and_the_other_makes_all_of_the_way() -> None
         x, y = x + vx * DT, y + vy * DT
         assert nearest_gap(x, y) >= 0.6 - 1e-6
     assert x[0] > x[1]
-
-
-def test_without_anything_in_the_way_wishes_are_kept_to_the_bit() -> None:
-    x, y, still = np.array([0.0, 50.0]), np.zeros(2), np.zeros(2)
-    wanted = np.array([0.3, 0.1]), np.array([0.7, -0.9])
-    vx, vy = avoiding_velocities(discs(x, y, still, still), every_pair(2), wanted, np.ones(2), horizon=2.0, dt=DT)
-    assert (vx.tolist(), vy.tolist()) == (wanted[0].tolist(), wanted[1].tolist())
 
 
 @pytest.mark.parametrize(("allowed", "speed"), [(-np.inf, 0.35), (0.2, 0.35), (0.6, 0.6)])
@@ -255,14 +240,6 @@ def test_robots_on_a_circle_change_places(sim: Sim, law: str) -> None:
         assert agent.get_pose().as_position()[:2] == pytest.approx([x, y], abs=1e-9)
 
 
-def test_without_it_they_drive_through_each_other(sim: Sim) -> None:
-    one, other = spawn(sim, -2.0, 0.0, avoidance=0.0), spawn(sim, 2.0, 0.0)
-    third = spawn(sim, 0.0, 5.0, avoidance=0.0)
-    assert run(sim, {one: (2.0, 0.0), other: (-2.0, 0.0)}, 200) > -0.01  # one gets out of the way
-    sim.world.motion.avoidance[:] = 0.0
-    assert run(sim, {one: (-2.0, 0.0), other: (2.0, 0.0), third: (0.0, 4.0)}, 200) < -0.3
-
-
 def test_a_free_way_is_driven_as_without_it(make_sim: Callable[..., Sim]) -> None:
     runs = []
     for horizon in (0.0, 3.0):
@@ -322,16 +299,6 @@ def test_other_floors_do_not_count(sim: Sim) -> None:
         sim.step_once()
         assert agent.get_pose().y == 0.0
         assert above.get_pose().y == 0.0
-
-
-def test_a_reset_and_a_seed_give_the_same_run(sim: Sim) -> None:
-    agents = [spawn(sim, -2.0 + index, 0.2 * index, type="differential") for index in range(4)]
-    for agent in agents:
-        agent.execute_action(MoveTo(fs.Pose.from_xyz(-agent.get_pose().x, -agent.get_pose().y, 0.0)))
-
-    first = hashed_run(sim, 80)
-    sim.reset()
-    assert hashed_run(sim, 80) == first
 
 
 def test_it_is_a_setting_of_the_controller() -> None:

@@ -12,8 +12,7 @@ from fleet_sim.base.arrays import AnyArray
 from fleet_sim.base.errors import FleetSimError
 from fleet_sim.swarm.agents import Group, Sensor
 from fleet_sim.swarm.controllers import BinaryController, MultibitBinaryController, WaypointPIDController
-from fleet_sim.swarm.controllers.walks import PID, numerator_width
-from fleet_sim.swarm.metrics import BUILT_IN as METRICS
+from fleet_sim.swarm.controllers.walks import PID
 from fleet_sim.swarm.world import RectangularWorld
 
 
@@ -123,42 +122,6 @@ def test_pid_terms_by_hand() -> None:
         WaypointPIDController(static_waypoint=(1.0, 1.0), steer_pid={"imaxx": 1})
 
 
-def test_levy_walks_turn_and_go_straight() -> None:
-    world = make_world(
-        {"type": "levy", "velocity": 0.4, "angular_velocity": 2.0, "levy_constant": 1.5, "timeout": 2.0},
-        count=40,
-        agent={"collides": False},
-        size=[100, 100],
-    )
-    done = []
-    for _ in range(300):
-        world.step()
-        done.append(actions(world))
-    speeds, turns = np.array(done).transpose(2, 0, 1)
-    assert np.isin(speeds, [0.0, 0.4]).all()
-    assert ((turns == 0.0) == (speeds == 0.4)).all()
-    assert np.abs(turns).max() <= 2.0 + 1e-9
-    assert 0.2 < (speeds == 0.4).mean() < 0.95
-    # No straight way lasts longer than the timeout: 40 steps of 0.05 s.
-    for agent in range(40):
-        edges = np.flatnonzero(np.diff(np.concatenate(([0], speeds[:, agent] == 0.4, [0]))))
-        assert (edges[1::2] - edges[::2]).max() <= 40
-    curving = make_world(
-        {"type": "levy", "velocity": 0.4, "angular_velocity": 2.0, "curving": True},
-        count=5,
-        agent={"collides": False},
-        size=[50, 50],
-    )
-    curving.evaluate(50)
-    assert (curving.everyone.linear == 0.4).all()
-
-
-def test_levy_lengths_have_heavy_tails() -> None:
-    # The width of Mantegna's numerator: 1 for index 1, 0.6966 for 1.5.
-    assert numerator_width(1.0) == pytest.approx(1.0)
-    assert numerator_width(1.5) == pytest.approx(0.69657, abs=1e-4)
-
-
 def test_human_steers_by_keys() -> None:
     world = make_world({"type": "human", "keys": "arrowkeys"}, positions=[[2.5, 2.5]])
     world.keys |= {"up", "right"}
@@ -173,18 +136,6 @@ def test_human_steers_by_keys() -> None:
     assert actions(world) == [[0.0, 0.0]]
     with pytest.raises(FleetSimError, match="Did you mean 'wasd'"):
         make_world({"type": "human", "keys": "wads"})
-
-
-def test_orca_stays_clear_of_walls_and_of_who_does_not_yield() -> None:
-    spec = {"type": "orca", "static_waypoint": [4.95, 2.5], "horizon": 3.0}
-    world = make_world(spec, positions=[[1.0, 2.5]], angles=[0.0])
-    stone = {"type": "MazeAgent", "agent_radius": 0.2, "controller": "static"}
-    world.spawn(stone, [2.5, 2.5], 0.0)
-    world.add_metric(METRICS["TotalCollisions"]())
-    world.evaluate(400)
-    assert world.metric("TotalCollisions").value == 0
-    x, y = world.everyone.positions[0].tolist()
-    assert (4.6 < x < 4.9, abs(y - 2.5) < 0.3) == (True, True)
 
 
 @pytest.mark.parametrize("params", [{}, {"static_waypoint": [1, 1], "sensor_id": 0}])

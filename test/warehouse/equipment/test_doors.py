@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from fleet_sim.warehouse.equipment import (
     Doors,
     DoorSettings,
     MoveDoors,
-    RunConveyors,
     SwitchLights,
     build_door,
 )
@@ -57,29 +55,6 @@ def robot(sim: Sim, x: float, y: float = 0.0, name: str = "robot") -> fs.Agent:
 def steps(sim: Sim, count: int) -> None:
     for _ in range(count):
         sim.step_once()
-
-
-def place(sim: Sim, name: str) -> list[float]:
-    row = sim.get_object(name).row
-    return [round(value, 6) for value in sim.world.position[row].tolist()]
-
-
-def test_leaves_move_between_two_exact_poses_and_say_so(sim: Sim) -> None:
-    told: list[tuple[str, str]] = []
-    for event in ("door_moving", "door_opened", "door_closed"):
-        sim.events.on(event, lambda door, event=event: told.append((event, door.name)))
-    way, names = door(sim, kind="double_swing", time=2.0), ("door", "door_b")
-    before = [place(sim, name) for name in names]
-    way.open()
-    steps(sim, 10)
-    assert way.mode is DoorMode.MOVING and 0.0 < way.opening < 1.0
-    steps(sim, 12)
-    assert (way.mode, [place(sim, name) for name in names]) == (DoorMode.OPEN, [[-0.5, -1.0, 1.1], [-0.5, 1.0, 1.1]])
-    way.close()
-    steps(sim, 22)
-    assert (way.mode, [place(sim, name) for name in names]) == (DoorMode.CLOSED, before)
-    assert [event for event, _ in told] == ["door_moving", "door_opened", "door_moving", "door_closed"]
-    assert {name for _, name in told} == {"door"} and DoorHandle.of(sim.get_object("door_b")).name == "door"
 
 
 def test_a_closed_door_stops_robots_and_rays_and_an_open_one_lets_them_through(sim: Sim) -> None:
@@ -157,40 +132,6 @@ def test_a_closed_door_is_an_obstacle_to_the_traffic(tmp_path: Any) -> None:
         sim.close()
 
 
-# ---- A conveyor carries what lies on it to its end, and no farther ---------------------------------------------------
-
-
-def box(
-    name: str, x: float, y: float, z: float, half: tuple[float, float, float], **more: object
-) -> fs.SimObjectSpawnParams:
-    shape = fs.ShapeParams("box", half_extents=half)
-    return fs.SimObjectSpawnParams(shape, shape, fs.Pose((x, y, z)), name=name, **more)
-
-
-def test_what_lies_on_a_belt_goes_to_its_end(sim: fs.MultiRobotSimulationCore) -> None:
-    belt = box("belt", 0.0, 0.0, 0.25, (1.0, 0.3, 0.25), features={"conveyor": {"speed": 0.5}})
-    belt.initial_pose = fs.Pose.from_euler(0.0, 0.0, 0.25, 0.0, 0.0, math.pi / 2)
-    sim.spawn(belt)
-    on, beside, above = (
-        sim.spawn(box(name, x, -0.5, z, (0.1, 0.1, 0.1)))
-        for name, x, z in (("on", 0.0, 0.6), ("beside", 2.0, 0.6), ("above", 0.0, 1.0))
-    )
-    for _ in range(10):
-        sim.step_once()
-    assert on.get_pose().position == pytest.approx((0.0, 0.0, 0.6), abs=1e-9)
-    for command in (RunConveyors(names=("belt", "on"), running=False), RunConveyors(names=("belt",), speed=math.nan)):
-        answer = sim.inbox.put(command)
-        sim.step_once()
-        assert answer.exception() is not None or answer.result().rejected == {"on": "it is not a conveyor"}
-    assert on.get_pose().position[1] == pytest.approx(0.0, abs=1e-9)
-    sim.inbox.put(RunConveyors(names=("belt",), speed=1.0))
-    for _ in range(40):
-        sim.step_once()
-    # It leaves the belt with its middle, and stays there.
-    assert 1.0 < on.get_pose().position[1] <= 1.1 + 1e-9
-    assert beside.get_pose().position == (2.0, -0.5, 0.6) and above.get_pose().position == (0.0, -0.5, 1.0)
-
-
 # ---- Lights are seen lit or dark, and blink in simulation time -------------------------------------------------------
 
 
@@ -215,19 +156,6 @@ def steps_lights(sim: Sim, light: fs.SimObject, count: int) -> list[bool]:
         assert color in (RED, DARK_RED)
         seen.append(color == RED)
     return seen
-
-
-def switch(sim: Sim, **order: Any) -> dict[str, str]:
-    answer = sim.inbox.put(SwitchLights(names=("lamp",), **order))
-    sim.step_once()
-    return dict(answer.result().rejected)
-
-
-def test_it_is_on_off_and_takes_another_color(sim: Sim) -> None:
-    light, off = lamp(sim), lamp(sim, "off", lit=False)
-    assert steps_lights(sim, light, 3) == [True] * 3 and steps_lights(sim, off, 1) == [False]
-    assert switch(sim, lit=False) == {} and light.get_color() == DARK_RED
-    assert switch(sim, color=(0.0, 1.0, 0.0)) == {} and light.get_color() == (0.0, 1.0, 0.0, 1.0)
 
 
 def test_it_blinks_on_when_it_is_restored_and_a_light_that_is_taken_away_is_as_it_was(sim: Sim) -> None:

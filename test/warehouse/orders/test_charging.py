@@ -117,16 +117,6 @@ def test_an_empty_robot_keeps_its_load_until_it_has_energy_again(tmp_path: Path)
         run_until(sim, lambda: orders.status("first").state is OrderState.DONE)
 
 
-def test_a_load_costs_energy_for_each_metre_and_kilogram(tmp_path: Path) -> None:
-    battery = {"capacity_wh": 100.0, "idle_power": 0.0, "drive_energy": 20.0, "load_energy": 2.0}
-    with depot(tmp_path, {"list": [{**ONE, "load": 30.0}]}, battery=battery) as sim:
-        orders = orders_of(sim)
-        run_until(sim, lambda: orders.status("first").state is OrderState.DONE)
-        robots = orders.figures()["robots"]
-        paid = 20.0 * robots["driven_m"] + 2.0 * 30.0 * robots["driven_loaded_m"]
-        assert robots["energy_j"] == pytest.approx(paid, rel=1e-3)
-
-
 def test_idle_robots_park_as_set(tmp_path: Path) -> None:
     with depot(tmp_path, {"list": [ONE], "idle": "park"}, [[5.5, 3.5], [0.5, 0.5]]) as sim:
         orders = orders_of(sim)

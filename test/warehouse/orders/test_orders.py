@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -11,33 +10,13 @@ import pytest
 from depot import depot, orders_of, run_until
 
 import fleet_sim as fs
-from fleet_sim.base.errors import InvalidValueError, UnknownNameError
 from fleet_sim.warehouse.orders import CancelOrders, OrderState, RobotState, SetStationsOpen, SubmitOrders
 from fleet_sim.warehouse.orders.desk import OrderNews
-from fleet_sim.warehouse.orders.order import FINAL, TRANSITIONS, after
-from fleet_sim.warehouse.orders.pods.floor import PodStock
-from fleet_sim.warehouse.orders.turns import Service, Timers
+from fleet_sim.warehouse.orders.order import FINAL
+from fleet_sim.warehouse.orders.turns import Timers
 from fleet_sim.world.commands import Command
 
 ONE = {"id": "first", "pick": "shelf_a", "drop": "dock", "load": 12.0, "pick_time": 2.0, "drop_time": 3.0}
-
-
-def test_times_are_those_of_the_simulation(tmp_path: Path) -> None:
-    with depot(tmp_path, {"list": [{**ONE, "release": 7.0}]}) as sim:
-        orders = orders_of(sim)
-        run_until(sim, lambda: orders.status("first").state is not OrderState.WAITING)
-        assert orders.status("first").assigned == pytest.approx(7.0)
-        run_until(sim, lambda: orders.status("first").state is OrderState.PICKING)
-        # The clock stands at the next step already.
-        begin = sim.clock.time - sim.params.timestep
-        run_until(sim, lambda: orders.status("first").state is OrderState.CARRYING)
-        assert orders.status("first").picked == pytest.approx(begin + 2.0)
-        run_until(sim, lambda: orders.status("first").state is OrderState.DONE)
-        table, row = sim.features.table("orders"), sim.agents[0].row
-        spent = table.times[row]
-        assert spent[RobotState.SERVING.code] == pytest.approx(5.0)
-        # Until it became idle again; what came after is not in the columns yet.
-        assert spent.sum() == pytest.approx(orders.status("first").ended)
 
 
 def test_stops_in_between_are_visited_with_the_load(tmp_path: Path) -> None:
@@ -58,21 +37,6 @@ def test_stops_in_between_are_visited_with_the_load(tmp_path: Path) -> None:
         assert orders.counts[OrderState.DONE] == 1
 
 
-def test_urgent_orders_are_served_first_and_robots_keep_to_their_limits(tmp_path: Path) -> None:
-    late = [{**ONE, "id": name, "priority": priority} for name, priority in (("low", 0), ("high", 5))]
-    heavy = {**ONE, "id": "heavy", "load": 80.0, "priority": 9}
-    entry = {"list": [*late, heavy]}
-    (first, second) = [[5.5, 3.5], [0.5, 0.5]]
-    with depot(tmp_path, entry, [first, second]) as sim:
-        orders, weak = orders_of(sim), sim.agents[0]
-        sim.features.give("orders", np.array([weak.row]), {"max_load": 50.0})
-        sim.step_once()
-        # The nearer robot cannot take the most urgent one.
-        assert orders.status("heavy").robot == "amr_1"
-        assert orders.status("high").robot == "amr_0"
-        assert orders.status("low").state is OrderState.WAITING
-
-
 def test_orders_go_with_a_clear_and_come_back_with_a_new_building(tmp_path: Path) -> None:
     with depot(tmp_path, {"list": [ONE]}) as sim:
         sim.run_simulation(duration=1.0)
@@ -80,17 +44,6 @@ def test_orders_go_with_a_clear_and_come_back_with_a_new_building(tmp_path: Path
         with pytest.raises(fs.UnknownNameError):
             sim.get_manager("orders")
         sim.run_simulation(duration=1.0)
-
-
-def test_an_order_changes_by_named_transitions_only() -> None:
-    for name, (begins, end) in TRANSITIONS.items():
-        for state in OrderState:
-            if state in begins:
-                assert after(name, state) is end
-            else:
-                with pytest.raises(fs.StateError, match=f"an order that is {state} cannot {name}"):
-                    after(name, state)
-    assert not any(state in begins for state in FINAL for begins, _ in TRANSITIONS.values())
 
 
 # ---- What becomes of orders that are cancelled, of robots that vanish, of stations that close ------------------------
@@ -376,9 +329,6 @@ def test_a_reset_or_a_restored_state_is_told_of(tmp_path: Path) -> None:
         assert told(news) == [("first", "waiting")]
 
 
-# ---- Whose turn it is, what is due, and what is in stock: the parts of orders that only keep books -------------------
-
-
 # ---- timers ----------------------------------------------------------------------------------------------------------
 
 
@@ -393,106 +343,3 @@ def test_what_is_due_comes_by_tick_and_then_in_the_order_it_was_asked_for() -> N
     (past,) = timers.due(2)
     assert (past.what, past.subject, past.token) == ("past", 8, 3)
     assert [timer.what for timer in timers.due(100)] == ["late"]
-
-
-# ---- turns at a place ------------------------------------------------------------------------------------------------
-
-
-def test_robots_are_served_in_the_order_they_came() -> None:
-    service = Service(1)
-    assert [service.enter(0, row) for row in (3, 1, 2)] == [True, False, False]
-    # Each place has a line of its own.
-    assert service.enter(9, 4)
-    assert service.length(0) == 3
-    assert service.leave(0, 3) == 1
-    assert service.leave(0, 1) == 2
-    assert service.leave(0, 2) is None
-    assert service.length(0) == 0
-
-
-def test_who_gives_up_waiting_calls_nobody() -> None:
-    service = Service(1)
-    for row in (1, 2, 3):
-        service.enter(0, row)
-    assert service.leave(0, 2) is None
-    assert service.leave(0, 1) == 3
-    assert service.leave(0, 77) is None
-    assert service.leave(5, 1) is None
-
-
-@pytest.mark.parametrize("at_once", [1, 2, 5])
-@pytest.mark.parametrize("seed", range(4))
-def test_places_serve_as_many_as_they_can_and_the_longest_waiting_first(at_once: int, seed: int) -> None:
-    rng, service = np.random.default_rng(seed), Service(at_once)
-    lines: dict[int, list[int]] = defaultdict(list)
-    for row in range(300):
-        place = int(rng.integers(3))
-        line = lines[place]
-        if rng.integers(2) or not line:
-            line.append(row)
-            assert service.enter(place, row) == (len(line) <= at_once)
-        else:
-            at = int(rng.integers(len(line)))
-            called = service.leave(place, line.pop(at))
-            # The first of those who wait moves up where one that was served has left.
-            assert called == (line[at_once - 1] if at < at_once and len(line) >= at_once else None)
-        if row % 50 == 0:
-            saved = service.save()
-            service = Service(at_once)
-            service.restore(saved)
-        assert all(service.length(number) == len(rows) for number, rows in lines.items())
-
-
-# ---- stock -----------------------------------------------------------------------------------------------------------
-
-
-def stock() -> PodStock:
-    """Return the stock of two pods of ten items."""
-    made = PodStock(["cup", "pen"], pods=2, capacity=10)
-    made.fill(0, {"cup": 4, "pen": 2}, "pod_0")
-    made.fill(1, {"pen": 5}, "pod_1")
-    return made
-
-
-def check_nothing_is_lost(made: PodStock) -> None:
-    whole = made.held.sum(axis=0) + made.coming + made.picked + made.gone
-    assert whole.tolist() == made.supplied.tolist()
-    assert made.free.min() >= 0
-
-
-def test_promises_are_kept_apart_from_what_is_free() -> None:
-    made, pen = stock(), 1
-    made.wanted[pen] = 3
-    assert made.available.tolist() == [4, 4]
-    made.promise(1, pen, 3)
-    assert made.free.tolist() == [[4, 2], [0, 2]]
-    # An order has them whether or not a pod is on its way.
-    assert made.available.tolist() == [4, 4]
-    made.break_promise(1, pen, 1, wanted=True)
-    made.break_promise(1, pen, 1, wanted=False)
-    assert (int(made.wanted[pen]), int(made.promised[1, pen])) == (1, 1)
-    assert made.available.tolist() == [4, 5]
-    made.pick(1, pen, 1)
-    assert (made.picked.tolist(), made.promised.sum()) == ([0, 1], 0)
-    check_nothing_is_lost(made)
-
-
-def test_items_come_in_and_go_with_their_pod() -> None:
-    made = stock()
-    made.order(np.array([0, 4]))
-    check_nothing_is_lost(made)
-    assert made.room(1) == 5
-    made.put(1, 1, 4)
-    assert (made.room(1), made.coming.tolist()) == (1, [0, 0])
-    made.remove(1)
-    assert (made.gone.tolist(), made.room(1)) == ([0, 9], 10)
-    check_nothing_is_lost(made)
-    assert made.target.tolist() == [4, 7]
-
-
-def test_a_pod_is_not_filled_with_more_than_it_holds() -> None:
-    made = PodStock(["cup", "pen"], pods=1, capacity=3)
-    with pytest.raises(InvalidValueError, match=r"pod 'p' holds 3 items, its stock has 4"):
-        made.fill(0, {"cup": 2, "pen": 2}, "p")
-    with pytest.raises(UnknownNameError, match="Did you mean 'pen'"):
-        made.number("pem")

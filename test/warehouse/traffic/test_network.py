@@ -12,27 +12,16 @@ import networks
 import numpy as np
 import pytest
 from crowds import Crowd
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from networks import site_of
 
 from fleet_sim.base.arrays import Bools, Ints
 from fleet_sim.base.errors import ConfigError, InvalidValueError, PlanError
 from fleet_sim.warehouse.sites import Grid, Roadmap, Site, Zone, ZoneKind
-from fleet_sim.warehouse.traffic import Network, Problem, check_paths, checked_plan, make_planner, rotations
-from fleet_sim.warehouse.traffic.network import DistanceTables
-from fleet_sim.warehouse.traffic.planners.lacam import find_way
+from fleet_sim.warehouse.traffic import Network, Problem, check_paths, checked_plan, make_planner
 from fleet_sim.warehouse.traffic.planners.pibt import Pibt
 from fleet_sim.warehouse.traffic.planners.planner import Planner
 from fleet_sim.warehouse.traffic.planners.reserved import (
-    NOBODY,
-    Reservations,
-    empty_timetable,
-    find_path,
     fits_words,
-    put,
-    take,
-    words_of,
 )
 
 
@@ -70,45 +59,6 @@ def test_points_find_their_cell_or_a_node_near_them() -> None:
     assert lanes.node_at(np.array([[5.2, 5.2], [7.0, 5.0], [10.0, 4.6]])).tolist() == [0, -1, 1]
 
 
-def test_distances_are_those_of_the_shortest_ways() -> None:
-    rng = np.random.default_rng(3)
-    network = networks.random_network(rng, 12, 15, 0.7)
-    goal = len(network) // 2
-    expected = np.full(len(network), -1)
-    expected[goal], front, steps = 0, [goal], 0
-    arriving = {node: [a for a, b in moves(network) if b == node] for node in range(len(network))}
-    while front:
-        steps += 1
-        front = sorted({source for node in front for source in arriving[node] if expected[source] < 0})
-        expected[front] = steps
-    assert network.distances(goal).tolist() == expected.tolist()
-
-
-def test_distances_keep_to_directions_and_need_more_than_small_numbers() -> None:
-    ring = Network(np.zeros((40_000, 2)), np.roll(np.arange(40_000), -1)[:, None])
-    assert ring.distances(0)[[0, 1, 39_999]].tolist() == [0, 39_999, 1]
-    assert ring.distances(7)[[7, 8, 6]].tolist() == [0, 39_999, 1]
-
-
-def test_tables_are_dropped_when_memory_ends_and_made_again() -> None:
-    network = networks.grid_network()
-    fresh = [network.distances(goal).tolist() for goal in range(len(network))]
-    tables = DistanceTables(network.sources(), most_memory=3 * 2 * len(network))
-    assert len(tables.steps) == 3
-    assert [tables.to(goal).tolist() for goal in range(len(network))] == fresh
-    with pytest.raises(InvalidValueError, match="distances to 4 goals"):
-        tables.rows_of(np.array([0, 1, 2, 3]))
-
-
-def test_blocked_nodes_are_walked_out_of_and_never_through() -> None:
-    network = networks.grid_network("....")
-    blocked = np.array([False, True, False, False])
-    network.tables.block(blocked)
-    assert network.distances(3).tolist() == [-1, 2, 1, 0]
-    network.tables.block(np.zeros(4, bool))
-    assert network.distances(3).tolist() == [3, 2, 1, 0]
-
-
 def test_lanes_claim_the_nodes_and_lanes_that_are_too_near() -> None:
     # A lane that passes a parking place, and one that crosses it.
     points = [(5.0, 5.0), (15.0, 5.0), (10.0, 5.5), (12.0, 2.0), (12.0, 8.0), (12.0, 20.0)]
@@ -133,60 +83,6 @@ def test_lanes_that_are_too_narrow_are_left_out() -> None:
 def test_neighbours_that_are_none_are_refused(neighbours: list[list[int]]) -> None:
     with pytest.raises(InvalidValueError, match="neighbours"):
         Network(np.zeros((2, 2)), np.array(neighbours))
-
-
-@pytest.mark.parametrize("against", [1, 3])
-@given(seed=st.integers(0, 2**32))
-@settings(max_examples=40, deadline=None)
-def test_tables_are_mended_where_nodes_are_blocked_and_free_again(against: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    network = one_way_network(rng)
-    tables = network.guided_tables(against)
-    goals = rng.permutation(len(network))[:8]
-    blocked = np.zeros(len(network), bool)
-    for _ in range(6):
-        tables.rows_of(goals)
-        blocked = blocked ^ (rng.random(len(network)) < 0.03)
-        tables.block(blocked)
-        fresh = Network(network.positions, network.neighbours, network.cells, grid=network.grid).guided_tables(against)
-        fresh.block(blocked)
-        for goal in goals.tolist():
-            assert tables.to(goal).tolist() == fresh.to(goal).tolist()
-
-
-@given(seed=st.integers(0, 2**32))
-@settings(max_examples=60, deadline=None)
-def test_robots_without_a_way_are_those_whose_tables_say_so(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    network = one_way_network(rng)
-    starts, goals = rng.permutation(len(network))[:9], rng.integers(0, len(network), min(len(network), 9))
-    blocked = rng.random(len(network)) < 0.2
-    problem = Problem(network, starts, goals, blocked)
-    unreachable = problem.unreachable().tolist()
-    assert unreachable == [network.distances(goal)[start] < 0 for start, goal in zip(starts, goals, strict=True)]
-
-
-def one_way_network(rng: np.random.Generator) -> Network:
-    """Return a random grid from which some moves are left out."""
-    network = networks.random_network(rng, 9, 9)
-    neighbours = np.where(rng.random(network.neighbours.shape) < 0.2, -1, network.neighbours)
-    return Network(network.positions, neighbours, network.cells, grid=network.grid)
-
-
-def test_tables_are_right_when_blocked_cells_change_and_goals_too() -> None:
-    network, random = networks.random_network(np.random.default_rng(4), 10, 9, 0.8), np.random.default_rng(1)
-    for call in range(200):
-        blocked = np.zeros(len(network), bool)
-        # One cell at a time, as where a robot stands for long: so few changes are mended.
-        blocked[random.integers(0, len(network))] = call % 3 > 0
-        goal = int(random.integers(0, len(network)))
-        network.tables.block(blocked)
-        anew = networks.random_network(np.random.default_rng(4), 10, 9, 0.8)
-        anew.tables.block(blocked)
-        assert network.distances(goal).tolist() == anew.distances(goal).tolist()
-        starts, goals = random.permutation(len(network))[:4], random.permutation(len(network))[:4]
-        lost = Problem(network, starts, goals, blocked).unreachable()
-        assert lost.tolist() == Problem(anew, starts, goals, blocked).unreachable().tolist()
 
 
 # ---- roads -----------------------------------------------------------------------------------------------------------
@@ -219,22 +115,6 @@ def test_roads_between_shelves_take_turns_and_not_their_rows() -> None:
     onward = [int(network.node_at(network.positions[[node]] + [1.0, 0.0])[0]) for node in roads]
     costs = [cost(network, node, end) for node, end in zip(roads, onward, strict=True)]
     assert costs in ([1, 3, 1], [3, 1, 3])
-
-
-def test_distances_are_the_least_sums_of_what_moves_count_as() -> None:
-    network = networks.grid_network(SHELVES)
-    blocked = np.zeros(len(network), bool)
-    blocked[[4, 17]] = True
-    tables = network.guided_tables(AGAINST)
-    moves = {
-        (begin, end): cost(network, begin, end)
-        for begin, ends in enumerate(network.neighbours.tolist())
-        for end in ends
-        if end >= 0
-    }
-    tables.block(blocked)
-    for goal in range(len(network)):
-        assert tables.to(goal).tolist() == least(len(network), moves, blocked, goal)
 
 
 def least(count: int, moves: dict[tuple[int, int], int], blocked: Bools, goal: int) -> list[int]:
@@ -488,52 +368,6 @@ def test_lanes_and_nodes_that_are_too_near_are_not_used_at_once(paths: list[list
 
 
 # ---- Searches on words of bits find ways exactly as cheap as searches that look at places one by one -----------------
-
-
-@pytest.mark.parametrize("rotate", [False, True])
-@given(seed=st.integers(0, 2**32), wide=st.booleans())
-@settings(max_examples=40, deadline=None)
-def test_ways_are_as_cheap_as_those_found_place_by_place(rotate: bool, seed: int, wide: bool) -> None:
-    rng = np.random.default_rng(seed)
-    # Words of one row, and rows of several words.
-    network = networks.random_network(rng, *((3, 140) if wide else (8, 8)), 0.9)
-    starts, goals = networks.random_places(rng, network, 40 if wide else len(network) // 3)
-    blocked = np.zeros(len(network), bool)
-    problem = Problem(network, starts, goals, blocked, seed=seed, time_limit=600.0)
-    try:
-        paths = checked_plan(make_planner("lacam", network, allow_rotations=rotate, most_visited=2000), problem)
-    except PlanError:
-        return
-    blocked = rng.random(len(network)) < 0.05
-    words = words_of(network, blocked)
-    table, kept = empty_timetable(words, paths.shape[1] - 1), Reservations(network, paths.shape[1] - 1)
-    for robot, path in enumerate(paths):
-        put(words, table, paths, robot, rotate)
-        kept.reserve(path, robot)
-    fresh = [array.copy() for array in (table.held, table.free, table.open)]
-    chances = np.array([seed + 1], np.uint64)
-    for robot in rng.permutation(len(paths))[:10].tolist():
-        kept.reserve(paths[robot], NOBODY)
-        take(words, table, paths, robot, rotate)
-        steps = network.tables.to(int(goals[robot]))
-        most, one, two = paths.shape[1] - 1, paths[robot].copy(), paths[robot].copy()
-        cost = find_way(words, table, starts[robot], goals[robot], steps[starts[robot]], most, chances, one)
-        args = (kept.arrays(blocked), steps, starts[robot], goals[robot], True, most, rotate, two)
-        assert cost == find_path(*args)
-        if cost >= 0:
-            assert_driveable(problem, paths, robot, one, rotate)
-        kept.reserve(paths[robot], robot)
-        put(words, table, paths, robot, rotate)
-    # All that was taken out and put in again left no trace.
-    for array, before in zip((table.held, table.free, table.open), fresh, strict=True):
-        assert np.array_equal(array, before)
-
-
-def assert_driveable(problem: Problem, paths: Ints, robot: int, path: Ints, rotate: bool) -> None:
-    changed = paths.copy()
-    changed[robot] = path
-    check_paths(problem, changed)
-    assert rotate or rotations(changed) == []
 
 
 def test_only_grids_with_moves_to_the_cells_beside_are_words() -> None:

@@ -19,7 +19,6 @@ from fleet_sim.warehouse.traffic import (
     Network,
     Planner,
     Problem,
-    check_paths,
     checked_plan,
     make_planner,
     rotations,
@@ -281,30 +280,11 @@ def test_every_robot_arrives_again_and_again(allow_rotations: bool) -> None:
     assert any(rotations(paths) for paths in plans) == allow_rotations
 
 
-def test_chains_are_as_long_as_there_are_robots() -> None:
-    # All but one in a corridor: the first can only move when the last has moved.
-    count = 9_000
-    network = corridor(count + 1)
-    starts = np.arange(count)
-    goals = np.full(count, count)
-    paths = checked_plan(make_planner("pibt", network), Problem(network, starts, goals, window=1))
-    assert paths[:, 1].tolist() == (starts + 1).tolist()
-
-
 def corridor(length: int) -> Network:
     """Return nodes in a row."""
     ahead, back = np.arange(1, length + 1), np.arange(-1, length - 1)
     ahead[-1] = -1
     return Network(np.stack((np.arange(length), np.zeros(length)), axis=1), np.stack((ahead, back), axis=1))
-
-
-def test_robots_at_their_goals_give_way() -> None:
-    network = networks.grid_network("......\n##..##")
-    planner = make_planner("pibt", network)
-    starts, goals = np.array([0, 2]), np.array([5, 2])
-    for _ in range(20):
-        starts = checked_plan(planner, Problem(network, starts, goals, window=1))[:, -1]
-    assert starts.tolist() == goals.tolist()
 
 
 def test_a_plan_to_the_end_arrives_or_says_so() -> None:
@@ -339,42 +319,6 @@ def test_settings_are_checked() -> None:
         make_planner("pibt", close, allow_rotations=True)
 
 
-def test_lanes_with_claims_are_passed_one_after_the_other() -> None:
-    # A crossing in the middle; the robot parked beside the lane is pushed away first.
-    points = [(5, 10), (15, 10), (10, 5), (10, 15), (7, 10.5), (7, 13)]
-    lanes = [(0, 1), (1, 0), (2, 3), (3, 2), (4, 5), (5, 4)]
-    network = networks.roadmap_network(points, lanes)
-    starts, goals = np.array([0, 2, 4]), np.array([1, 3, 4])
-    planner = make_planner("pibt", network)
-    seen = [starts]
-    for _ in range(12):
-        seen.append(checked_plan(planner, Problem(network, seen[-1], goals, window=1))[:, -1])
-    assert seen[-1].tolist() == goals.tolist()
-    check_paths(Problem(network, starts, goals), np.stack(seen, axis=1))
-
-
-def test_robots_with_one_goal_come_near_it_in_turns() -> None:
-    network = networks.grid_network("\n".join(["." * 12] * 12))
-    random = np.random.default_rng(5)
-    goal, *rest = random.permutation(len(network)).tolist()
-    starts = np.array(rest[:40])
-    for queue, most in ((0, 40), (2, 2)):
-        planner = make_planner("pibt", network, queue=queue, against=1)
-        paths = checked_plan(planner, Problem(network, starts, np.full(40, goal), window=2))
-        nearer = network.distances(goal)[paths[:, -1]] < network.distances(goal)[starts]
-        # Some that wait are pushed, which may bring them nearer.
-        assert np.count_nonzero(nearer) <= 2 * most
-        assert np.count_nonzero(nearer) > (1 if queue else 10)
-    # Who was there goes elsewhere, and sooner or later everybody was.
-    planner, places, wanted = make_planner("pibt", network, queue=2), starts, np.full(40, goal)
-    for _ in range(400):
-        places = checked_plan(planner, Problem(network, places, wanted, window=1))[:, -1]
-        wanted = np.where((places == goal) & (wanted == goal), starts, wanted)
-        if not (wanted == goal).any():
-            break
-    assert not (wanted == goal).any()
-
-
 # ---- Robots that carry something wide keep off the places where something stands that others pass under --------------
 
 
@@ -387,41 +331,6 @@ FLOOR = """
 ............
 """
 SHELVES = [(2, 1), (2, 2), (2, 3), (3, 1), (3, 2), (3, 3), (6, 1), (6, 2), (6, 3), (7, 1), (7, 2), (7, 3)]
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 2**31))
-def test_plans_of_pibt_keep_wide_robots_off_barred_nodes(seed: int) -> None:
-    network = Network.of_grid(site_of(FLOOR), 0.3)
-    numbers = np.random.default_rng(seed)
-    count = len(network)
-    places = numbers.permutation(count)
-    starts, barred = places[:20], numbers.random(count) < 0.2
-    wide = numbers.random(20) < 0.5
-    problem = Problem(network, starts, places[20:40], barred=barred, wide=wide, window=12)
-    lost = problem.unreachable()
-    goals = np.where(lost, starts, places[20:40])
-    problem = Problem(network, starts, goals, barred=barred, wide=wide, window=12)
-    paths = checked_plan(make_planner("pibt", network), problem)
-    for robot in np.flatnonzero(wide).tolist():
-        for before, node in zip(paths[robot], paths[robot, 1:], strict=False):
-            assert node == before or not barred[node] or node == goals[robot]
-
-
-def test_ways_of_wide_robots_lead_around_and_into_their_own_place() -> None:
-    network = Network.of_grid(site_of("....\n....\n"), 0.3)
-    at = network.node_at(np.array([[0.5, 1.5], [1.5, 1.5], [2.5, 1.5], [1.5, 0.5]]))
-    barred = np.zeros(len(network), bool)
-    barred[at[1]] = barred[at[3]] = True
-    ask = {"starts": at[:1], "barred": barred, "wide": np.array([True])}
-    assert Problem(network, goals=at[2:3], **ask).unreachable().tolist() == [True]
-    assert Problem(network, goals=at[1:2], **ask).unreachable().tolist() == [False]
-    assert Problem(network, at[:1], at[2:3], barred=barred).unreachable().tolist() == [False]
-    with pytest.raises(PlanError, match=r"robot 0 moves from node .* barred to wide robots"):
-        check_paths(Problem(network, goals=at[2:3], **ask), at[None, :3])
-    check_paths(Problem(network, goals=at[1:2], **ask), at[None, :2])
-    with pytest.raises(InvalidValueError, match="wide: expected one per robot"):
-        Problem(network, at[:1], at[:1], wide=np.ones(3, bool))
 
 
 @pytest.mark.parametrize("name", sorted(set(PLANNERS.registered()) - {"pibt", "external"}))

@@ -2,108 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections import deque
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 from buildings import drive, scenario
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import fleet_sim as fs
-from fleet_sim.base.arrays import Bools, Floats
+from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.params import ActionCause, RouteMode
 from fleet_sim.warehouse.sites import Grid, Roadmap, Site, Warehouse, Zone, ZoneKind
 from fleet_sim.warehouse.traffic import Router, across
-from fleet_sim.warehouse.traffic.across import TOUCH, Point, Sight, pulled
-from fleet_sim.world.routes import NoRoute, Route
-
-
-def point_to_box(x: Floats, y: Floats, low: tuple[float, float], high: tuple[float, float]) -> Floats:
-    """Distances of points to a box."""
-    dx = np.maximum(np.maximum(low[0] - x, x - high[0]), 0.0)
-    dy = np.maximum(np.maximum(low[1] - y, y - high[1]), 0.0)
-    return np.asarray(np.hypot(dx, dy))
-
-
-def nearest_wall(begin: Floats, end: Floats, free: Bools) -> float:
-    """The distance from a segment to the nearest blocked cell of 1 m, or to the edge; 1e-4 m exact."""
-    height, width = free.shape
-    parts = np.linspace(0.0, 1.0, max(int(np.hypot(*(end - begin)) * 400), 2))
-    x = begin[0] + (end[0] - begin[0]) * parts
-    y = begin[1] + (end[1] - begin[1]) * parts
-    nearest = float(np.min([x, width - x, y, height - y]))
-    for row, column in np.argwhere(~free).tolist():
-        low = (column, height - 1 - row)
-        nearest = min(nearest, float(point_to_box(x, y, low, (low[0] + 1, low[1] + 1)).min()))
-    return nearest
-
-
-def reachable(clear: Bools, start: tuple[int, int]) -> set[tuple[int, int]]:
-    """The cells that can be reached from `start` by steps along rows and columns."""
-    found, waiting = {start}, deque([start])
-    while waiting:
-        row, column = waiting.popleft()
-        for cell in ((row + 1, column), (row - 1, column), (row, column + 1), (row, column - 1)):
-            inside = 0 <= cell[0] < clear.shape[0] and 0 <= cell[1] < clear.shape[1]
-            if inside and clear[cell] and cell not in found:
-                found.add(cell)
-                waiting.append(cell)
-    return found
-
-
-MASKS = st.tuples(st.integers(3, 14), st.integers(3, 14), st.integers(0, 10**6), st.floats(0.0, 0.45)).map(
-    lambda given: np.random.default_rng(given[2]).random(given[:2]) >= given[3]
-)
-SHARES = st.tuples(st.floats(0.0, 1.0), st.floats(0.0, 1.0))
-
-
-@given(MASKS, st.floats(0.0, 1.6), SHARES, SHARES)
-@settings(max_examples=150, deadline=None)
-def test_no_line_of_a_route_comes_nearer_to_a_wall_than_the_radius(
-    free: Bools, radius: float, begin: tuple[float, float], end: tuple[float, float]
-) -> None:
-    router = Router(Site("random", Grid(free)))
-    size = np.array(free.shape[::-1])
-    start, goal = np.array(begin) * size, np.array(end) * size
-    found = router.find(start, goal, radius, speed=1.0, mode=RouteMode.GRID)
-    if isinstance(found, Route):
-        assert found.points[0].tolist() == start.tolist()
-        assert found.points[-1].tolist() == goal.tolist()
-        # From a start without room it comes no nearer to walls.
-        room = min(radius, nearest_wall(start, start, free))
-        for one, two in pairwise(found.points):
-            assert nearest_wall(one, two, free) >= (room if np.array_equal(one, start) else radius) - 1e-6
-        assert found.length >= np.hypot(*(goal - start)) - 1e-9
-    elif found.cause is ActionCause.INVALID_GOAL:
-        assert nearest_wall(goal, goal, free) <= radius + 1e-5
-    elif found.reason.startswith("the start"):
-        assert nearest_wall(start, start, free) <= radius + 1e-5
-
-
-@given(MASKS, st.floats(0.0, 1.6), st.data())
-@settings(max_examples=150, deadline=None)
-def test_there_is_a_route_exactly_where_clear_cells_are_connected(
-    free: Bools, radius: float, data: st.DataObject
-) -> None:
-    grid = Grid(free)
-    clear = grid.clear_of(radius).free_mask
-    cells = [(int(row), int(column)) for row, column in np.argwhere(clear)]
-    if not cells:
-        return
-    start, goal = data.draw(st.sampled_from(cells)), data.draw(st.sampled_from(cells))
-    places = grid.positions(np.array([row * grid.width + column for row, column in (start, goal)]))
-    found = Router(Site("random", grid)).find(*places, radius, speed=1.0, mode=RouteMode.GRID)
-    if goal in reachable(clear, start):
-        assert isinstance(found, Route)
-        # Never longer than along rows and columns, and the line is the shortest of all.
-        assert found.length >= math.dist(*places) - 1e-9
-    else:
-        assert isinstance(found, NoRoute) or len(found.points) == 2
+from fleet_sim.warehouse.traffic.across import TOUCH, Sight, pulled
+from fleet_sim.world.routes import NoRoute
 
 
 @pytest.mark.parametrize(
@@ -133,52 +46,10 @@ def test_one_field_serves_all_that_go_to_a_goal_and_old_ones_are_given_up(monkey
 # ---- sight -----------------------------------------------------------------------------------------------------------
 
 
-def gap(begin: Floats, end: Floats, low: Floats) -> float:
-    """Return the distance from a line to the cell with its lower corner at `low`, by looking along both."""
-    # The squared distance to a box is convex along a line: thirds close in on the least.
-    first, last = 0.0, 1.0
-    for _ in range(120):
-        left, right = first + (last - first) / 3.0, last - (last - first) / 3.0
-        if away(begin + left * (end - begin), low) <= away(begin + right * (end - begin), low):
-            last = right
-        else:
-            first = left
-    return away(begin + 0.5 * (first + last) * (end - begin), low)
-
-
 def away(point: Floats, low: Floats) -> float:
     """Return the distance from a point to a cell."""
     offset = np.maximum(np.maximum(low - point, point - low - 1.0), 0.0)
     return float(np.sqrt(offset @ offset))
-
-
-def room(blocked: Bools, begin: Floats, end: Floats) -> float:
-    """Return the radius of the largest disc that moves along a line and touches no blocked cell and no border."""
-    height, width = blocked.shape
-    ends = np.array([begin, end])
-    border = min(ends.min(), float((np.array([width, height]) - ends).min()))
-    return min([border, *(gap(begin, end, cell[::-1].astype(float)) for cell in np.argwhere(blocked))])
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_a_line_is_clear_for_the_discs_that_have_room(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    blocked = rng.random((7, 9)) < 0.12
-    sight = Sight(blocked)
-    seen = 0
-    for _ in range(60):
-        begin, end = rng.uniform((0.0, 0.0), (9.0, 7.0), (2, 2))
-        widest = room(blocked, begin, end)
-        ends: tuple[Point, Point] = (begin[0], begin[1]), (end[0], end[1])
-        for radius in (0.0, 0.3, 0.75, max(widest - 1e-4, 0.0), widest + 1e-4):
-            if abs(radius - widest) < 1e-5:
-                continue
-            clear = sight.is_clear(*ends, radius)
-            assert clear == (radius < widest), (ends, radius, widest)
-            # It does not matter which way the robot goes.
-            assert sight.is_clear(*ends[::-1], radius) == clear
-            seen += clear
-    assert seen > 20
 
 
 def test_discs_may_touch_walls_and_borders() -> None:
@@ -203,25 +74,6 @@ def test_a_way_in_the_open_is_one_line() -> None:
 def test_a_way_without_sight_stays_as_it_is() -> None:
     points = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (2.0, 1.0)]
     assert pulled(points, lambda begin, end: False) == points
-
-
-@pytest.mark.parametrize("reach", [1, 2, 3, 7, 20])
-def test_lines_go_as_far_as_one_can_see(reach: int) -> None:
-    points = [(float(x), 0.0) for x in range(50)]
-    asked = []
-
-    def sees(begin: Point, end: Point) -> bool:
-        asked.append((begin, end))
-        return end[0] - begin[0] <= reach
-
-    kept = pulled(points, sees)
-    assert kept[0] == points[0]
-    assert kept[-1] == points[-1]
-    assert all(end[0] - begin[0] <= max(reach, 1) for begin, end in pairwise(kept))
-    # No line could be longer, but the last.
-    assert all(end[0] - begin[0] == max(reach, 1) for begin, end in list(pairwise(kept))[:-1])
-    # By doubling and halving: few looks for each line.
-    assert len(asked) <= len(kept) * (2 * reach.bit_length() + 2)
 
 
 # ---- Zones and roadmaps: what is not allowed is not driven, and limits are kept --------------------------------------
