@@ -43,7 +43,21 @@ def scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_files_have_the_run_and_each_robot(scenario: str) -> None:
     assert (
-        main(["run", scenario, "--json", "a.json", "--metrics", "a.csv", "--hash", "--set", "simulation.seed=4"]) == 0
+        main(
+            [
+                "run",
+                scenario,
+                "--lenient",
+                "--json",
+                "a.json",
+                "--metrics",
+                "a.csv",
+                "--hash",
+                "--set",
+                "simulation.seed=4",
+            ]
+        )
+        == 0
     )
     told = json.loads(Path("a.json").read_text())
     assert (told["scenario"], told["settings"]) == (scenario, ["simulation.seed=4"])
@@ -263,7 +277,7 @@ SLOW = "{name: s, urdf_path: diff_base, actions: [{type: move_to, target_pose: [
 
 
 @pytest.mark.parametrize(
-    ("scenario", "options", "last"),
+    ("scenario_summary", "options", "last"),
     [
         (f"robots: [{BLIND}]", [], "1 action failed"),
         (f"robots: [{SLOW}]", [], "1 robot short of the goal"),
