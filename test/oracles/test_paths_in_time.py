@@ -7,7 +7,7 @@ from itertools import pairwise, permutations
 import networks
 import numpy as np
 import pytest
-from networks import dijkstra, ends_of
+from networks import claims_of, dijkstra, ends_of
 from oracle_rows import holds
 
 from fleet_sim.base.arrays import Ints
@@ -27,16 +27,6 @@ from fleet_sim.warehouse.traffic.planners.reserved import (
     take,
     words_of,
 )
-
-
-def claims_of(network: Network) -> dict[tuple[int, int], set[int]]:
-    """What each move needs beside the node at its end."""
-    claims, found = network.claims, {}
-    for move, end in enumerate(network.links.ravel().tolist() if network.claims else ()):
-        if end >= 0:
-            ids = claims.ids[claims.begins[move] : claims.begins[move + 1]]
-            found[move // network.links.shape[1], end] = set(ids.tolist())
-    return found
 
 
 class Others:

@@ -7,7 +7,7 @@ from typing import Any
 import networks
 import numpy as np
 import pytest
-from networks import costs_by_roads, dijkstra, ends_of
+from networks import claims_of, costs_by_roads, dijkstra, ends_of
 from oracle_rows import holds
 
 from fleet_sim.base.arrays import Ints
@@ -130,16 +130,6 @@ class PaperStep:
                 return len(ways) > 1
             behind, ahead = ahead, ways[0]
         return False
-
-
-def claims_of(network: Network) -> dict[tuple[int, int], list[int]]:
-    """What each move needs beside the node at its end."""
-    claims, width = network.claims, network.links.shape[1]
-    return {
-        (node, int(end)): claims.ids[claims.begins[move] : claims.begins[move + 1]].tolist()
-        for move, (node, end) in enumerate((node, end) for node in range(len(network)) for end in network.links[node])
-        if end >= 0 and len(claims.ids) and width
-    }
 
 
 def by_the_paper(

@@ -71,6 +71,16 @@ def ends_of(network: Network) -> list[list[int]]:
     return [[end for end in ends if end >= 0] for ends in network.neighbours.tolist()]
 
 
+def claims_of(network: Network) -> dict[tuple[int, int], set[int]]:
+    """What each move needs beside the node at its end."""
+    claims, found = network.claims, {}
+    for move, end in enumerate(network.links.ravel().tolist() if network.claims else ()):
+        if end >= 0:
+            ids = claims.ids[claims.begins[move] : claims.begins[move + 1]]
+            found[move // network.links.shape[1], end] = set(ids.tolist())
+    return found
+
+
 def costs_by_roads(network: Network, against: int) -> dict[tuple[int, int], int]:
     """What moves on a grid count as: rows and columns lead to lower and to higher places in turns."""
     assert network.grid is not None
