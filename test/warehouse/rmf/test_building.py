@@ -28,7 +28,7 @@ from fleet_sim.warehouse.rmf import (
     Waypoint,
 )
 from fleet_sim.warehouse.sites import Building, Grid, Site, read_building
-from fleet_sim.warehouse.sites.rmf_format import projection
+from fleet_sim.warehouse.sites.mercator import projection
 from fleet_sim.warehouse.sites.site import Door, Level, LevelGraph, LiftShaft, ShaftDoor
 
 Sim = fs.MultiRobotSimulationCore

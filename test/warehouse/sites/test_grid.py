@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as arrays
 from fleet_sim.base.errors import InvalidValueError, UnknownNameError
 from fleet_sim.warehouse.sites import NO_CELL, Grid, Site
 from fleet_sim.warehouse.sites.grid import MOST_CELLS, check_size
-from fleet_sim.warehouse.sites.rmf_format import projection
+from fleet_sim.warehouse.sites.mercator import projection
 from fleet_sim.warehouse.sites.site import Door, Roadmap, Station, StationKind, Zone, ZoneKind, rectangles
 
 MASKS = arrays.arrays(bool, st.tuples(st.integers(1, 12), st.integers(1, 12)))

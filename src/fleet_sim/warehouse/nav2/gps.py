@@ -14,7 +14,7 @@ from fleet_sim.base.spatial.trigonometry import sin_cos_of
 from fleet_sim.robots.actions.action import Action
 from fleet_sim.ros.actions import GoalReader
 from fleet_sim.warehouse.nav2.navigate import MOST_WAYPOINTS, tour_of, waypoints_kind
-from fleet_sim.warehouse.sites.rmf_format import Mercator
+from fleet_sim.warehouse.sites.mercator import Mercator
 
 
 def _stamped(goal: Any, params: RosParams) -> list[PoseStamped]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from fleet_sim.base.files import resolve_config
 from fleet_sim.base.settings import load_mapping
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.warehouse.sites.grid import Grid
+from fleet_sim.warehouse.sites.mercator import Mercator, projection
 from fleet_sim.warehouse.sites.reading import SiteFormat, chosen_level, fail, list_of, warn_of
 from fleet_sim.warehouse.sites.section import around, free_space
 from fleet_sim.warehouse.sites.site import (
@@ -41,13 +41,12 @@ from fleet_sim.warehouse.sites.site import (
 # Vertices of files of Open-RMF, and the lanes between them.
 
 
-class Vertex:
+class Vertex(NamedTuple):
     """A vertex: its place (x, y) as in the file, its name, and its properties without the numbers of their types."""
 
-    def __init__(self, place: tuple[float, float], name: str, properties: Mapping[str, Any]) -> None:
-        self.place = place
-        self.name = name
-        self.properties = properties
+    place: tuple[float, float]
+    name: str
+    properties: Mapping[str, Any]
 
 
 def vertices_of(entries: object, path: Path, where: str) -> list[Vertex]:
@@ -117,101 +116,6 @@ def indices_of(entry: object, count: int, path: Path, where: str, length: int = 
     return list(entry)
 
 
-# From degrees on the earth to metres: transverse Mercator projections of WGS 84, by the series of Krüger.
-
-
-_A, _F = 6378137.0, 1.0 / 298.257223563
-"""Half axis in m and flattening of WGS 84."""
-_N = _F / (2.0 - _F)
-_RADIUS = _A / (1.0 + _N) * (1.0 + _N**2 / 4.0 + _N**4 / 64.0)
-_ALPHAS = (
-    _N / 2.0 - 2.0 * _N**2 / 3.0 + 5.0 * _N**3 / 16.0,
-    13.0 * _N**2 / 48.0 - 3.0 * _N**3 / 5.0,
-    61.0 * _N**3 / 240.0,
-)
-_ECCENTRICITY = float(np.sqrt(_F * (2.0 - _F)))
-WIDEST = 10.0
-"""Degrees from the middle meridian within which the series holds."""
-
-
-class Mercator(NamedTuple):
-    """A projection: the point `latitude`, `longitude` in degrees lies at `east`, `north` in m."""
-
-    latitude: float
-    longitude: float
-    scale: float
-    east: float
-    north: float
-
-    def to_metres(self, degrees: Floats) -> Floats:
-        """Return places (N, 2) in m, east and north, of `degrees` (N, 2), longitude and latitude.
-
-        Raises InvalidValueError for places too far from the middle meridian, or beyond a pole.
-        """
-        far = np.abs(degrees[:, 0] - self.longitude)
-        if not ((far <= WIDEST).all() and (np.abs(degrees[:, 1]) < 89.0).all()):
-            raise InvalidValueError(
-                f"places are longitude and latitude, within {WIDEST:g} degrees of {self.longitude:g}"
-            )
-        origin = np.array([[self.longitude, self.latitude]])
-        places = self.scale * _RADIUS * (self._plane(degrees) - self._plane(origin))
-        places += self.east, self.north
-        return np.asarray(places)
-
-    def _plane(self, degrees: Floats) -> Floats:
-        """Return places (N, 2) as shares of the radius, from the middle meridian and the equator."""
-        away, latitude = np.radians(degrees[:, 0] - self.longitude), np.radians(degrees[:, 1])
-        sine = trig.sin(latitude)
-        # The latitude on the sphere with the same angles, by the sine of its imaginary length.
-        length = _artanh(sine) - _ECCENTRICITY * _artanh(_ECCENTRICITY * sine)
-        tangent = _sinh(length)
-        cosine = trig.cos(away)
-        north = trig.arctan2(tangent, cosine)
-        share = trig.sin(away) / np.sqrt(tangent * tangent + cosine * cosine)
-        east = trig.log(share + np.sqrt(share * share + 1.0))
-        place = np.stack((east, north), axis=1)
-        for number, alpha in enumerate(_ALPHAS, 1):
-            growth = _exp(2.0 * number * east)
-            wide, high = 0.5 * (growth - 1.0 / growth), 0.5 * (growth + 1.0 / growth)
-            place[:, 0] += alpha * trig.cos(2.0 * number * north) * wide
-            place[:, 1] += alpha * trig.sin(2.0 * number * north) * high
-        return place
-
-
-def projection(name: str) -> Mercator:
-    """Return the projection called EPSG:<number>: those of Singapore and UTM; raises InvalidValueError for others."""
-    if name == "EPSG:3414":
-        return Mercator(1.0 + 22.0 / 60.0, 103.0 + 50.0 / 60.0, 1.0, 28001.642, 38744.572)
-    found = re.fullmatch(r"EPSG:32([67])(\d\d)", name)
-    zone = int(found[2]) if found else 0
-    if found is None or not 1 <= zone <= 60:
-        raise InvalidValueError(
-            f"known are EPSG:3414, and UTM with EPSG:32601 to 32660 and 32701 to 32760, got {name!r}"
-        )
-    return Mercator(0.0, 6.0 * zone - 183.0, 0.9996, 500_000.0, 0.0 if found[1] == "6" else 10_000_000.0)
-
-
-def _artanh(values: Floats) -> Floats:
-    return np.asarray(0.5 * trig.log((1.0 + values) / (1.0 - values)))
-
-
-def _sinh(values: Floats) -> Floats:
-    growth = _exp(values)
-    return np.asarray(0.5 * (growth - 1.0 / growth))
-
-
-def _exp(values: Floats) -> Floats:
-    """Return e to the power of values within 6, with the same bits everywhere, which np.exp has not."""
-    part = values / 64.0
-    term, total = np.ones_like(part), np.ones_like(part)
-    for number in range(1, 14):
-        term = term * part / number
-        total = total + term
-    for _ in range(6):
-        total = total * total
-    return total
-
-
 # From the drawings of an Open-RMF building to metres: measurements, and levels laid over each other by fiducials.
 
 
@@ -242,10 +146,7 @@ class EarthFrame:
 def _earth_frame(building: Mapping[str, Any], path: Path) -> EarthFrame:
     """Return the frame of a building in degrees, as its parameters say; raises ConfigError."""
     entries = building.get("parameters")
-    given = {
-        str(key): value[1] if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2 else value
-        for key, value in (entries.items() if isinstance(entries, Mapping) else ())
-    }
+    given = properties_of(entries) if isinstance(entries, Mapping) else {}
     offset = (given.get("suggested_offset_x", 0.0), given.get("suggested_offset_y", 0.0))
     if not all(map(is_finite, offset)):
         fail(path, f"suggested_offset_x, suggested_offset_y: must be numbers, got {offset!r}", "parameters")
@@ -380,16 +281,7 @@ _KINDS = {
 
 USED = {"building_name", "coordinate_system", "graphs", "levels", "lifts", "name", "parameters", "reference_level_name"}
 LEVEL_USED = {
-    "doors",
-    "drawing",
-    "elevation",
-    "fiducials",
-    "floors",
-    "lanes",
-    "measurements",
-    "models",
-    "vertices",
-    "walls",
+    *("doors", "drawing", "elevation", "fiducials", "floors", "lanes", "measurements", "models", "vertices", "walls"),
 }
 VERTEX_USED = {
     *(*_KINDS, "name", "spawn_robot_name", "spawn_robot_type"),
@@ -555,22 +447,15 @@ def _doors(entry: Mapping[str, Any], points: Floats, path: Path, where: str) -> 
         properties = properties_of(raw[2]) if len(raw) > 2 and isinstance(raw[2], Mapping) else {}
         name = str(properties.get("name") or f"door_{index}")
         where_door = f"{where}.doors[{index}]"
-        degrees = _number(properties, "motion_degrees", 90.0, path, where_door)
+        degrees = _number(properties, "motion_degrees", path, where_door, 90.0)
         # Files count turns to the right as positive, and the leaf at the first vertex by the other one.
-        direction = -1 if _number(properties, "motion_direction", 1.0, path, where_door) * degrees >= 0.0 else 1
-        ratio = _number(properties, "right_left_ratio", 1.0, path, where_door)
+        direction = -1 if _number(properties, "motion_direction", path, where_door, 1.0) * degrees >= 0.0 else 1
+        ratio = _number(properties, "right_left_ratio", path, where_door, 1.0)
         if not ratio > 0.0:
             fail(path, f"must be above 0, got {ratio:g}", f"{where_door}.right_left_ratio")
         ends = (edge[0], edge[1]), (edge[2], edge[3])
         doors.append(Door(name, str(properties.get("type", "")), *ends, abs(degrees), direction, 1.0 / ratio))
     return tuple(doors)
-
-
-def _number(properties: Mapping[str, Any], key: str, default: float, path: Path, where: str) -> float:
-    value = properties.get(key, default)
-    if isinstance(value, bool) or not is_finite(value):
-        fail(path, f"must be a number, got {brief(value)}", f"{where}.{key}")
-    return float(value)
 
 
 def _stations(given: list[Vertex], points: Floats) -> tuple[Station, ...]:
@@ -634,11 +519,6 @@ def read_building(path: str | Path) -> Building:
     return building_of(load_mapping(file), file)
 
 
-def is_building(content: Any) -> bool:
-    """Return whether `content` is that of a building."""
-    return BUILDING.recognises(content)
-
-
 def building_of(content: Mapping[str, Any], path: Path) -> Building:
     """Return the building with `content`, read from `path`; raises ConfigError."""
     try:
@@ -661,7 +541,7 @@ def _lines(level: Mapping[str, Any], kind: str, path: Path, where: str) -> list[
 
 def _building_of(content: Mapping[str, Any], path: Path) -> Building:
     """Return a building with its levels, lifts, robots and models; raises ConfigError with the place in the file."""
-    if not is_building(content):
+    if not BUILDING.recognises(content):
         fail(path, "it is no building: it has no levels with walls or floors")
     warn_of(BUILDING.unused(content), path)
     levels, robots, models = [], [], []
@@ -672,7 +552,7 @@ def _building_of(content: Mapping[str, Any], path: Path) -> Building:
         frame = frame_of(content, key, path)
         vertices = vertices_of(list_of(entry, "vertices", path, where), path, f"{where}.vertices")
         points = frame.to_metres(np.array([vertex.place for vertex in vertices]).reshape(-1, 2))
-        elevation = _rmf_building_number(entry, "elevation", path, where, 0.0)
+        elevation = _number(entry, "elevation", path, where, 0.0)
         lanes, walls = (_lines(entry, kind, path, where) for kind in ("lanes", "walls"))
         # Lanes that name no graph are of graph 0.
         graphs = tuple(
@@ -752,7 +632,7 @@ def _models(
         place = f"{where}.models[{index}]"
         if not isinstance(model, Mapping):
             fail(path, f"must be a mapping, got {brief(model)}", place)
-        x, y, z, yaw = (_rmf_building_number(model, key, path, place, 0.0) for key in ("x", "y", "z", "yaw"))
+        x, y, z, yaw = (_number(model, key, path, place, 0.0) for key in ("x", "y", "z", "yaw"))
         ((x, y),) = frame.to_metres(np.array([(x, y)])).tolist()
         name, kind = str(model.get("name", "")), str(model.get("model_name", ""))
         turn = math.remainder(yaw, math.tau)
@@ -774,7 +654,7 @@ def _lift(name: str, entry: Any, content: Mapping[str, Any], levels: Sequence[st
         if level not in levels:
             fail(path, f"there is no level {level!r}; there are {', '.join(levels)}", where)
     # A lift is drawn on one level, in the coordinates of that drawing.
-    raw = np.array([[_rmf_building_number(entry, "x", path, where), _rmf_building_number(entry, "y", path, where)]])
+    raw = np.array([[_number(entry, "x", path, where), _number(entry, "y", path, where)]])
     ((x, y),) = frame_of(content, reference, path).to_metres(raw).tolist()
     ways = tuple(_lift_door(str(key), door, path, f"{where}.doors.{key}") for key, door in doors.items())
     for level, names in stops.items():
@@ -784,9 +664,9 @@ def _lift(name: str, entry: Any, content: Mapping[str, Any], levels: Sequence[st
         name,
         x,
         y,
-        _rmf_building_number(entry, "yaw", path, where, 0.0),
-        _rmf_building_number(entry, "width", path, where),
-        _rmf_building_number(entry, "depth", path, where),
+        _number(entry, "yaw", path, where, 0.0),
+        _number(entry, "width", path, where),
+        _number(entry, "depth", path, where),
         ways,
         {str(level): tuple(map(str, names)) for level, names in stops.items()},
         str(entry.get("initial_floor_name") or next(iter(stops), "")),
@@ -797,15 +677,14 @@ def _lift(name: str, entry: Any, content: Mapping[str, Any], levels: Sequence[st
 def _lift_door(name: str, entry: Any, path: Path, where: str) -> ShaftDoor:
     if not isinstance(entry, Mapping):
         fail(path, f"must be a mapping, got {brief(entry)}", where)
-    x, y, width = (_rmf_building_number(entry, key, path, where) for key in ("x", "y", "width"))
-    yaw = _rmf_building_number(entry, "motion_axis_orientation", path, where, 0.0)
-    return ShaftDoor(name, x, y, width, yaw, int(_rmf_building_number(entry, "door_type", path, where, 0.0)))
+    x, y, width = (_number(entry, key, path, where) for key in ("x", "y", "width"))
+    yaw = _number(entry, "motion_axis_orientation", path, where, 0.0)
+    return ShaftDoor(name, x, y, width, yaw, int(_number(entry, "door_type", path, where, 0.0)))
 
 
-def _rmf_building_number(
-    entry: Mapping[str, Any], key: str, path: Path, where: str, default: float | None = None
-) -> float:
+def _number(entry: Mapping[str, Any], key: str, path: Path, where: str, default: float | None = None) -> float:
+    """Return the number under `key`; raises ConfigError for what is none, also truth, which is an int in Python."""
     value = entry.get(key, default)
-    if not is_finite(value):
+    if isinstance(value, bool) or not is_finite(value):
         fail(path, f"must be a number, got {brief(value)}", f"{where}.{key}")
     return float(value)
