@@ -64,6 +64,31 @@ def test_episodes_begin_anywhere_with_room_around(worlds: int) -> None:
     envs.close()
 
 
+@holds("env:FleetSim/Navigation-v0.reset", fault="learning/envs/vector.py: all but the robots of a mask begin anew")
+def test_robots_of_a_mask_begin_anew_among_those_that_stay() -> None:
+    envs = NavigationVectorEnv(6, num_robots=2, num_obstacles=3, arena_size=6.3)
+    envs.reset(seed=4)
+    for _ in range(5):
+        envs.step(np.full((6, 2), 0.7, np.float32))
+    task = envs.task
+
+    def places() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return tuple(np.array(part) @ [1, 1j] for part in (task.arena.positions, task.goals, task.arena.obstacles))
+
+    before = places()
+    envs.reset(options={"reset_mask": np.array([True, False, True, True, False, False])})
+    after = places()
+    moved = [[True, False], [True, True], [False, False]]
+    for old, new in zip(before[:2], after[:2], strict=True):
+        assert ((np.abs(new - old) > 1e-9) == moved).all()
+    # A world in which all begin has other obstacles, too.
+    assert (np.abs(after[2] - before[2]) > 1e-9).any(axis=1).tolist() == [False, True, False]
+    robots, goals, walls = (part[0] for part in after)
+    assert min(apart(robots), apart(robots[:1], walls), apart(goals[:1], walls)) >= SPACING
+    assert task.distances[0] == pytest.approx(np.abs(goals - robots))
+    envs.close()
+
+
 @holds("env:milling_v0.reset", fault="learning/envs/milling.py: agents face the middle")
 def test_a_mill_begins_about_the_middle_and_looks_away_from_it() -> None:
     fleet = FleetMilling(num_agents=6, world_size=3.4)

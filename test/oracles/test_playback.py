@@ -58,7 +58,7 @@ def test_between_two_samples_everything_is_on_a_straight_line(tmp_path: Path) ->
         truth.append((cart.get_pose(), arm.joint_positions.copy()))
     with Recording(path) as recording, PlaybackWorld(recording) as stage:
         assert recording.times == pytest.approx(np.arange(7) * EVERY * DT)
-        for time in (-1.0, 0.0, 0.03, 0.11, 0.2, 0.37, 0.55, 0.7, 0.93, 1.13, 1.2, 9.0):
+        for time in (-1.0, 0.0, 0.03, 0.11, 0.2, 0.37, 0.55, 0.7, 0.93, 1.13, 1.2, 9.0, 0.31):
             sim = stage.show(time)
             sample = min(max(time, 0.0), 24 * DT) / (EVERY * DT)
             before = min(int(sample + 1e-9), 5)
@@ -76,6 +76,9 @@ def test_between_two_samples_everything_is_on_a_straight_line(tmp_path: Path) ->
             told = sim.get_object("arm").joint_positions
             assert told == pytest.approx((1.0 - share) * joints + share * others, abs=1e-9), time
             assert ("late" in [one.name for one in sim.sim_objects]) is (before >= 4)
+            # Painted after the sample of step 8; before, and again before, it has no color of its own.
+            painted = sim.get_object("cart").get_color()
+            assert painted == pytest.approx((0.9, 0.1, 0.3, 1.0) if before >= 3 else (0.8, 0.8, 0.8, 1.0)), time
         assert np.ptp([float(pose.yaw) for pose, _ in truth]) > 3.0, "it has turned through pi"
 
 
