@@ -204,7 +204,7 @@ def _labels(kind: SensorKind, rows: Rows, ranges: Floats) -> Ints:
 def see(kind: SensorKind, batch: Batch, fan: Fan, *, details: bool = False, normals: bool = False) -> Hits:
     """Return the hits of fans of rays in the xy planes of the sensors' frames, without noise.
 
-    With `normals` cosines are those of the surfaces' normals in space, else of the normals of their outlines.
+    With `details` they tell the entities, with `normals` the cosines to the surfaces' normals, too.
     """
     up, forward, senses = _directions(batch.orientations)
     # cos(t) is about 1 - t^2 / 2, so this compares the tilt with LEVEL without an arccosine.
@@ -212,16 +212,17 @@ def see(kind: SensorKind, batch: Batch, fan: Fan, *, details: bool = False, norm
     if level_mask.all():
         return _see_level(kind, batch, np.arange(len(batch)), forward, senses, fan, details=details)
     shape = (len(batch), fan.rays)
-    hits = Hits(np.empty(shape), np.empty(shape, np.int64), np.empty(shape))
     level, tilted = np.flatnonzero(level_mask), np.flatnonzero(~level_mask)
-    # Rays in all directions always tell rows and cosines, so the level ones do too: both fill one result.
-    parts = [(tilted, _see_tilted(kind, batch, tilted, fan))]
-    if len(level):
-        parts.append((level, _see_level(kind, batch, level, forward, senses, fan, details=True)))
-    for members, part in parts:
-        for name, values in part._asdict().items():
-            getattr(hits, name)[members] = values
-    return hits
+    # Rays in all directions always tell rows, so the level ones do too: both fill one result.
+    seen = _see_tilted(kind, batch, tilted, fan, normals=normals)
+    if not len(level):
+        return seen
+    flat, rows = _see_level(kind, batch, level, forward, senses, fan, details=True), np.empty(shape, np.int64)
+    ranges = np.empty(shape)
+    assert seen.rows is not None and flat.rows is not None
+    ranges[tilted], rows[tilted] = seen.ranges, seen.rows
+    ranges[level], rows[level] = flat.ranges, flat.rows
+    return Hits(ranges, rows, None)
 
 
 def _directions(orientations: Floats) -> tuple[Floats, Floats, Floats]:
@@ -246,7 +247,7 @@ def _see_level(
     return cast(stations, fan, outlines, details=details, compiled=compiled)
 
 
-def _see_tilted(kind: SensorKind, batch: Batch, members: Ints, fan: Fan) -> Hits:
+def _see_tilted(kind: SensorKind, batch: Batch, members: Ints, fan: Fan, *, normals: bool) -> Hits:
     """Cast the rays of sensors whose plane is not level."""
     sines, cosines = trig.sin_cos(fan.angles)
     rays = np.stack((cosines, sines, np.zeros(fan.rays)), axis=1)
@@ -259,8 +260,8 @@ def _see_tilted(kind: SensorKind, batch: Batch, members: Ints, fan: Fan) -> Hits
     )
     found, directions = cast_in_frames(kind, tilted, rays, fan.reach)
     shape = (len(members), fan.rays)
-    cosines = np.abs((found.normals * directions).sum(axis=1))
-    return Hits(found.ranges.reshape(shape), found.rows.reshape(shape), cosines.reshape(shape))
+    facing = np.abs((found.normals * directions).sum(axis=1)).reshape(shape) if normals else None
+    return Hits(found.ranges.reshape(shape), found.rows.reshape(shape), facing)
 
 
 # Lidars with many layers: rays in all directions.

@@ -116,14 +116,10 @@ class LaneViews(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """What is drawn so far at the rays of all sensors: `ranges` (N * M,), and `rows` and `cosines`, see `Hits`.
-
-    The last two are empty unless asked for.
-    """
+    """What is drawn so far at the rays of all sensors: `ranges` (N * M,), and `rows`, empty unless asked for."""
 
     ranges: Floats
     rows: Rows
-    cosines: Floats
 
 
 class InGrid(NamedTuple):
@@ -208,24 +204,21 @@ def _draw_disc(where: Span, x: float, y: float, square: float, directions: Direc
     """
     base, begin, end, owner = where
     for ray in range(begin, end):
-        found, _ = _to_disc(x, y, square, ray, directions)
-        _keep_nearer(out.ranges, base + ray, found)
+        _keep_nearer(out.ranges, base + ray, _to_disc(x, y, square, ray, directions))
     if len(out.rows):
         for ray in range(begin, end):
-            found, depth = _to_disc(x, y, square, ray, directions)
-            # Half the chord over the radius is the cosine of the angle to the normal.
-            _keep_details(out, base + ray, found, owner, depth / math.sqrt(square))
+            _keep_row(out, base + ray, _to_disc(x, y, square, ray, directions), owner)
 
 
 @inlined
-def _to_disc(x: float, y: float, square: float, ray: int, directions: Directions) -> tuple[float, float]:
-    """Return how far a ray goes to a disc, and half the chord that it cuts off."""
+def _to_disc(x: float, y: float, square: float, ray: int, directions: Directions) -> float:
+    """Return how far a ray goes to a disc."""
     cosines, sines = directions
     # The ray passes the centre at `offset`. Within the slack it may pass just beside the disc: then it touches.
     offset = x * sines[ray] - y * cosines[ray]
     rest = square - offset * offset
     depth = math.sqrt(rest if rest > 0.0 else 0.0)
-    return x * cosines[ray] + y * sines[ray] - depth, depth
+    return x * cosines[ray] + y * sines[ray] - depth
 
 
 @compiled_step
@@ -306,7 +299,7 @@ def draw_walls(stations: Stations, fan: Fan, walls: Walls, directions: Direction
                     place = sensor * fan.rays + ray
                     _keep_nearer(out.ranges, place, off / closing)
                     if len(out.rows):
-                        _keep_details(out, place, off / closing, walls.rows[wall], abs(closing))
+                        _keep_row(out, place, off / closing, walls.rows[wall])
 
 
 @compiled_step
@@ -316,7 +309,7 @@ def drop_beyond(out: Drawn, reach: float) -> None:
         if out.ranges[place] > reach:
             out.ranges[place] = math.inf
             if len(out.rows):
-                out.rows[place], out.cosines[place] = NOTHING, 0.0
+                out.rows[place] = NOTHING
 
 
 @inlined
@@ -375,17 +368,20 @@ def _draw_edges(fan: Fan, sensor: int, count: int, views: LaneViews, directions:
 def _draw_edge(where: Span, x: float, y: float, cross: float, directions: Directions, out: Drawn) -> None:
     """Shorten the ranges of rays to the line of an edge along (x, y), at `cross` over the sine of the angle to it."""
     base, begin, end, owner = where
-    cosines, sines = directions
     for ray in range(begin, end):
-        # The range along direction d to the line through a with direction e is (a x e) / (d x e).
-        slant = cosines[ray] * y - sines[ray] * x
-        _keep_nearer(out.ranges, base + ray, cross / slant if slant != 0.0 else math.inf)
+        _keep_nearer(out.ranges, base + ray, _to_line(x, y, cross, ray, directions))
     if len(out.rows):
-        length = math.sqrt(x * x + y * y)
         for ray in range(begin, end):
-            slant = cosines[ray] * y - sines[ray] * x
-            found = cross / slant if slant != 0.0 else math.inf
-            _keep_details(out, base + ray, found, owner, abs(slant) / length)
+            _keep_row(out, base + ray, _to_line(x, y, cross, ray, directions), owner)
+
+
+@inlined
+def _to_line(x: float, y: float, cross: float, ray: int, directions: Directions) -> float:
+    """Return how far a ray goes to the line of an edge along (x, y)."""
+    cosines, sines = directions
+    # The range along direction d to the line through a with direction e is (a x e) / (d x e).
+    slant = cosines[ray] * y - sines[ray] * x
+    return cross / slant if slant != 0.0 else math.inf
 
 
 @inlined
@@ -396,21 +392,21 @@ def _keep_nearer(ranges: Floats, place: int, found: float) -> None:
 
 
 @inlined
-def _keep_details(out: Drawn, place: int, found: float, owner: int, cosine: float) -> None:
+def _keep_row(out: Drawn, place: int, found: float, owner: int) -> None:
     # Equality is exact: what is in front is a copy of the range that was drawn.
     if found == out.ranges[place]:
-        out.rows[place], out.cosines[place] = owner, cosine
+        out.rows[place] = owner
 
 
 def cast(stations: Stations, fan: Fan, outlines: Outlines, *, details: bool = False, compiled: bool = False) -> Hits:
-    """Return the hits of the rays of `fan` from each of `stations`.
+    """Return the hits of the rays of `fan` from each of `stations`, without angles to normals.
 
     A sensor does not see what it is inside of, nor the outlines of its own entity. With `details` the result
-    also has the entities hit and the angles of incidence.
+    also has the entities hit.
     """
     count = len(stations.x) * fan.rays
     known = count if details else 0
-    out = Drawn(np.full(count, np.inf), np.full(known, NOTHING, np.int64), np.zeros(known))
+    out = Drawn(np.full(count, np.inf), np.full(known, NOTHING, np.int64))
     sines, cosines = trig.sin_cos(fan.angles)
     shared = Directions(cosines, sines), out
 
@@ -431,8 +427,7 @@ def cast(stations: Stations, fan: Fan, outlines: Outlines, *, details: bool = Fa
     else:
         drop_beyond.in_python(numbers_of(out), fan.reach)
     shape = len(stations.x), fan.rays
-    ranges = out.ranges.reshape(shape)
-    return Hits(ranges, out.rows.reshape(shape), out.cosines.reshape(shape)) if details else Hits(ranges, None, None)
+    return Hits(out.ranges.reshape(shape), out.rows.reshape(shape) if details else None, None)
 
 
 def _in_grids(stations: Stations, fan: Fan, outlines: Discs | Polygons | Segments, most: int) -> Iterator[InGrid]:
