@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -18,9 +21,9 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 import fleet_sim as fs
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.main import spin
-from fleet_sim.ros.node import INTERFACES, FleetSimNode, GuardedInterface
+from fleet_sim.ros.node import INTERFACES, FleetSimNode
 from fleet_sim.ros.services import read_options
-from fleet_sim.world.user_code import MAX_FAILURES, FaultGuard
+from fleet_sim.world.user_code import MAX_FAILURES
 from fleet_sim_msgs.srv import TakePicture
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -66,19 +69,42 @@ def test_a_broken_interface_does_not_end_the_simulation(node: FleetSimNode) -> N
 
 def test_faults_in_between_do_not_switch_an_interface_off() -> None:
     class Moody(Interface):
-        def __init__(self) -> None:
-            self.calls = 0
+        calls = 0
 
         def publish(self, now: int) -> None:
-            self.calls += 1
-            if self.calls % MAX_FAILURES:
+            Moody.calls += 1
+            if Moody.calls % MAX_FAILURES:
                 raise ValueError
 
-    moody, guard = Moody(), FaultGuard()
-    guarded = GuardedInterface(moody, guard)
-    for _ in range(5 * MAX_FAILURES):
-        guarded.publish(0)
-    assert (moody.calls, guard.switched_off) == (5 * MAX_FAILURES, {})
+    INTERFACES.register("moody", Moody)
+    try:
+        with hosted_node("-p", "robots:=1") as node:
+            # Once when the node was made.
+            for _ in range(5 * MAX_FAILURES - 1):
+                node.simulation.step_once()
+            assert (Moody.calls, node.simulation.guard.switched_off) == (5 * MAX_FAILURES, {})
+    finally:
+        INTERFACES.unregister("moody")
+
+
+def test_an_idle_step_calls_only_what_has_something_to_do() -> None:
+    with hosted_node("-p", "robots:=1") as node:
+        for _ in range(20):
+            node.simulation.step_once()
+        calls: Counter[str] = Counter()
+
+        def count(frame: FrameType, event: str, _: object) -> None:
+            if event == "call":
+                calls[frame.f_code.co_filename.rpartition("/")[2]] += 1
+
+        sys.setprofile(count)
+        try:
+            for _ in range(10):
+                node.simulation.step_once()
+        finally:
+            sys.setprofile(None)
+    assert calls["user_code.py"] <= 400, calls
+    assert calls.total() <= 4_000, calls
 
 
 class BrokenService(Interface):

@@ -175,7 +175,14 @@ class Interface:
         self.bridge = bridge
 
     def on_fleet_changed(self, roster: Roster) -> None:
-        """Robots were spawned, removed or renamed."""
+        """Robots were spawned, removed or renamed, or sensors were added or removed."""
+
+    def has_work(self) -> bool:
+        """Return whether `receive` and `publish` have something to do with the present fleet.
+
+        Asked after `on_fleet_changed`: an interface without work costs nothing until the fleet changes again.
+        """
+        return True
 
     def receive(self) -> None:
         """Poll the subscriptions and pass commands to `gateway.take`: called at the beginning of each step."""
@@ -365,6 +372,9 @@ class RobotCommandTopic(Interface):
     def on_fleet_changed(self, roster: Roster) -> None:
         self._topic.on_fleet_changed(roster)
 
+    def has_work(self) -> bool:
+        return bool(self._topic.names)
+
     def receive(self) -> None:
         """Make a command of the newest message of each robot; those that cannot be are rejected in the log."""
         for index, message in self._topic.take():
@@ -426,11 +436,12 @@ class FeatureStateTopic(Interface):
         for name in self._publishers.on_fleet_changed(having(self.bridge.sim.world, self.feature)):
             self._told.pop(name, None)
 
+    def has_work(self) -> bool:
+        return bool(self._publishers.names)
+
     def publish(self, now: int) -> None:
         """Publish the values that are not those published last."""
         of = self._publishers
-        if not of.names:
-            return
         for name, publisher, value in zip(of.names, of.items, self.values(of.rows), strict=True):
             if self._told.get(name) != value:
                 self._told[name] = value
@@ -492,11 +503,12 @@ class StateTopic(Interface):
         self._template = self.template_of(self._publishers.names, self._publishers.rows)
         self._publish = publish_function(self._publishers.items)
 
+    def has_work(self) -> bool:
+        return bool(self._publishers.names)
+
     def publish(self, now: int) -> None:
         """Write the values of all robots into their messages in one go, and publish each."""
         rows = self._publishers.rows
-        if not len(rows):
-            return
         self._template.write_stamp(now)
         self.write(self._template, rows)
         self._publish(self._template.pieces())

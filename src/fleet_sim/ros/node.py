@@ -26,7 +26,7 @@ from fleet_sim.ros.monitoring import DiagnosticsTopic, MarkersTopic
 from fleet_sim.ros.node_params import NodeParameters, Rates
 from fleet_sim.ros.robot_commands import CmdVelTopic, GoalPoseTopic, JointCommandsTopic, JointTrajectoryTopic, PathTopic
 from fleet_sim.ros.robot_states import JointStatesTopic, OdomTopic, PlanTopic, RobotDescriptionTopic
-from fleet_sim.ros.roster import Roster, Throttle, take_roster
+from fleet_sim.ros.roster import Throttle, take_roster
 from fleet_sim.ros.sensors import SENSORS
 from fleet_sim.ros.services import CheckpointServices, PictureService, PopulationServices, RecordService, RunServices
 from fleet_sim.ros.tf import ClockTopic, LinkFramesTopic, TfTopic
@@ -34,7 +34,6 @@ from fleet_sim.ros.transforms import TfListener, Transforms
 from fleet_sim.world.clock import RosTime
 from fleet_sim.world.names import Frames
 from fleet_sim.world.pipeline import Phase, System
-from fleet_sim.world.user_code import FaultGuard
 
 # Every interface of the node, by name and in order. The files they are in are beside this one, one each.
 
@@ -90,43 +89,6 @@ def in_order() -> list[type[Interface]]:
     return list({**INTERFACES.registered(), **INTERFACES.all()}.values())
 
 
-# Interfaces as the step calls them: what one raises ends neither the step nor the others.
-
-
-class GuardedInterface:
-    """Calls one interface. A fault is logged once and counted; after `max_failures` in a row it publishes no more.
-
-    Receiving is never switched off: otherwise a client with a message that makes an interface fail could send it until
-    no robot can be driven any more.
-    """
-
-    def __init__(self, interface: Interface, guard: FaultGuard) -> None:
-        self.interface = interface
-        self._guard = guard
-        self._title = f"ROS interface {type(interface).__name__}"
-        self._publishing = guard.part(self._title)
-
-    def on_fleet_changed(self, roster: Roster) -> None:
-        """See Interface."""
-        self._guard.call(self._title, self.interface.on_fleet_changed, roster)
-
-    def receive(self) -> None:
-        """See Interface."""
-        self._guard.call(self._title, self.interface.receive)
-
-    def publish(self, now: int) -> None:
-        """See Interface."""
-        self._publishing.call(self.interface.publish, now)
-
-    def end_step(self) -> None:
-        """See Interface."""
-        self._guard.call(self._title, self.interface.end_step)
-
-    def on_reset(self) -> None:
-        """See Interface."""
-        self._guard.call(self._title, self.interface.on_reset)
-
-
 class NamesakeWarning:
     """Warns once, as soon as a second node of the name of `node` is in its ROS domain."""
 
@@ -171,8 +133,11 @@ class FleetSimNode(Node):
         for interface in interfaces:
             if interface.rate:
                 self._rates.add(interface.rate, interface.own_rate)
-        self._interfaces = [GuardedInterface(one, sim.guard) for one in interfaces]
-        self._version = -1
+        # What one raises ends neither the step nor the others. After `max_failures` in a row it publishes no more, but
+        # receiving is never switched off: a client with a message that makes an interface fail could send it until no
+        # robot can be driven any more.
+        self._interfaces = [(one, sim.guard.part(_title(one))) for one in interfaces]
+        self._version = (-1, -1)
         self._update_fleet()
         self._check_names()
         self._publish_everything()
@@ -282,8 +247,12 @@ class FleetSimNode(Node):
     # ---- in the simulation's thread ----------------------------------------------------------------------------------
 
     def _receive(self, dt: float) -> None:
-        for interface in self._interfaces:
-            interface.receive()
+        self._update_fleet()
+        for interface in self._receiving:
+            try:
+                interface.receive()
+            except Exception:
+                self.simulation.guard.note_failure(_title(interface), interface.receive)
         self._bridge.gateway.hand_in()
 
     def _publish(self, dt: float) -> None:
@@ -292,29 +261,45 @@ class FleetSimNode(Node):
         # The tick is counted after the last system, but what is published is the state at the end of the step.
         now = self._bridge.time.now(ticks_ahead=1)
         due = self._rates.due()
-        for interface in self._interfaces:
-            rate = interface.interface.rate
-            if not rate or rate in due:
-                interface.publish(now)
-            interface.end_step()
+        for interface, part in self._publishing:
+            if not interface.rate or interface.rate in due:
+                part.call(interface.publish, now)
+        for interface in self._ending:
+            self.simulation.guard.call(_title(interface), interface.end_step)
 
     def _publish_everything(self) -> None:
         now = self._bridge.time.now()
-        for interface in self._interfaces:
-            interface.publish(now)
+        for interface, part in self._publishing:
+            part.call(interface.publish, now)
 
     def _update_fleet(self) -> None:
-        world = self.simulation.world
-        if world.version != self._version:
-            self._version = world.version
-            roster = take_roster(world)
-            for interface in self._interfaces:
-                interface.on_fleet_changed(roster)
+        """Tell interfaces of a changed fleet, and list those that the step has to call."""
+        sim = self.simulation
+        version = sim.world.version, sim.sensors.version
+        if version == self._version:
+            return
+        self._version = version
+        roster = take_roster(sim.world)
+        for interface, _ in self._interfaces:
+            sim.guard.call(_title(interface), interface.on_fleet_changed, roster)
+        busy = [(one, part) for one, part in self._interfaces if sim.guard.call(_title(one), one.has_work)]
+        self._receiving = [one for one, _ in busy if _does(one, "receive")]
+        self._publishing = [(one, part) for one, part in busy if _does(one, "publish")]
+        self._ending = [one for one, _ in self._interfaces if _does(one, "end_step")]
 
     def _on_reset(self) -> None:
         self._bridge.time.on_reset()
-        for interface in self._interfaces:
-            interface.on_reset()
-        self._version = -1
+        for interface, _ in self._interfaces:
+            self.simulation.guard.call(_title(interface), interface.on_reset)
+        self._version = (-1, -1)
         self._update_fleet()
         self._publish_everything()
+
+
+def _title(interface: Interface) -> str:
+    return f"ROS interface {type(interface).__name__}"
+
+
+def _does(interface: Interface, name: str) -> bool:
+    """Return whether an interface has a method of its own called `name`, rather than the empty one of its base."""
+    return getattr(type(interface), name) is not getattr(Interface, name)

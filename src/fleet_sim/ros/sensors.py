@@ -99,16 +99,16 @@ class SensorTopics(Interface):
         super().__init__(bridge)
         self.channels: list[Channel] = []
         self._by_sensor: dict[Sensor, Channel] = {}
-        self._version = -1
         self._asked = 0
 
     def on_fleet_changed(self, roster: Roster) -> None:
         self._refresh()
 
+    def has_work(self) -> bool:
+        return bool(self.channels)
+
     def receive(self) -> None:
-        """Follow sensors that were added and removed, and ask some topics whether they have subscribers."""
-        if self.bridge.sim.sensors.version != self._version:
-            self._refresh()
+        """Ask some topics whether they have subscribers."""
         # Counting subscribers is a call into the middleware for each topic, so they take turns.
         for _ in range(min(POLLED, len(self.channels))):
             self._asked = (self._asked + 1) % len(self.channels)
@@ -142,7 +142,6 @@ class SensorTopics(Interface):
     def _refresh(self) -> None:
         """Make publishers for sensors that came, and destroy those of sensors that went."""
         bridge = self.bridge
-        self._version = bridge.sim.sensors.version
         own = [one for one in bridge.sim.sensors.all if one.type == self.sensor_type and self.wants_sensor(one)]
         wanted = [sensor for sensor in own if is_published(bridge, sensor)]
         gone = self._by_sensor.keys() - set(wanted)
@@ -681,17 +680,10 @@ class SensorFramesTopic(Interface):
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
         self._publisher = bridge.robots.create_publisher(TFMessage, "/tf_static", qos.LATCHED)
-        self._version = -1
 
     def on_fleet_changed(self, roster: Roster) -> None:
-        self._version = -1
-
-    def receive(self) -> None:
         """Publish where all sensors are mounted, whenever one came or went."""
         sensors = self.bridge.sim.sensors
-        if sensors.version == self._version:
-            return
-        self._version = sensors.version
         frames, now = self.bridge.frames, time_to_msg(self.bridge.time.now())
         published = [sensor for sensor in sensors.all if is_published(self.bridge, sensor)]
         transforms = [frame_transform(link) for sensor in published for link in frame_links(frames, sensor)]
@@ -699,10 +691,6 @@ class SensorFramesTopic(Interface):
             transform.header.stamp = now
         if transforms:
             self._publisher.publish(TFMessage(transforms=transforms))
-
-    def publish(self, now: int) -> None:
-        # At the end of a step as well, as sensors may have been added in it.
-        self.receive()
 
 
 # Sensors in ROS 2, one interface per file. A sensor is read only while somebody subscribes to its topic. `topics.py`

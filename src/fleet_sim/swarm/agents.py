@@ -34,7 +34,6 @@ from fleet_sim.swarm.parameters import Component, PartRegistry, SensorView
 from fleet_sim.swarm.swarm_state import Region, SwarmState
 from fleet_sim.swarm.world_config import changed_settings, type_entry
 from fleet_sim.world.clock import Keys, normals, purpose_key, uniforms
-from fleet_sim.world.user_code import FAILED
 
 # The names that code written for RobotSwarmSimulator uses of an agent.
 
@@ -454,11 +453,15 @@ def _decision(agent: SwarmAgent, group: Group) -> Any:
     guard, controller = group.world.sim.guard, agent.controller
     if controller is None:
         return _NOTHING
-    action = guard.attempt("controller", controller.get_actions, agent)
+    try:
+        action = controller.get_actions(agent)
+    except Exception:
+        guard.note_failure("controller", controller.get_actions)
+        return _STILL
     if action is None:
         name = type(controller).__name__
         raise InvalidValueError(f"{name}.get_actions: expected two numbers for {agent!r}, got None")
-    return _STILL if action is FAILED else action
+    return action
 
 
 class Sensor(Component):

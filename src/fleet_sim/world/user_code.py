@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
-from enum import Enum
 from functools import partial
-from typing import Any, Final, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar
 
 from fleet_sim.base.errors import InvalidValueError, StateError, StateFileError, brief
 from fleet_sim.base.registry import Registry, subclasses_of
@@ -22,15 +21,6 @@ Result = TypeVar("Result")
 
 MAX_FAILURES = 100
 """In a row, after which a part is called no more, where a simulation sets nothing else."""
-
-
-class CallOutcome(Enum):
-    """What `FaultGuard.attempt` returns in place of a result."""
-
-    FAILED = "failed"
-
-
-FAILED: Final = CallOutcome.FAILED
 
 
 class FaultGuard:
@@ -67,24 +57,13 @@ class FaultGuard:
 
     def call(self, what: str, function: Callable[..., Result], *args: object, **kwargs: object) -> Result | None:
         """Return `function(*args, **kwargs)`, or None if it raised an exception."""
-        # As in `attempt`, without the cost of one call more for each piece of user code.
         try:
             return function(*args, **kwargs)
         except Exception:
-            self._note_failure(what, function)
+            self.note_failure(what, function)
             return None
 
-    def attempt(
-        self, what: str, function: Callable[..., Result], *args: object, **kwargs: object
-    ) -> Result | Literal[CallOutcome.FAILED]:
-        """Return `function(*args, **kwargs)`, or FAILED if it raised an exception: None may be a result."""
-        try:
-            return function(*args, **kwargs)
-        except Exception:
-            self._note_failure(what, function)
-            return FAILED
-
-    def _note_failure(self, what: str, function: Callable[..., object]) -> None:
+    def note_failure(self, what: str, function: Callable[..., object]) -> None:
         """Count the exception that is being handled; with `raise_on_fault` raise it again, else log the first one."""
         name, code = _identity(function)
         label = f"{what} ({name})"
@@ -155,8 +134,11 @@ class GuardedPart:
         if self._failures and self.is_off:
             return None
         guard = self._guard
-        result = guard.attempt(self._what, function, *args, **kwargs)
-        if result is not FAILED:
+        try:
+            result = function(*args, **kwargs)
+        except Exception:
+            guard.note_failure(self._what, function)
+        else:
             self._failures = 0
             return result
         # Faults from before a reset do not count: the part was switched on again.

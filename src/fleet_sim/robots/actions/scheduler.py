@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import NoneType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from fleet_sim.robots.agent import Agent
 from fleet_sim.world.checkpoint import check_row
 from fleet_sim.world.clock import Clock
 from fleet_sim.world.columns import ColumnTable, column
-from fleet_sim.world.user_code import FAILED, CallOutcome
 from fleet_sim.world.world import World
 
 # The columns of actions.
@@ -321,21 +320,24 @@ class ActionScheduler:
     def _call(self, row: int, action: Action, call: Callable[[], Until | None], what: str) -> Until | None:
         """Call the action's code; an action that raises an exception fails."""
         guard = self._world.guard
-        outcome: Until | Literal[CallOutcome.FAILED] | None = FAILED
-        returned = False
         self._acting = row
         try:
-            outcome = guard.attempt(what, call)
-            returned = True
-        finally:
+            return call()
+        except BaseException as error:
             self._acting = None
-            if outcome is FAILED and self._running.get(row) is action and not action.is_complete():
+            caught = isinstance(error, Exception)
+            if self._running.get(row) is action and not action.is_complete():
                 action.fail("it raised an exception; see the log")
-                # With `raise_on_fault` the exception leaves `_advance`, so what that would do next is done here.
-                if not returned:
+                # Where the exception leaves `_advance`, what that would do next is done here.
+                if guard.raise_on_fault or not caught:
                     self._woken.add(row)
                     self._settle(row, action)
-        return None if outcome is FAILED else outcome
+            if not caught:
+                raise
+            guard.note_failure(what, call)
+            return None
+        finally:
+            self._acting = None
 
     def _settle(self, row: int, action: Action) -> None:
         """Finish the running action, which has ended; after a failure the robot is stopped."""
