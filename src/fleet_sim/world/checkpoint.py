@@ -14,7 +14,7 @@ from fleet_sim.base.errors import InvalidValueError, StateFileError, brief, unkn
 from fleet_sim.base.gate import check_extent
 from fleet_sim.base.registry import saved_name
 from fleet_sim.world.columns import Column, ColumnTable
-from fleet_sim.world.state_files import Form, Forms, attributes_of
+from fleet_sim.world.state_files import Form, Forms, PartState, attributes_of
 from fleet_sim.world.world import World, restore_world, save_world
 
 # What is read from a state file is checked before it becomes a world: kinds, lengths, and every number of a row. A
@@ -160,6 +160,10 @@ def check_alike(own: Any, given: Any, where: str) -> None:
     if isinstance(own, np.ndarray):
         if not isinstance(given, np.ndarray) or given.dtype != own.dtype or given.ndim != own.ndim:
             raise StateFileError(f"{where}: expected an array of {own.dtype} in {own.ndim} dimensions")
+    elif isinstance(own, PartState):
+        check_alike(own.values, own.check(given, where), where)
+    elif isinstance(given, PartState):
+        raise StateFileError(f"{where}: expected {brief(own)}, got the state of a part")
     elif isinstance(own, bool):
         if not isinstance(given, bool):
             raise StateFileError(f"{where}: expected true or false, got {brief(given)}")

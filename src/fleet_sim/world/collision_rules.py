@@ -15,6 +15,7 @@ from fleet_sim.base.arrays import Bools, Ints, Rows
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.params import CollisionMode
 from fleet_sim.world.schema import NO_ROW, BodyColumns
+from fleet_sim.world.state_files import Stateful
 
 # Comparing a column with a plain number is several times faster than with an enum member.
 _STATIC, _DISABLED = CollisionMode.STATIC.code, CollisionMode.DISABLED.code
@@ -215,12 +216,14 @@ def _checked(value: object, name: str, low: int) -> int:
     return int(value)
 
 
-class CollisionFilters(CollisionRule):
+class CollisionFilters(Stateful, CollisionRule):
     """Two entities may collide if each is in a group of the other's mask, unless their pair was set.
 
     What was set for a pair counts in place of groups and masks. It ends with one of the two, is saved in checkpoints,
     and goes back with `reset`; a rebuilt engine gets it again.
     """
+
+    STATE = ("_set",)
 
     def __init__(self, bodies: BodyColumns, rules: CollisionRules) -> None:
         """Become one of the `rules` of the world with these `bodies`."""
@@ -311,15 +314,9 @@ class CollisionFilters(CollisionRule):
         mask: Bools = (self._bodies.generation[self._pairs] == self._generations).all(axis=1)
         return mask & self._bodies.alive[self._pairs].all(axis=1)
 
-    # ---- checkpoints -------------------------------------------------------------------------------------------------
-
-    def save(self) -> Any:
-        """Return what was set for pairs."""
-        return dict(self._set)
-
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned; called after the columns."""
-        self._set = dict(saved)
+        super().restore(saved)
         self._index()
         self._rules.changed()
 

@@ -1,6 +1,6 @@
 """A state file: a line that says what it is, a checksum over all that follows, and a zip of JSON and arrays.
 
-    fleet_sim state 1
+    fleet_sim state 2
     <SHA-256 of the rest> <its length in bytes>
     <zip archive: state.json, 0.npy, 1.npy, ...>
 
@@ -18,19 +18,21 @@ import zipfile
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cached_property, partial
 from pathlib import Path
 from types import MemberDescriptorType
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from fleet_sim.base.arrays import AnyArray
 from fleet_sim.base.errors import FleetSimError, StateFileError, brief
 from fleet_sim.base.files import as_path, replacing
-from fleet_sim.base.registry import SAVED, saved_name
+from fleet_sim.base.registry import SAVED, saved, saved_name
+from fleet_sim.world.columns import ColumnTable
 
 # Forms: how objects that are no plain values are written in a state file, and found or made again.
 
@@ -151,6 +153,70 @@ def _static(cls: type[Any], name: str) -> object:
     return inspect.getattr_static(cls, name, None)
 
 
+# State of a part in its attributes: copied into checkpoints, and put back.
+
+
+@saved
+@dataclass(frozen=True)
+class PartState:
+    """Copies of the attributes that a part names in `STATE`."""
+
+    values: dict[str, Any]
+
+    def check(self, given: object, where: str) -> Mapping[str, Any]:
+        """Return the values of `given`; raises StateFileError unless it is the state of such a part."""
+        values = given.values if isinstance(given, PartState) else None
+        if not isinstance(values, dict) or values.keys() != self.values.keys():
+            raise StateFileError(f"{where}: expected {', '.join(self.values)}, got {brief(given)}")
+        return values
+
+
+class Stateful:
+    """A part whose state is in the attributes named in `STATE`; other parts among them have a state of their own.
+
+    The state is a copy, and copied again when it is put back. Arrays are written in place, and so are other parts.
+    """
+
+    STATE: ClassVar[tuple[str, ...]] = ()
+
+    def save(self) -> Any:
+        """Return the state as copies, for a checkpoint."""
+        return PartState({name: copied(getattr(self, name)) for name in self.STATE})
+
+    def restore(self, saved: Any) -> None:
+        """Restore what `save` returned."""
+        for name in self.STATE:
+            own, value = getattr(self, name), saved.values[name]
+            if isinstance(own, Stateful):
+                own.restore(value)
+            elif isinstance(own, ColumnTable):
+                own.grow(max(map(len, value.values.values())))
+                own.restore_arrays(value.values)
+            elif isinstance(own, np.ndarray) and own.shape == value.shape:
+                own[...] = value
+            else:
+                setattr(self, name, copied(value))
+
+
+def copied(value: Any) -> Any:
+    """Return `value` in containers and arrays of its own. Objects stay the same, but those that have a `copy`."""
+    kind = type(value)
+    if kind in _UNCHANGING:
+        return value
+    if kind in (list, set, tuple, deque):
+        return copy(value) if {*map(type, value)} <= _UNCHANGING else kind(map(copied, value))
+    if kind is dict:
+        return value.copy() if {*map(type, value.values())} <= _UNCHANGING else {k: copied(v) for k, v in value.items()}
+    if isinstance(value, Stateful):
+        return value.save()
+    if isinstance(value, ColumnTable):
+        return PartState(value.copy_arrays())
+    return value.copy() if isinstance(value, np.ndarray) or (saved_name(kind) and hasattr(kind, "copy")) else value
+
+
+_UNCHANGING = frozenset((type(None), bool, int, float, str, bytes))
+
+
 # Values of a checkpoint as JSON and arrays, without loss: numbers bit by bit, and one thing that stands in two places
 # is one thing again.
 
@@ -255,7 +321,7 @@ def _class_name(cls: type[Any], where: str) -> str:
 
 
 MAGIC = b"fleet_sim state "
-VERSION = 1
+VERSION = 2
 LARGEST = 4 << 30
 """Bytes of a file, and of what is in it."""
 CONTENT = "state.json"

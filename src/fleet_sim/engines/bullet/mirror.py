@@ -18,6 +18,7 @@ from fleet_sim.engines.bullet.shapes import OwnShapes
 from fleet_sim.world.collision_rules import LinkPairs, no_links
 from fleet_sim.world.schema import NO_ROW
 from fleet_sim.world.shapes import PRISMATIC, REVOLUTE, Vector
+from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import World
 
 # StagedPoses: what a query in phase 1 sees, which are the poses and joints from before the step.
@@ -338,12 +339,14 @@ class MeasuredJoint(NamedTuple):
     joint: int
 
 
-class JointReactions:
+class JointReactions(Stateful):
     """Measures the wrenches of chosen joints in each step of physics; the engine's sensors are enabled for those only.
 
     A wrench is what the parent applies to the link: a force and a torque about the origin of the link frame, (6,), in
     that frame. The engine gives it about the centre of mass and without what the motor applies; both are taken back.
     """
+
+    STATE = ("_wrenches",)
 
     def __init__(self, bodies: BulletBodies) -> None:
         self._bodies = bodies
@@ -407,16 +410,6 @@ class JointReactions:
     def _keys(self, rows: Rows, joints: Ints) -> list[MeasuredJoint]:
         generations = self._bodies.world.generation[rows]
         return [MeasuredJoint(*key) for key in zip(rows.tolist(), generations.tolist(), joints.tolist(), strict=True)]
-
-    # ---- checkpoints -------------------------------------------------------------------------------------------------
-
-    def save(self) -> Any:
-        """Return the last wrenches."""
-        return dict(self._wrenches)
-
-    def restore(self, saved: Any) -> None:
-        """Restore what `save` returned."""
-        self._wrenches = dict(saved)
 
 
 class BulletMirror:

@@ -44,7 +44,7 @@ from fleet_sim.engines.mujoco.spec import SpecOptions
 from fleet_sim.world.collision_rules import LinkPairs
 from fleet_sim.world.ports import Contact
 from fleet_sim.world.schema import NO_ROW
-from fleet_sim.world.state_files import Form
+from fleet_sim.world.state_files import Form, Stateful
 from fleet_sim.world.world import DrivenSubsteps, World
 
 # What the solver made no numbers of: an unstable body is put back where it was, and the others go on.
@@ -209,12 +209,14 @@ class MeasuredPlace(NamedTuple):
     joint: int
 
 
-class MujocoReactions:
+class MujocoReactions(Stateful):
     """Measures the wrenches of chosen joints in each step of physics.
 
     A wrench is what the parent applies to the link: a force and a torque about the origin of the link frame, (6,), in
     that frame, motors included.
     """
+
+    STATE = ("_wrenches",)
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -258,16 +260,6 @@ class MujocoReactions:
     def _places(self, rows: Rows, joints: Ints) -> list[MeasuredPlace]:
         generations = self._world.generation[rows]
         return [MeasuredPlace(*key) for key in zip(rows.tolist(), generations.tolist(), joints.tolist(), strict=True)]
-
-    # ---- checkpoints -------------------------------------------------------------------------------------------------
-
-    def save(self) -> Any:
-        """Return the last wrenches."""
-        return dict(self._wrenches)
-
-    def restore(self, saved: Any) -> None:
-        """Restore what `save` returned."""
-        self._wrenches = {MeasuredPlace(*place): wrench for place, wrench in saved.items()}
 
 
 # Checkpoints of what MuJoCo has besides the columns, in memory and in state files.

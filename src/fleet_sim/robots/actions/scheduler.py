@@ -21,6 +21,7 @@ from fleet_sim.robots.agent import Agent
 from fleet_sim.world.checkpoint import check_row
 from fleet_sim.world.clock import Clock
 from fleet_sim.world.columns import ColumnTable, column
+from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import World
 
 # The columns of actions.
@@ -60,7 +61,7 @@ def check_queues(world: World, saved: Mapping[str, Any]) -> None:
     for action in (*saved["running"].values(), *waiting):
         if id(action) not in known:
             raise StateFileError("actions: one has no state")
-    for tick, serial, row, action in saved["timers"]:
+    for tick, serial, row, action in saved["timers"].values["_heap"]:
         check_row(world, row)
         if type(tick) is not int or type(serial) is not int or id(action) not in known:
             raise StateFileError("actions: a timer without a time or an action")
@@ -91,11 +92,13 @@ Timer = tuple[int, int, int, Action]
 _LEAST_LIMIT = 64
 
 
-class ActionTimers:
+class ActionTimers(Stateful):
     """Timers of running actions, in the order in which they are due.
 
     `running` (row -> action) is the scheduler's: the timer of an action that has ended counts for nothing.
     """
+
+    STATE = ("_heap",)
 
     def __init__(self, running: Mapping[int, Action]) -> None:
         self._running = running
@@ -130,14 +133,6 @@ class ActionTimers:
         heapq.heapify(self._heap)
         # Doubled, so that tidying up costs a constant time per timer on average.
         self._limit = max(_LEAST_LIMIT, 2 * len(self._heap))
-
-    def save(self) -> list[Timer]:
-        """Return all timers, for `restore`."""
-        return list(self._heap)
-
-    def restore(self, timers: list[Timer]) -> None:
-        """Replace all timers by `timers`, as `save` returned them."""
-        self._heap = list(timers)
 
 
 class ActionScheduler:

@@ -14,17 +14,20 @@ from fleet_sim.sensing.collision.contacts import LinkPair as ContactsLinkPair
 from fleet_sim.world import steering as mimic
 from fleet_sim.world.pipeline import Phase, Pipeline, System
 from fleet_sim.world.shapes import BASE, RobotModel
+from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import World
 
 LinkPair = tuple[int, int]
 _NONE: frozenset[LinkPair] = frozenset()
 
 
-class SelfCollisions:
+class SelfCollisions(Stateful):
     """Finds the links that touch of robots spawned with `self_collision`, and emits events when that begins and ends.
 
     Its system is in the step from the first such robot on, and looks at robots whose joints moved.
     """
+
+    STATE = ("_pairs",)
 
     def __init__(
         self, world: World, pipeline: Pipeline, *, touching: Callable[[int], list[LinkPair]], due: Callable[[], bool]
@@ -108,13 +111,10 @@ class SelfCollisions:
                 self._checked.pop(row, None)
                 self._update(row, _NONE)
 
-    def save(self) -> Any:
-        """Return which links touch."""
-        return dict(self._pairs)
-
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned, without events."""
-        self._pairs, self._checked = dict(saved), {}
+        super().restore(saved)
+        self._checked = {}
 
 
 _UNKNOWN = np.empty(0)

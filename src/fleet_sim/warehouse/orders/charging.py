@@ -16,6 +16,7 @@ from fleet_sim.warehouse.orders.fleet import NO_PLACE, Courier, OrderFleet, Stag
 from fleet_sim.warehouse.orders.order import RobotState
 from fleet_sim.warehouse.orders.places import OrderBook
 from fleet_sim.warehouse.orders.turns import Stands
+from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import EnergyColumns, World, energy_columns
 
 # Policies of charging: who goes to a charger, and who leaves it.
@@ -110,8 +111,10 @@ def make_policy(name: str, settings: Mapping[str, Any]) -> ChargingPolicy:
 AT_LEAST = 1e-9
 
 
-class Charging:
+class Charging(Stateful):
     """Chargers are stations of the kind charge. A robot has one to itself; who finds none waits for its turn."""
+
+    STATE = ("_wanted", "_queue", "_emptied", "_chargers")
 
     def __init__(
         self, world: World, book: OrderBook, fleet: OrderFleet, chargers: Stands, policy: ChargingPolicy
@@ -264,18 +267,6 @@ class Charging:
         world = self._world
         world.events.emit("robot_out_of_energy", agent=world.handles[courier.row])
         world.entity_events.emit(courier.row, "robot_out_of_energy")
-
-    # ---- checkpoints -------------------------------------------------------------------------------------------------
-
-    def save(self) -> Any:
-        """Return the state as copies, for a checkpoint."""
-        return set(self._wanted), list(self._queue), list(self._emptied), self._chargers.save()
-
-    def restore(self, saved: Any) -> None:
-        """Restore what `save` returned."""
-        wanted, queue, emptied, chargers = saved
-        self._wanted, self._queue, self._emptied = set(wanted), list(queue), list(emptied)
-        self._chargers.restore(chargers)
 
     def close(self) -> None:
         """Stop listening to the simulation."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from fleet_sim.warehouse.orders.transport import NO_LOAD, DriveEnd, Loads, Trans
 from fleet_sim.warehouse.orders.turns import Service, Stands, Timers
 from fleet_sim.warehouse.sites.site import StationKind
 from fleet_sim.world.schema import KIND_AGENT
+from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import World
 
 # Courier: what one robot is doing, as a value; and who takes robots through other errands than orders.
@@ -210,8 +211,10 @@ SAME = None
 """The task after an event is the one before it, or one that the action itself has set."""
 
 
-class OrderFleet:
+class OrderFleet(Stateful):
     """Takes each robot through its orders. Python code runs only when something happens to a robot."""
+
+    STATE = ("couriers", "service", "changed", "_parking")
 
     charging: Dock
     """Set by the Dock itself."""
@@ -644,24 +647,6 @@ class OrderFleet:
     def _after(self, courier: Courier, seconds: float, what: str) -> None:
         clock = self._world.clock
         self._timers.add(clock.tick + clock.ticks(seconds), what, courier.row, courier.token)
-
-    def save(self) -> Any:
-        """Return the state as copies, for a checkpoint."""
-        parking = None if self._parking is None else self._parking.save()
-        return (
-            {row: courier.copy() for row, courier in self.couriers.items()},
-            self.service.save(),
-            self.changed,
-            parking,
-        )
-
-    def restore(self, saved: Any) -> None:
-        """Restore what `save` returned."""
-        couriers, service, self.changed, parking = saved
-        if self._parking is not None:
-            self._parking.restore(parking)
-        self.couriers = {row: courier.copy() for row, courier in couriers.items()}
-        self.service.restore(service)
 
 
 LOST = "its load was taken from the robot or removed"

@@ -25,6 +25,7 @@ from fleet_sim.warehouse.orders.settings import ARRIVED, ArrivalStreams, OrdersS
 from fleet_sim.warehouse.orders.transport import TAKEN_AWAY, Odometer, Transport
 from fleet_sim.warehouse.orders.turns import Stands, Timers
 from fleet_sim.warehouse.sites.site import StationKind
+from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import World
 
 # Figures: how well a fleet serves its orders, at any moment and over time.
@@ -38,8 +39,10 @@ _SAMPLED = ("unreleased", *(state.value for state in OrderState))
 _FINAL = [state.code for state in FINAL]
 
 
-class Figures:
+class Figures(Stateful):
     """Computes figures from the columns, and samples those that change over time."""
+
+    STATE = ("_samples", "_odometer")
 
     def __init__(self, world: World, table: OrderColumns, book: OrderBook, odometer: Odometer) -> None:
         self._world, self._table, self._book, self._odometer = world, table, book, odometer
@@ -138,14 +141,6 @@ class Figures:
         columns = self.history()
         _write(path, list(columns), np.column_stack(list(columns.values())).tolist())
 
-    def save(self) -> Any:
-        """Return the state as copies, for a checkpoint."""
-        return list(self._samples), self._odometer.total.copy()
-
-    def restore(self, saved: Any) -> None:
-        """Restore what `save` returned."""
-        self._samples, self._odometer.total = list(saved[0]), saved[1].copy()
-
 
 def _spread(values: Floats) -> Mapping[str, float | None]:
     """Return mean, percentiles and maximum; None for all where there are no values."""
@@ -168,11 +163,25 @@ def _write(path: str | Path, header: list[str], lines: list[list[Any]]) -> None:
 RELEASED, SAMPLED, LOOKED = "released", "sampled", "looked"
 
 
-class Orders:
+class Orders(Stateful):
     """Orders of one simulation: submit and cancel them, and see what became of them.
 
     The same orders at the same times have the same outcome. All of it is part of saved states and of a reset.
     """
+
+    STATE = (
+        "book",
+        "fleet",
+        "_timers",
+        "_transport",
+        "places",
+        "refused",
+        "_charging",
+        "_figures",
+        "_arrivals",
+        "pods",
+        "_round_due",
+    )
 
     def __init__(
         self, world: World, table: OrderColumns, places: OrderPlaces, transport: Transport, settings: OrdersSettings
@@ -430,37 +439,7 @@ class Orders:
         self._transport.close()
         self._charging.close()
 
-    # ---- checkpoints -------------------------------------------------------------------------------------------------
-
-    def save(self) -> Any:
-        """Return the state as copies."""
-        return {
-            "book": self.book.save(),
-            "fleet": self.fleet.save(),
-            "timers": self._timers.save(),
-            "transport": self._transport.save(),
-            "closed": set(self.places.closed),
-            "points": self.places.save(),
-            "refused": self.refused,
-            "charging": self._charging.save(),
-            "figures": self._figures.save(),
-            "arrivals": self._arrivals.save(),
-            "pods": None if self.pods is None else self.pods.save(),
-            "round_due": self._round_due,
-        }
-
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""
-        self.book.restore(saved["book"])
-        self.fleet.restore(saved["fleet"])
-        self._timers.restore(saved["timers"])
-        self._transport.restore(saved["transport"])
-        self._charging.restore(saved["charging"])
-        self._figures.restore(saved["figures"])
-        self.places.closed = set(saved["closed"])
-        self.places.restore(saved["points"])
-        self.refused, self._round_due = saved["refused"], saved["round_due"]
-        self._arrivals.restore(saved["arrivals"])
-        if self.pods is not None:
-            self.pods.restore(saved["pods"])
+        super().restore(saved)
         self._known = -1

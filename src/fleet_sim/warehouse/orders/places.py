@@ -19,6 +19,7 @@ from fleet_sim.warehouse.sites.site import Site, StationKind
 from fleet_sim.warehouse.traffic.across import CostField, Rules, Steps
 from fleet_sim.warehouse.traffic.network import Network
 from fleet_sim.world.columns import ColumnTable, column
+from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import World
 
 # Lengths of routes on a site: one table per goal, looked up for many places at once.
@@ -137,11 +138,13 @@ Spot: TypeAlias = tuple[float, ...]
 """A place in m: (x, y) on a site, (x, y, height of the floor) in a building."""
 
 
-class OrderPlaces(ABC):
+class OrderPlaces(Stateful, ABC):
     """Places by number. Stations have the first numbers, in their order; points get theirs when first named.
 
     Ways are checked for a footprint of `radius` m, the smallest in the fleet.
     """
+
+    STATE = ("closed",)
 
     def __init__(self, stations: Sequence[tuple[str, StationKind, Spot]]) -> None:
         """Stations are given by name, kind and place."""
@@ -234,21 +237,23 @@ class OrderPlaces(ABC):
         """The names of the stations."""
         return self.names[: len(self._kinds)]
 
-    def save(self) -> list[Spot]:
-        """Return the points that have numbers, in order."""
-        return self.points[len(self._kinds) :]
+    def save(self) -> Any:
+        """Return which places are closed, and the points that have numbers, in order."""
+        return super().save(), self.points[len(self._kinds) :]
 
-    def restore(self, saved: Sequence[Spot]) -> None:
+    def restore(self, saved: Any) -> None:
         """Restore what `save` returned: points named since lose their numbers."""
-        if list(saved) == self.save():
-            return
+        closed, points = saved
+        super().restore(closed)
         count = len(self._kinds)
+        if points == self.points[count:]:
+            return
         del self.names[count:], self.points[count:]
         self._numbers = {name: number for number, name in enumerate(self.names)}
         # Ways and lengths were noted by number.
         self._ways.clear()
         self._lengths = None
-        for point in saved:
+        for point in points:
             self.number((point[0], point[1]))
 
     # ---- ways --------------------------------------------------------------------------------------------------------
@@ -329,8 +334,10 @@ class OrderTable(ColumnTable):
     attempts: Ints = column(np.int64, writer="OrderBook", doc="drives for it that failed")
 
 
-class OrderBook:
+class OrderBook(Stateful):
     """The orders by number, from 0 in the order of submission. Each is also found by its id, which is unique."""
+
+    STATE = ("table", "orders", "stops", "robots", "reasons", "counts", "waiting", "_numbers")
 
     def __init__(self, on_change: Callable[[int, OrderState, OrderState], None]) -> None:
         self._on_change = on_change
@@ -465,31 +472,6 @@ class OrderBook:
             table.length[number] = length_of(self.stops[number])
         lengths: Floats = table.length[numbers]
         return lengths
-
-    # ---- checkpoints -------------------------------------------------------------------------------------------------
-
-    def save(self) -> dict[str, Any]:
-        """Return the state as copies."""
-        return {
-            "table": self.table.copy_arrays(),
-            "count": len(self.orders),
-            "robots": list(self.robots),
-            "reasons": dict(self.reasons),
-            "counts": dict(self.counts),
-            "waiting": dict(self.waiting),
-            "orders": list(self.orders),
-            "stops": list(self.stops),
-            "numbers": dict(self._numbers),
-        }
-
-    def restore(self, saved: dict[str, Any]) -> None:
-        """Restore what `save` returned."""
-        self.table.grow(len(saved["table"]["state"]))
-        self.table.restore_arrays(saved["table"])
-        self.orders, self.stops = list(saved["orders"]), list(saved["stops"])
-        self.robots, self.reasons = list(saved["robots"]), dict(saved["reasons"])
-        self.counts, self.waiting = dict(saved["counts"]), dict(saved["waiting"])
-        self._numbers = dict(saved["numbers"])
 
 
 STATES = list(OrderState)

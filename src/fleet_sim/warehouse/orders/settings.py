@@ -20,6 +20,7 @@ from fleet_sim.warehouse.orders.places import OrderPlaces
 from fleet_sim.warehouse.orders.turns import Timers
 from fleet_sim.warehouse.sites.site import StationKind
 from fleet_sim.world import clock as random
+from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import World
 
 # Arrivals: orders that come at random, as a Poisson process with a daily profile.
@@ -116,8 +117,10 @@ class ArrivalSettings(Checked):
     due_after: float | None = time_setting(None, doc="Each is due so long after it came; null: never.")
 
 
-class Arrivals:
+class Arrivals(Stateful):
     """One stream of orders. What comes depends on the seed and on how many came before, and on nothing else."""
+
+    STATE = ("drawn", "came", "_time")
 
     def __init__(self, settings: ArrivalSettings, places: OrderPlaces, key: int, skus: Sequence[str] = ()) -> None:
         """Raises UnknownNameError for unknown stations and skus, InvalidValueError for values that do not fit together.
@@ -203,14 +206,6 @@ class Arrivals:
         counts = np.array([_PER_ORDER * self.drawn + lane])
         return float(random.uniforms(self._key, np.zeros(1, np.int64), counts)[0])
 
-    def save(self) -> Any:
-        """Return the state, for a checkpoint."""
-        return self.drawn, self.came, self._time
-
-    def restore(self, saved: Any) -> None:
-        """Restore what `save` returned."""
-        self.drawn, self.came, self._time = saved
-
 
 def _items(settings: ArrivalSettings, skus: Sequence[str], key: int) -> ItemDraws:
     """Return what draws the lines of orders; raises InvalidValueError for settings that lines leave no use for."""
@@ -245,7 +240,7 @@ log = logging.getLogger(__name__)
 ARRIVED = "arrived"
 
 
-class ArrivalStreams:
+class ArrivalStreams(Stateful):
     """Submits each order when it comes. One that is refused is counted only: nobody waits for an answer."""
 
     def __init__(self, world: World, timers: Timers, submit: Callable[[Order], str]) -> None:

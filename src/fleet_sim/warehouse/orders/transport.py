@@ -24,6 +24,7 @@ from fleet_sim.warehouse.orders.settings import LoadSettings
 from fleet_sim.warehouse.orders.turns import Timers
 from fleet_sim.warehouse.traffic.traffic import Traffic
 from fleet_sim.world.schema import NO_ROW
+from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import World, energy_columns
 
 
@@ -63,8 +64,10 @@ class Transport(Protocol):
         """Stop listening to the simulation."""
 
 
-class RouteTransport:
+class RouteTransport(Stateful):
     """Every robot by itself, along its route around the walls. Robots do not look out for each other."""
+
+    STATE = ("_drives", "_outcomes")
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -110,26 +113,18 @@ class RouteTransport:
         reason = "" if arrived else drive.error_message or "the drive ended"
         self._outcomes.append(DriveEnd(agent.row, reason))
 
-    def save(self) -> Any:
-        """Return the state as copies, for a checkpoint."""
-        # The scheduler restores the same action objects, so that they are still those of the robots.
-        return dict(self._drives), list(self._outcomes)
-
-    def restore(self, saved: Any) -> None:
-        """Restore what `save` returned."""
-        drives, outcomes = saved
-        self._drives, self._outcomes = dict(drives), list(outcomes)
-
     def close(self) -> None:
         """Stop listening to the simulation."""
         self._world.events.off("action_completed", self._ended)
 
 
-class FleetTransport:
+class FleetTransport(Stateful):
     """Robots that take part in the traffic drive by its plans, all others by routes of their own.
 
     `traffic` returns the traffic, None as long as there is none: a scenario may name its sections in any order.
     """
+
+    STATE = ("_sent", "_outcomes", "_routes")
 
     def __init__(self, world: World, traffic: Callable[[], Traffic | None]) -> None:
         self._world = world
@@ -195,16 +190,6 @@ class FleetTransport:
     def _left(self, agent: Agent, reason: str) -> None:
         if self._sent.pop(agent.row, None) is not None:
             self._outcomes.append(DriveEnd(agent.row, f"it left the traffic: {reason}"))
-
-    def save(self) -> Any:
-        """Return the state as copies, for a checkpoint."""
-        return dict(self._sent), list(self._outcomes), self._routes.save()
-
-    def restore(self, saved: Any) -> None:
-        """Restore what `save` returned."""
-        sent, outcomes, routes = saved
-        self._sent, self._outcomes = dict(sent), list(outcomes)
-        self._routes.restore(routes)
 
     def close(self) -> None:
         """Stop listening to the simulation."""
@@ -290,8 +275,10 @@ STANDS = 1e-3
 """Below this speed (m/s) a robot stands."""
 
 
-class Odometer:
+class Odometer(Stateful):
     """Adds up, in each step and for all robots at once."""
+
+    STATE = ("total",)
 
     def __init__(self, world: World, table: OrderColumns) -> None:
         self._world = world

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from fleet_sim.base.arrays import Floats
 from fleet_sim.base.registry import saved
 from fleet_sim.warehouse.orders.places import OrderPlaces
 from fleet_sim.warehouse.sites.site import StationKind
+from fleet_sim.world.state_files import Stateful
 
 
 @saved
@@ -25,8 +26,10 @@ class Timer(NamedTuple):
     token: int
 
 
-class Timers:
+class Timers(Stateful):
     """Costs a comparison per step while nothing is due."""
+
+    STATE = ("_heap", "_count")
 
     def __init__(self) -> None:
         self._heap: list[Timer] = []
@@ -44,17 +47,11 @@ class Timers:
             found.append(heapq.heappop(self._heap))
         return found
 
-    def save(self) -> Any:
-        """Return the state as copies, for a checkpoint."""
-        return list(self._heap), self._count
 
-    def restore(self, saved: Any) -> None:
-        """Restore what `save` returned."""
-        self._heap, self._count = list(saved[0]), saved[1]
-
-
-class Service:
+class Service(Stateful):
     """Each place serves `at_once` robots; the others wait in the order they came."""
+
+    STATE = ("_served", "_queues")
 
     def __init__(self, at_once: int) -> None:
         self._at_once = at_once
@@ -90,22 +87,11 @@ class Service:
         """Return how many robots are served or wait at `place`."""
         return len(self._served.get(place, ())) + len(self._queues.get(place, ()))
 
-    def save(self) -> Any:
-        """Return the state as copies, for a checkpoint."""
-        return (
-            {place: list(rows) for place, rows in self._served.items()},
-            {place: list(rows) for place, rows in self._queues.items()},
-        )
 
-    def restore(self, saved: Any) -> None:
-        """Restore what `save` returned."""
-        served, queues = saved
-        self._served = {place: list(rows) for place, rows in served.items()}
-        self._queues = {place: deque(rows) for place, rows in queues.items()}
-
-
-class Stands:
+class Stands(Stateful):
     """The stations of one kind, each taken by one robot at most, from when it sets out until it leaves."""
+
+    STATE = ("_owners",)
 
     def __init__(self, places: OrderPlaces, kind: StationKind) -> None:
         self._places = places
@@ -135,11 +121,3 @@ class Stands:
     def leave(self, row: int) -> bool:
         """Let others have the stand of a robot; return whether it had one."""
         return self._owners.pop(row, None) is not None
-
-    def save(self) -> Any:
-        """Return the state as copies, for a checkpoint."""
-        return dict(self._owners)
-
-    def restore(self, saved: Any) -> None:
-        """Restore what `save` returned."""
-        self._owners = dict(saved)

@@ -32,6 +32,7 @@ from fleet_sim.warehouse.orders.pods.floor import (
 )
 from fleet_sim.warehouse.orders.settings import PodsSettings
 from fleet_sim.warehouse.orders.transport import NO_LOAD
+from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import World
 
 # PodCounter: the orders of items, the workstations where they are picked, and what pods bring for them. An item is
@@ -39,8 +40,21 @@ from fleet_sim.world.world import World
 # `pods.py` sends robots for pods, and `PodCrew` takes them through their visits.
 
 
-class PodCounter:
+class PodCounter(Stateful):
     """Keeps count of lines and items. An order begins at a workstation when the stock has all of it."""
+
+    STATE = (
+        "stock",
+        "benches",
+        "waiting",
+        "known",
+        "short",
+        "lines_done",
+        "items_filled",
+        "visits",
+        "items_of_visits",
+        "fills",
+    )
 
     def __init__(self, world: World, book: OrderBook, places: OrderPlaces, stock: PodStock, open_orders: int) -> None:
         self._world, self.book, self._stations = world, book, places
@@ -221,30 +235,23 @@ class PodCounter:
             self.visits += 1
             self.items_of_visits += visit.picked
 
-    # ---- checkpoints -------------------------------------------------------------------------------------------------
-
-    def save(self) -> Any:
-        """Return the state as copies, for a checkpoint."""
-        benches = {place: bench.copy() for place, bench in self.benches.items()}
-        counts = (self.lines_done, self.items_filled, self.visits, self.items_of_visits, self.fills)
-        return self.stock.save(), benches, dict(self.waiting), dict(self.known), set(self.short), counts
-
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""
-        stock, benches, waiting, known, short, counts = saved
-        self.stock.restore(stock)
+        held = self.benches
+        super().restore(saved)
         # The benches themselves stay: others hold them.
-        for place, bench in benches.items():
-            self.benches[place].take_over(bench)
-        self.waiting, self.known, self.short = dict(waiting), dict(known), set(short)
-        self.lines_done, self.items_filled, self.visits, self.items_of_visits, self.fills = counts
+        for place, bench in self.benches.items():
+            held[place].take_over(bench)
+        self.benches = held
 
 
 log = logging.getLogger(__name__)
 
 
-class PodCrew:
+class PodCrew(Stateful):
     """A Porter: each robot has one visit at a time. Code runs only when something happens to it."""
+
+    STATE = ("visits", "storage_waits", "went_on")
 
     def __init__(
         self,
@@ -485,14 +492,3 @@ class PodCrew:
         self.give_up(courier, "it was taken from its robot")
         self._floor.widen(courier.row, False)
         self._fleet.release(courier)
-
-    # ---- checkpoints -------------------------------------------------------------------------------------------------
-
-    def save(self) -> Any:
-        """Return the state as copies, for a checkpoint."""
-        return {row: visit.copy() for row, visit in self.visits.items()}, self.storage_waits, self.went_on
-
-    def restore(self, saved: Any) -> None:
-        """Restore what `save` returned."""
-        visits, self.storage_waits, self.went_on = saved
-        self.visits = {row: visit.copy() for row, visit in visits.items()}

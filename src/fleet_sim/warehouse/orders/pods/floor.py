@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,13 +27,16 @@ from fleet_sim.warehouse.sites.site import Site
 from fleet_sim.warehouse.traffic.network import DistanceTables
 from fleet_sim.warehouse.traffic.traffic import Traffic
 from fleet_sim.world.schema import NO_ROW
+from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import World
 
 # Stock: how many items of which kind are on which pod, promised, on order, and picked.
 
 
-class PodStock:
+class PodStock(Stateful):
     """Items by pod and sku. Nothing is lost: items on pods, coming, picked and gone are those supplied in all."""
+
+    STATE = ("held", "promised", "wanted", "coming", "picked", "gone", "supplied", "target")
 
     def __init__(self, skus: Sequence[str], pods: int, capacity: int) -> None:
         self.skus = tuple(skus)
@@ -121,17 +124,6 @@ class PodStock:
         """Hear that a pod is gone, with what is on it; nothing on it is promised."""
         self.gone += self.held[pod]
         self.held[pod] = 0
-
-    # ---- checkpoints -------------------------------------------------------------------------------------------------
-
-    def save(self) -> Any:
-        """Return the state as copies, for a checkpoint."""
-        return {name: value.copy() for name, value in vars(self).items() if isinstance(value, np.ndarray)}
-
-    def restore(self, saved: Any) -> None:
-        """Restore what `save` returned."""
-        for name, value in saved.items():
-            getattr(self, name)[:] = value
 
 
 # PodVisit: what one robot does with one pod, as a value.
@@ -300,8 +292,10 @@ class PodShelves:
 NOWHERE = -1
 
 
-class PodStorage:
+class PodStorage(Stateful):
     """Storage places by index. Each is one pod's at most: of one that stands there, or that is to come back."""
+
+    STATE = ("owner",)
 
     def __init__(self, site: Site, areas: Sequence[Area]) -> None:
         """Raises InvalidValueError for areas without a free cell, and for stations in them."""
@@ -351,14 +345,6 @@ class PodStorage:
     def taken_mask(self) -> Bools:
         """Which places (K,) are kept for a pod."""
         return np.asarray(self.owner != NO_POD)
-
-    def save(self) -> Any:
-        """Return the state as a copy, for a checkpoint."""
-        return self.owner.copy()
-
-    def restore(self, saved: Any) -> None:
-        """Restore what `save` returned."""
-        self.owner[:] = saved
 
 
 class PlacedPods(NamedTuple):

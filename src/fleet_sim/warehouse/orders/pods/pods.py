@@ -40,6 +40,7 @@ from fleet_sim.warehouse.orders.pods.policies import (
 from fleet_sim.warehouse.orders.settings import PodsSettings, PolicySettings
 from fleet_sim.warehouse.sites.site import StationKind
 from fleet_sim.warehouse.traffic.traffic import Traffic
+from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import World
 
 # PodRounds: asks the policies which pods go where, and sends robots for them. A round gives orders to workstations,
@@ -280,7 +281,7 @@ def _counts(answer: object, request: ReplenishRequest) -> Ints:
 _KINDS = {kind.value: kind for kind in StationKind}
 
 
-class Pods:
+class Pods(Stateful):
     """The pods of a simulation, their stock, and the workstations they are carried to."""
 
     def __init__(
