@@ -16,12 +16,12 @@ from fleet_sim.base.params import CollisionDetectionMethod, SimulationParams
 from fleet_sim.base.scenario import as_scenario, with_implied_settings, without_needless_window
 from fleet_sim.base.settings import load_mapping
 from fleet_sim.engines.bullet.client import BulletClient
-from fleet_sim.engines.bullet.engine import BulletQueries, PosedQueries
+from fleet_sim.engines.bullet.engine import BulletQueries, posed_distances
 from fleet_sim.engines.bullet.handle import BulletHandle
 from fleet_sim.engines.bullet.mirror import BulletMirror
 from fleet_sim.facade.control import Extensions, RunControl
 from fleet_sim.facade.documented import DocumentedNames
-from fleet_sim.facade.engines import EngineBook, follow_changes, make_engine, used
+from fleet_sim.facade.engines import follow_changes, make_engine, used
 from fleet_sim.facade.population import Population
 from fleet_sim.facade.runner import Runner
 from fleet_sim.facade.state import Origin, State, StateFiles, scenario_of, with_settings
@@ -32,9 +32,9 @@ from fleet_sim.models.tiers import checked_folder
 from fleet_sim.robots import attachments
 from fleet_sim.robots.actions.scheduler import ActionScheduler
 from fleet_sim.robots.dispatch import FleetCommandDispatcher
+from fleet_sim.robots.motion import controllers, laws
 from fleet_sim.robots.motion.avoidance import AvoidanceSystem
 from fleet_sim.robots.motion.by_engine import EngineDriven
-from fleet_sim.robots.motion.laws import Controllers, Laws
 from fleet_sim.robots.motion.system import MotionSystem
 from fleet_sim.robots.spawning import fill_scenario
 from fleet_sim.sensing.collision.blocking_system import BlockingSystem
@@ -167,7 +167,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self._driven = EngineDriven(world)
         self.avoidance = AvoidanceSystem(world, candidate_pairs)
         self.exact = ExactDistances(
-            world, unknown=self._queries.closest_distances, unknown_posed=PosedQueries(self._mirror).distances
+            world, unknown=self._queries.closest_distances, unknown_posed=partial(posed_distances, self._mirror)
         )
         self.link_contacts = LinkContacts(world, self.exact, margin=params.collision_margin)
         self.blocking = BlockingSystem(world, self.exact.posed)
@@ -204,12 +204,12 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.world.connect(
             Parts(
                 actions=self.actions,
-                bodies=EngineBook(self.engine, self._queries),
+                bodies=self.engine,
                 blocking=self.blocking,
                 links=WorldLinks(self.world),
                 sensors=self.sensors,
-                laws=Laws(),
-                controllers=Controllers(),
+                laws=laws,
+                controllers=controllers,
                 features=self.features,
             )
         )
@@ -353,7 +353,7 @@ class MultiRobotSimulationCore(DocumentedNames):
             self._driven.read_back()
             # Bodies moved by the engine may carry objects too.
             attachments.follow(self.world)
-            if not self.engine.mends_itself:
+            if not self.engine.restores_nonfinite_poses:
                 self.finite.run(dt)
 
     # ---- the end -----------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import pytest
 import fleet_sim as fs
 from fleet_sim import Agent, AgentSpawnParams, MultiRobotSimulationCore, SimObject
 from fleet_sim.base.errors import InvalidValueError, StateError, UnknownNameError
-from fleet_sim.world.checkpoint import MOST, Moments
+from fleet_sim.world.checkpoint import MOST, NamedCheckpoints
 from fleet_sim.world.commands import COMMANDS, Call, Command, CommandAck, Stop
 from fleet_sim.world.inbox import Inbox
 
@@ -300,13 +300,13 @@ def test_commands_may_arrive_while_it_looks_at_those_that_wait() -> None:
 
 
 @pytest.fixture
-def moments(sim: MultiRobotSimulationCore) -> Moments:
-    made = Moments()
+def moments(sim: MultiRobotSimulationCore) -> NamedCheckpoints:
+    made = NamedCheckpoints()
     made.keep("first", sim.save_state())
     return made
 
 
-def test_moments_have_names_and_the_newest_is_last(sim: MultiRobotSimulationCore, moments: Moments) -> None:
+def test_moments_have_names_and_the_newest_is_last(sim: MultiRobotSimulationCore, moments: NamedCheckpoints) -> None:
     moments.keep("a.b-c_1", sim.save_state())
     state = sim.save_state()
     moments.keep("first", state)
@@ -317,12 +317,12 @@ def test_moments_have_names_and_the_newest_is_last(sim: MultiRobotSimulationCore
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "x" * 65, "\n", "a\n", None, 3])
-def test_moments_are_no_files(moments: Moments, name: Any) -> None:
+def test_moments_are_no_files(moments: NamedCheckpoints, name: Any) -> None:
     with pytest.raises(InvalidValueError, match="moments are kept in memory, not in files"):
         moments.check_name(name)
 
 
-def test_there_are_so_many_moments_at_most(sim: MultiRobotSimulationCore, moments: Moments) -> None:
+def test_there_are_so_many_moments_at_most(sim: MultiRobotSimulationCore, moments: NamedCheckpoints) -> None:
     state = sim.save_state()
     for number in range(1, MOST):
         moments.keep(f"m{number}", state)

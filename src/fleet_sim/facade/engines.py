@@ -7,7 +7,6 @@ import math
 from functools import partial
 from importlib.util import find_spec
 
-from fleet_sim.base.arrays import Floats, Rows
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.params import SimulationParams
 from fleet_sim.engines.bullet.engine import BulletEngine, BulletQueries
@@ -18,7 +17,7 @@ from fleet_sim.facade.view import View
 from fleet_sim.sensing.collision.system import CollisionSystem
 from fleet_sim.world.collision_rules import LinkPairs
 from fleet_sim.world.look import LogLevelManager
-from fleet_sim.world.ports import Contact, PhysicsEngine
+from fleet_sim.world.ports import PhysicsEngine
 from fleet_sim.world.user_code import FaultGuard
 from fleet_sim.world.world import World
 
@@ -62,32 +61,6 @@ def make_engine(
     mirror.refused = REFUSED
     options = SpecOptions(params.enable_floor, params.inertia_from_file, params.solver_iterations)
     return MujocoEngine(world, options, exempt_links, substep=params.physics_substep, contact_erp=params.contact_erp)
-
-
-class EngineBook:
-    """The BodyBook of a simulation: what handles of entities ask of its engine, and of PyBullet's shapes."""
-
-    def __init__(self, engine: PhysicsEngine, queries: BulletQueries) -> None:
-        self._engine = engine
-        self._queries = queries
-        self.body_id = engine.body_id
-        self.tell_body = engine.tell_body
-        self.row_of_body = engine.row_of_body
-        self.other_body = engine.other_body
-        self.push = engine.push
-        self.twist = engine.twist
-
-    def local_bounds(self, shape_id: int) -> tuple[Floats, Floats]:
-        """Return centre (3,) and half extents (3,) of a shape in its body frame."""
-        return self._queries.local_bounds(shape_id)
-
-    def pose_written(self, rows: Rows) -> None:
-        """Handle poses of `rows` that were written outside a step."""
-        self._engine.pose_written(rows)
-
-    def contacts(self, row: int) -> list[Contact]:
-        """Return the contacts of the entity in the last step of physics."""
-        return self._engine.contacts(row)
 
 
 # The settings that a simulation runs with: what happens when they are changed, and what to do where they cannot be.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import field, replace
-from functools import partial, singledispatchmethod
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -30,7 +30,7 @@ from fleet_sim.robots.spawning import LoadableSimulation, fill_scenario, remove,
 from fleet_sim.world import commands as c
 from fleet_sim.world import steering as joint_steering
 from fleet_sim.world import steering as mimic
-from fleet_sim.world.checkpoint import Checkpoint, Moments
+from fleet_sim.world.checkpoint import Checkpoint, NamedCheckpoints
 from fleet_sim.world.commands import Command, CommandAck, command
 from fleet_sim.world.names import NamedRows
 from fleet_sim.world.schema import KIND_AGENT
@@ -278,7 +278,7 @@ def _input_of(world: World, command: LoadWorld) -> Iterator[None]:
         yield
 
 
-class Commanded(LoadableSimulation, Protocol):
+class CommandableSimulation(LoadableSimulation, Protocol):
     """The operations of commands on a simulation as a whole."""
 
     def reset(self) -> None: ...
@@ -297,10 +297,29 @@ class FleetCommandDispatcher:
     Emits `fleet_command` with the command before anything changes. `moments` are those that SaveState has saved.
     """
 
-    def __init__(self, sim: Commanded) -> None:
+    def __init__(self, sim: CommandableSimulation) -> None:
         self._sim = sim
-        self._handlers: dict[type[Command], Handler] = {LoadWorld: partial(load_world, sim)}
-        self.moments = Moments()
+        self.moments = NamedCheckpoints()
+        self._handlers: dict[type[Command], Handler] = {
+            c.Navigate: self._navigate,
+            c.FollowPath: self._follow_path,
+            c.SetVelocity: self._set_velocity,
+            c.SetJoints: self._set_joints,
+            c.Stop: self._stop_all,
+            c.SetPoses: self._set_poses,
+            c.ExecuteAction: self._execute_action,
+            c.CancelActions: self._cancel_actions,
+            c.FinishActions: self._finish_actions,
+            c.Attach: self._attach,
+            c.Remove: self._remove,
+            c.Spawn: self._spawn,
+            c.Reset: self._reset,
+            c.Clear: self._clear,
+            c.SaveState: self._save_state,
+            c.RestoreState: self._restore_state,
+            c.Call: self._call,
+            LoadWorld: partial(load_world, sim),
+        }
 
     def handle(self, cls: type[Command], handler: Handler) -> None:
         """Register `handler(command)` for commands of the class `cls`; it must return the acknowledgement."""
@@ -310,12 +329,18 @@ class FleetCommandDispatcher:
         """Apply `command` now; raises InvalidValueError if it is malformed as a whole."""
         # Before it is carried out: who records commands needs those that fail, too.
         self._sim.world.events.emit("fleet_command", command=command)
-        handler = self._handlers.get(type(command))
+        handler = self._handler(command)
         if handler is None and isinstance(command, Command) and command.feature:
             # A feature registers the handlers of its commands at its first use.
             self._world.features.use(command.feature)
-            handler = self._handlers.get(type(command))
-        return self._apply(command) if handler is None else handler(command)
+            handler = self._handler(command)
+        if handler is None:
+            raise InvalidValueError(f"unknown command {command!r}; see fleet_sim.world.commands")
+        return handler(command)
+
+    def _handler(self, command: Command) -> Handler | None:
+        """Return what carries out commands of this class, or of the class that it is derived from."""
+        return next((self._handlers[cls] for cls in type(command).__mro__ if cls in self._handlers), None)
 
     def described(self, command: Command) -> Command:
         """Return `command` with actions converted to type and parameters; those that cannot be are kept."""
@@ -334,12 +359,7 @@ class FleetCommandDispatcher:
 
     # ---- by command --------------------------------------------------------------------------------------------------
 
-    @singledispatchmethod
-    def _apply(self, command: Command) -> CommandAck:
-        raise InvalidValueError(f"unknown command {command!r}; see fleet_sim.world.commands")
-
-    @_apply.register
-    def _(self, command: c.Navigate) -> CommandAck:
+    def _navigate(self, command: c.Navigate) -> CommandAck:
         to = Recipients(self._world, command.names)
         to.reject_immovable()
         positions, orientations = to.free_poses(*to.poses(command.positions, command.orientations))
@@ -349,8 +369,7 @@ class FleetCommandDispatcher:
             drive.start_paths(self._world, to.rows, np.ones(len(to.rows), np.int64), positions, orientations)
         return self._ack(command, to)
 
-    @_apply.register
-    def _(self, command: c.FollowPath) -> CommandAck:
+    def _follow_path(self, command: c.FollowPath) -> CommandAck:
         to = Recipients(self._world, [command.name])
         to.reject_immovable()
         points = as_floats(command.positions, (None, 3), "positions")
@@ -365,8 +384,7 @@ class FleetCommandDispatcher:
             drive.start_paths(self._world, to.rows, np.array([len(points)]), points, orientations)
         return self._ack(command, to)
 
-    @_apply.register
-    def _(self, command: c.SetVelocity) -> CommandAck:
+    def _set_velocity(self, command: c.SetVelocity) -> CommandAck:
         to = Recipients(self._world, command.names)
         to.reject_immovable()
         shape = (len(command.names), 3)
@@ -381,22 +399,19 @@ class FleetCommandDispatcher:
             drive.start_velocities(self._world, to.rows, linear, angular, timeout)
         return self._ack(command, to)
 
-    @_apply.register
-    def _(self, command: c.SetJoints) -> CommandAck:
+    def _set_joints(self, command: c.SetJoints) -> CommandAck:
         to = Recipients(self._world, command.names)
         to.reject_jointless()
         set_joints(self._world, command, to)
         return self._ack(command, to)
 
-    @_apply.register
-    def _(self, command: c.Stop) -> CommandAck:
+    def _stop_all(self, command: c.Stop) -> CommandAck:
         to = Recipients(self._world, command.names or self._everyone())
         to.reject_others_than_robots()
         self._stop(to, "stopped by command", stay=True)
         return self._ack(command, to)
 
-    @_apply.register
-    def _(self, command: c.SetPoses) -> CommandAck:
+    def _set_poses(self, command: c.SetPoses) -> CommandAck:
         world = self._world
         to = Recipients(world, command.names)
         to.reject_carried()
@@ -408,8 +423,7 @@ class FleetCommandDispatcher:
                 attachments.follow_rows(world, to.rows)
         return self._ack(command, to)
 
-    @_apply.register
-    def _(self, command: c.ExecuteAction) -> CommandAck:
+    def _execute_action(self, command: c.ExecuteAction) -> CommandAck:
         if len(command.actions) != len(command.names):
             raise InvalidValueError(f"expected one action per name ({len(command.names)}), got {len(command.actions)}")
         to = Recipients(self._world, command.names)
@@ -439,8 +453,7 @@ class FleetCommandDispatcher:
         params = dict(action)
         return self._world.actions.parse(params.pop("type", ""), params)
 
-    @_apply.register
-    def _(self, command: c.CancelActions) -> CommandAck:
+    def _cancel_actions(self, command: c.CancelActions) -> CommandAck:
         to = Recipients(self._world, command.names)
         to.reject_others_than_robots()
         if command.goal:
@@ -451,8 +464,7 @@ class FleetCommandDispatcher:
             self._stop(to, command.reason)
         return self._ack(command, to)
 
-    @_apply.register
-    def _(self, command: c.FinishActions) -> CommandAck:
+    def _finish_actions(self, command: c.FinishActions) -> CommandAck:
         to = Recipients(self._world, command.names)
         to.reject_others_than_robots()
         running = {row: self._world.actions.current(row) for row in to.rows.tolist()}
@@ -460,50 +472,42 @@ class FleetCommandDispatcher:
         to.reject_for(dict.fromkeys(unasked, "no action of it waits to be finished"))
         return self._ack(command, to)
 
-    @_apply.register
-    def _(self, command: c.Attach) -> CommandAck:
+    def _attach(self, command: c.Attach) -> CommandAck:
         to = Recipients(self._world, [command.name])
         to.reject_others_than_robots()
         to.reject_for({row: attach(self._world, self._world.handles[row], command) for row in to.rows.tolist()})
         return self._ack(command, to)
 
-    @_apply.register
-    def _(self, command: c.Remove) -> CommandAck:
+    def _remove(self, command: c.Remove) -> CommandAck:
         to = Recipients(self._world, command.names)
         # All in one go, as rows may be attached to each other.
         if len(to.rows):
             remove(self._world, to.rows)
         return self._ack(command, to)
 
-    @_apply.register
-    def _(self, command: c.Spawn) -> CommandAck:
+    def _spawn(self, command: c.Spawn) -> CommandAck:
         names = spawn_command(self._world, command)
         return replace(self._done(command), accepted_names=names)
 
-    @_apply.register
-    def _(self, command: c.Reset) -> CommandAck:
+    def _reset(self, command: c.Reset) -> CommandAck:
         self._sim.reset()
         return self._done(command)
 
-    @_apply.register
-    def _(self, command: c.Clear) -> CommandAck:
+    def _clear(self, command: c.Clear) -> CommandAck:
         self._sim.clear()
         return self._done(command)
 
-    @_apply.register
-    def _(self, command: c.SaveState) -> CommandAck:
+    def _save_state(self, command: c.SaveState) -> CommandAck:
         # Before the state is saved, which copies everything.
         self.moments.check_name(command.name)
         self.moments.keep(command.name, self._sim.save_state())
         return self._done(command)
 
-    @_apply.register
-    def _(self, command: c.RestoreState) -> CommandAck:
+    def _restore_state(self, command: c.RestoreState) -> CommandAck:
         self._sim.restore_state(self.moments.named(command.name))
         return self._done(command)
 
-    @_apply.register
-    def _(self, command: c.Call) -> CommandAck:
+    def _call(self, command: c.Call) -> CommandAck:
         # Called between steps or in a step, by whoever put it into the inbox.
         value = command.function(self._sim)
         return replace(self._done(command), value=value)

@@ -518,7 +518,7 @@ class SimObject(CollisionHandle):
     def body_id(self) -> int:
         """The entity's PyBullet body, made at the first request and kept up to date from then on: a BodyId, an int."""
         row, world = self.row, self._world
-        return BodyId(world.bodies.tell_body(row), int(world.object_id[row]))
+        return BodyId(world.bodies.body_id_for_user(row), int(world.object_id[row]))
 
     @property
     def name(self) -> str | None:

@@ -89,25 +89,6 @@ def in_order() -> list[type[Interface]]:
     return list({**INTERFACES.registered(), **INTERFACES.all()}.values())
 
 
-class NamesakeWarning:
-    """Warns once, as soon as a second node of the name of `node` is in its ROS domain."""
-
-    def __init__(self, node: Node) -> None:
-        self._node = node
-        self._told = False
-
-    def look(self) -> None:
-        """Look at the graph of nodes; nodes that start later are found by a later look."""
-        own = (self._node.get_name(), self._node.get_namespace())
-        if self._told or self._node.get_node_names_and_namespaces().count(own) < 2:
-            return
-        self._told = True
-        self._node.get_logger().error(
-            f"another node called {own[1].rstrip('/')}/{own[0]} is in this ROS domain: commands reach both, clients "
-            "get the answer of either. Give one of them another namespace or ROS_DOMAIN_ID"
-        )
-
-
 NAME = "fleet_sim"
 
 LOOK_PERIOD = 1.0
@@ -195,11 +176,19 @@ class FleetSimNode(Node):
 
     def _watch_others(self) -> None:
         """Look once a second, in the executor, for nodes of the same name and for clients that left goals behind."""
-        leases, namesakes = self._actions.watch_clients(self._settings.client_timeout), NamesakeWarning(self)
+        leases, warned = self._actions.watch_clients(self._settings.client_timeout), False
+        own = (self.get_name(), self.get_namespace())
 
         def look() -> None:
+            nonlocal warned
             leases.look()
-            namesakes.look()
+            # Nodes that start later are found by a later look.
+            if not warned and self.get_node_names_and_namespaces().count(own) > 1:
+                warned = True
+                self.get_logger().error(
+                    f"another node called {own[1].rstrip('/')}/{own[0]} is in this ROS domain: commands reach both, "
+                    "clients get the answer of either. Give one of them another namespace or ROS_DOMAIN_ID"
+                )
 
         # In real time: other processes do not stop when the simulation is paused.
         self.create_timer(LOOK_PERIOD, look, clock=Clock(clock_type=ClockType.STEADY_TIME))

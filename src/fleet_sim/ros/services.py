@@ -85,7 +85,7 @@ async def make_steps(bridge: Bridge, count: int) -> None:
 
 
 class CheckpointServices(Interface):
-    """Saves and restores states of the running simulation, see `Moments`. Responds when it is done.
+    """Saves and restores states of the running simulation, see `NamedCheckpoints`. Responds when it is done.
 
     The services sim/save and sim/load. States are kept in memory by name, at most 100 of them, or written to files
     below `state_folder`. Goals that did not run when the state was saved end with the cause SHUTDOWN when it is loaded.

@@ -5,8 +5,6 @@ Frames published there by other nodes are received by `tf_listener`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from geometry_msgs.msg import Quaternion, TransformStamped, Vector3
 from rosgraph_msgs.msg import Clock
@@ -119,14 +117,6 @@ class TfTopic(Interface):
 # /tf of links moved by joints, for all robots in one message.
 
 
-class _Group(NamedTuple):
-    """Robots of one model, and the indices (N, M) of their joints in the message."""
-
-    model: RobotModel
-    rows: Rows
-    places: Ints
-
-
 class LinkFramesTopic(Interface):
     """Publishes the frames of links moved by joints; TfTopic publishes fixed links on /tf_static.
 
@@ -139,7 +129,7 @@ class LinkFramesTopic(Interface):
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
         self._publisher = bridge.robots.create_publisher(TFMessage, "/tf", qos.TF)
-        self._groups: list[_Group] = []
+        self._groups: list[tuple[RobotModel, Rows, Ints]] = []
 
     def on_fleet_changed(self, roster: Roster) -> None:
         """Lay out one message with all moving links, the robots of a model together."""
@@ -158,7 +148,7 @@ class LinkFramesTopic(Interface):
         for number, (rows, starts) in members.items():
             model = world.models[number]
             places = np.array(starts)[:, None] + np.arange(len(model.movable))
-            self._groups.append(_Group(model, np.array(rows), places))
+            self._groups.append((model, np.array(rows), places))
         self._template = tf_template(transforms)
         self._translations, self._rotations = np.zeros((len(transforms), 3)), np.zeros((len(transforms), 4))
 

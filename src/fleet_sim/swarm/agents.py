@@ -608,7 +608,7 @@ class MazeAgent(SwarmAgent):
     """The unicycle: its actions are the linear velocity along its heading in m/s and the angular velocity in rad/s."""
 
     config_class = MazeAgentConfig
-    law = unicycle.UnicycleLaw.name
+    law = unicycle.LAW
 
     def draw(self, canvas: Canvas) -> None:
         """Draw its trace, then itself."""

@@ -18,7 +18,7 @@ from fleet_sim.base.params import ControllerMode
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.base.spatial.quaternions import wrapped
 from fleet_sim.robots.motion import driving
-from fleet_sim.robots.motion.laws import register_motion_law
+from fleet_sim.robots.motion.laws import Law, register_motion_law
 from fleet_sim.robots.motion.rows import BodyArrays, SpeedLimits, quaternion_of, touch
 from fleet_sim.world.columns import ColumnTable, named_columns, numbers_of
 from fleet_sim.world.world import World
@@ -97,20 +97,19 @@ def held_arrays(swarm: ColumnTable, *, compiled: bool) -> Held:
     return found
 
 
-class UnicycleLaw:
-    """Moves along arcs in the plane: in a step by the chord `2 sin(w dt / 2) v / w`, with the heading half-way.
+LAW = "unicycle"
 
-    Speeds and their changes stay within the agent's limits. Goals and paths are driven as a differential base does.
+
+def drive_unicycles(world: World, rows: Rows, dt: float) -> Rows:
+    """Move `rows` along arcs in the plane by `dt` seconds; return those that arrived.
+
+    In a step by the chord `2 sin(w dt / 2) v / w`, with the heading half-way. Speeds and their changes stay within the
+    agent's limits. Goals and paths are driven as a differential base does.
     """
-
-    name = "unicycle"
-
-    def step(self, world: World, rows: Rows, dt: float) -> Rows:
-        """Move `rows` by `dt` seconds; return those that arrived."""
-        arrays, tick = unicycle_arrays(world), world.clock.tick
-        if follow(rows, dt, tick, arrays) if world.compiled else follow.in_python(rows.tolist(), dt, tick, arrays):
-            return NO_ROWS
-        return driving.follow_poses(world, rows[world.motion.control.take(rows) == _POSE], dt)
+    arrays, tick = unicycle_arrays(world), world.clock.tick
+    if follow(rows, dt, tick, arrays) if world.compiled else follow.in_python(rows.tolist(), dt, tick, arrays):
+        return NO_ROWS
+    return driving.follow_poses(world, rows[world.motion.control.take(rows) == _POSE], dt)
 
 
 @compiled_step
@@ -231,7 +230,7 @@ def look(rows: Rows, orientation: Floats, angles: Floats, sines: Floats) -> None
         sines[number], angles[number] = sin_cos(heading(quaternion_of(orientation, rows[number])) + angles[number])
 
 
-register_motion_law(UnicycleLaw.name, UnicycleLaw())
+register_motion_law(LAW, Law(LAW, drive_unicycles))
 
 
 def steered(headings: Floats, x: Floats, y: Floats, *, top_speed: float, turn_gain: float, top_turn: float) -> Floats:

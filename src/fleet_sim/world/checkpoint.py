@@ -302,7 +302,7 @@ MOST = 100
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
-class Moments:
+class NamedCheckpoints:
     """Checkpoints by name, the newest last.
 
     They are kept in memory and end with the simulation; `sim.save_state(path)` writes one to a file.

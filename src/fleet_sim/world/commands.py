@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -26,34 +26,35 @@ from fleet_sim.base.registry import Registry, subclasses_of
 
 
 # `get_type_hints` evaluates the annotations anew each time, which every new command would pay for.
-_TYPES: WeakKeyDictionary[type, dict[str, Any]] = WeakKeyDictionary()
-
-
+@cache
 def field_types(cls: type[Any]) -> dict[str, Any]:
     """Return the types of the fields of a dataclass, by name."""
-    known = _TYPES.get(cls)
-    if known is None:
-        hints = get_type_hints(cls)
-        known = _TYPES[cls] = {item.name: hints[item.name] for item in fields(cls)}
-    return known
+    hints = get_type_hints(cls)
+    return {item.name: hints[item.name] for item in fields(cls)}
 
 
-def frozen(value: Any, hint: Any) -> Any:
-    """Return `value` in the form a command stores: numbers in a read-only copy as array, lists as tuples.
+@cache
+def _array_fields(cls: type[Any]) -> dict[str, bool]:
+    """Return for each field of a dataclass, by name, whether it takes an array."""
+    hints = field_types(cls).items()
+    return {name: any(_origin(kind) is np.ndarray for kind in _alternatives(hint)) for name, hint in hints}
 
-    A value that does not fit `hint` is returned unchanged: it is rejected with a reason when the command is applied.
+
+def frozen(value: Any, array: bool) -> Any:
+    """Return `value` in the form a command stores: numbers in a read-only copy where an `array` is, lists as tuples.
+
+    A value that does not fit is returned unchanged: it is rejected with a reason when the command is applied.
     """
-    kinds = _alternatives(hint)
     # NumPy would turn "1.5" and True into numbers, and they would no longer be rejected.
     if value is None or isinstance(value, (str, bool)):
         return value
-    if any(_origin(kind) is np.ndarray for kind in kinds):
+    if array:
         try:
-            array = np.array(value, np.float64)
+            numbers = np.array(value, np.float64)
         except (TypeError, ValueError, OverflowError):
             return value
-        array.flags.writeable = False
-        return array
+        numbers.flags.writeable = False
+        return numbers
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -165,9 +166,9 @@ class Command:
     source: str = ""
 
     def __post_init__(self) -> None:
-        for name, hint in field_types(type(self)).items():
+        for name, array in _array_fields(type(self)).items():
             # Copied: the caller may still change the arrays it passed.
-            object.__setattr__(self, name, frozen(getattr(self, name), hint))
+            object.__setattr__(self, name, frozen(getattr(self, name), array))
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):

@@ -39,7 +39,7 @@ class Contact(NamedTuple):
     friction: Vector
 
 
-class ActionBook(Protocol):
+class ActionQueues(Protocol):
     """The action queues of all agents."""
 
     def add(self, row: int, action: Any, goal: str = "") -> None:
@@ -79,23 +79,20 @@ class ActionBook(Protocol):
         """Return all running and waiting actions with their rows."""
 
 
-class BodyBook(Protocol):
-    """The PyBullet bodies of entities."""
+class BodyRegistry(Protocol):
+    """The bodies of entities in the engine, by the numbers that users know them by."""
 
     def body_id(self, row: int) -> int:
-        """Return the PyBullet body of the entity, creating it if needed."""
+        """Return the number of the body of the entity, creating it if needed."""
 
-    def tell_body(self, row: int) -> int:
-        """As `body_id`, for users: PyBullet keeps up with that body from now on."""
+    def body_id_for_user(self, row: int) -> int:
+        """As `body_id`, for users, who may use it with the engine's own functions later."""
 
     def row_of_body(self, body: int) -> int:
-        """Return the row of PyBullet `body`, NO_ROW if it has none; missing bodies are created first."""
+        """Return the row of the entity with this number, NO_ROW for none; missing bodies are created first."""
 
     def other_body(self, body: int) -> str:
-        """Return what PyBullet `body` is that stands for no entity; "" where there is no such body."""
-
-    def local_bounds(self, shape_id: int) -> tuple[Floats, Floats]:
-        """Return centre (3,) and half extents (3,) of a shape in its body frame."""
+        """Return what a number is that stands for no entity, such as the floor's; "" where it is nothing."""
 
     def pose_written(self, rows: Rows) -> None:
         """Handle poses of `rows` that were written outside a step."""
@@ -201,8 +198,8 @@ class Parts:
     A simulation connects all of them. A world without one works until it is used.
     """
 
-    actions: ActionBook | None = None
-    bodies: BodyBook | None = None
+    actions: ActionQueues | None = None
+    bodies: BodyRegistry | None = None
     blocking: BlockingBook | None = None
     links: LinkBook | None = None
     sensors: SensorBook | None = None
@@ -237,9 +234,9 @@ class _Connected(Generic[Part]):
 class ConnectedParts:
     """A world with parts. One of its own has none: asking for a part by its name then raises StateError."""
 
-    actions = _Connected[ActionBook]("action system")
+    actions = _Connected[ActionQueues]("action system")
     """The action queues."""
-    bodies = _Connected[BodyBook]("PyBullet view")
+    bodies = _Connected[BodyRegistry]("PyBullet view")
     """The PyBullet bodies."""
     blocking = _Connected[BlockingBook]("blocking")
     """What stops robots before obstacles."""
@@ -299,7 +296,7 @@ class JointSensing(Protocol):
         """Restore what `save` returned."""
 
 
-class PhysicsEngine(Protocol):
+class PhysicsEngine(BodyRegistry, Protocol):
     """One world of bodies beside the columns.
 
     Bodies come and go with the rows: an engine looks at the columns when it steps, and makes what is missing then. Rows
@@ -308,7 +305,7 @@ class PhysicsEngine(Protocol):
 
     name: str
     """As in the setting `engine`."""
-    mends_itself: bool
+    restores_nonfinite_poses: bool
     """Whether `step` leaves finite poses only; else they are looked at after it."""
 
     @property
@@ -331,38 +328,14 @@ class PhysicsEngine(Protocol):
     def contact_pairs(self, limit: float = math.inf) -> Rows:
         """Return the pairs of rows (M, 2) in contact in the last step, at most `limit` m apart: sorted, each once."""
 
-    def contacts(self, row: int) -> list[Contact]:
-        """Return the contacts of the entity in the last step, in the engine's order."""
-
-    def push(self, row: int, force: Floats, position: Floats | None) -> None:
-        """Push the entity with `force` (3,) in N, world frame, for the next step; at its centre of mass or a point."""
-
-    def twist(self, row: int, torque: Floats) -> None:
-        """Turn the entity with `torque` (3,) in Nm, world frame, for the next step."""
-
     def put_to_sleep(self, rows: Rows) -> None:
         """Stop dynamic `rows` that rest on each other, so that they cost nothing until something touches them."""
 
     def wake_up(self, rows: Rows) -> None:
         """Let sleeping `rows` move again."""
 
-    def body_id(self, row: int) -> int:
-        """Return the number that users know the body of the entity by."""
-
-    def tell_body(self, row: int) -> int:
-        """As `body_id`, for users, who may use it with the engine's own functions later."""
-
-    def row_of_body(self, body: int) -> int:
-        """Return the row of the entity with a number of `body_id`, NO_ROW for none."""
-
-    def other_body(self, body: int) -> str:
-        """Return what a number is that stands for no entity, such as the floor's; "" where it is nothing."""
-
     def floor_id(self) -> int:
         """Return the number of the floor's body, -1 where it has none."""
-
-    def pose_written(self, rows: Rows) -> None:
-        """Handle poses of `rows` that were written outside a step."""
 
     def reset(self) -> None:
         """Forget all bodies and contacts; what the columns hold is made again when it is needed."""

@@ -24,7 +24,7 @@ from fleet_sim.apps.cli.main import main
 from fleet_sim.apps.record.film import FilmFile
 from fleet_sim.apps.record.mcap_file import McapFile
 from fleet_sim.apps.record.recording import Recording
-from fleet_sim.apps.record.samples import SampleGiver, SampleTaker
+from fleet_sim.apps.record.samples import SampleDecoder, SampleEncoder
 from fleet_sim.base.files import data_file
 from fleet_sim.facade.recording import InputRecorder, RecordedInputs
 from fleet_sim.warehouse.sites.pictures import floor_plans_of, plans_from_json, plans_to_json
@@ -391,7 +391,7 @@ def test_planned_paths_are_given_once_until_they_change(tmp_path: Path) -> None:
         "traffic": {"planner": "pibt"},
         "tasks": {},
     }
-    giver, taker, lengths = SampleGiver(), SampleTaker(), []
+    giver, taker, lengths = SampleEncoder(), SampleDecoder(), []
     with fs.MultiRobotSimulationCore.from_dict(scenario) as sim:
         for step in range(60):
             sim.step_once()

@@ -23,7 +23,7 @@ from fleet_sim.apps.record import recorder as writing
 from fleet_sim.apps.record.mcap_file import CHUNK, ChunkCompressor, McapChunks
 from fleet_sim.apps.record.mcap_index import McapIndex
 from fleet_sim.apps.record.recording import Recording
-from fleet_sim.apps.record.samples import RingGiver, RingTaker, SampleGiver, SampleTaker
+from fleet_sim.apps.record.samples import RingReceiver, RingSender, SampleDecoder, SampleEncoder
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.kernels import is_usable
 from fleet_sim.world.snapshot import Snapshot
@@ -36,7 +36,7 @@ BOX = fs.ShapeParams("box", half_extents=(0.3, 0.2, 0.1))
 
 def test_records_come_out_as_they_went_in_however_they_lie_in_the_ring() -> None:
     memory = memoryview(bytearray(64 + 4096))
-    giver, taker, numbers = RingGiver(memory), RingTaker(memory), random.Random(3)
+    giver, taker, numbers = RingSender(memory), RingReceiver(memory), random.Random(3)
     given: list[tuple[int, bytes]] = []
     taken: list[tuple[int, bytes]] = []
     refused = 0
@@ -60,7 +60,7 @@ def test_records_come_out_as_they_went_in_however_they_lie_in_the_ring() -> None
 
 def test_the_longest_record_always_fits_into_an_empty_ring() -> None:
     memory = memoryview(bytearray(64 + 4096))
-    giver, taker = RingGiver(memory), RingTaker(memory)
+    giver, taker = RingSender(memory), RingReceiver(memory)
     for step in range(200):
         assert giver.place(0, step % giver.longest) is not None
         giver.commit()
@@ -71,7 +71,7 @@ def test_the_longest_record_always_fits_into_an_empty_ring() -> None:
 
 def test_a_record_may_turn_out_shorter_than_its_place() -> None:
     memory = memoryview(bytearray(64 + 4096))
-    giver, taker, numbers = RingGiver(memory), RingTaker(memory), random.Random(4)
+    giver, taker, numbers = RingSender(memory), RingReceiver(memory), random.Random(4)
     for _ in range(500):
         content = numbers.randbytes(numbers.randrange(giver.longest + 1))
         place = giver.place(7, giver.longest)
@@ -170,7 +170,7 @@ def assert_same(one: Snapshot, other: Snapshot) -> None:
 def test_samples_come_out_bit_for_bit(with_kernels: bool) -> None:
     numbers = np.random.default_rng(5)
     with fleet_samples(50) as sim:
-        giver, taker, read = SampleGiver(), SampleTaker(), []
+        giver, taker, read = SampleEncoder(), SampleDecoder(), []
         for step in range(60):
             if step % 20 == 13:
                 giver.start_anew()
@@ -192,7 +192,7 @@ def test_samples_come_out_bit_for_bit(with_kernels: bool) -> None:
 @needs_kernels
 def test_a_sample_with_kernels_has_what_moved_only() -> None:
     with fleet_samples(300) as sim:
-        giver = SampleGiver()
+        giver = SampleEncoder()
         lengths = []
         for _ in range(3):
             sim.step_once()

@@ -316,8 +316,9 @@ def test_a_reset_empties_the_engine_of_many_removed_bodies(make_scene: Callable[
     mirror = scene.mirror
     checkpoints = BulletCheckpoints(mirror)
     saved = checkpoints.save()
-    for _ in range(MOST_REMOVED + 1):
-        mirror.bodies.remove_loose(mirror.bodies.create_loose(BodyShape()))
+    rows = scene.spawn(np.zeros((MOST_REMOVED + 1, 3)), BodyShape())
+    mirror.ensure(rows)
+    scene.world.release(rows)
     epoch = mirror.client.epoch
     checkpoints.restore(saved)
     assert mirror.bodies.removed == 0 and mirror.client.epoch > epoch

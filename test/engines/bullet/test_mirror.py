@@ -185,27 +185,6 @@ def test_closest_distances(scene: Scene) -> None:
     assert scene.client.getNumBodies() == 4
 
 
-def test_local_bounds_of_meshes_and_models(scene: Scene) -> None:
-    mesh = Geometry(
-        ShapeKind.MESH, mesh_path=data_path("cube.obj"), mesh_scale=(1.0, 2.0, 3.0), position=(0.0, 0.0, 1.0)
-    )
-    queries = BulletQueries(scene.mirror)
-    centre, half_extents = queries.local_bounds(scene.world.shapes.intern(BodyShape(None, mesh)))
-    np.testing.assert_allclose(centre, [0.0, 0.0, 1.0], atol=1e-6)
-    np.testing.assert_allclose(half_extents / half_extents[0], [1.0, 2.0, 3.0], rtol=0.01)
-    model = BodyShape(model_path=data_path("r2d2.urdf"))
-    shape_id = scene.world.shapes.intern(model)
-    centre, half_extents = queries.local_bounds(shape_id)
-    row = scene.spawn([10.0, 20.0, 30.0], model)
-    lower, upper = queries.aabbs(row)
-    np.testing.assert_allclose(lower[0] - [10.0, 20.0, 30.0], centre - half_extents, atol=0.02)
-    np.testing.assert_allclose(upper[0] - [10.0, 20.0, 30.0], centre + half_extents, atol=0.02)
-    plane = scene.world.shapes.intern(BodyShape(None, Geometry(ShapeKind.PLANE)))
-    with pytest.raises(InvalidValueError, match="plane"):
-        queries.local_bounds(plane)
-    assert scene.client.getNumBodies() == 1
-
-
 def test_the_handle_is_lazy_too() -> None:
     scene = Scene()
     BulletHandle(scene.mirror)

@@ -229,7 +229,7 @@ def test_pictures_with_colors_and_opacity(tmp_path: Path) -> None:
     assert site.grid.free_mask.tolist() == [[True, False, True]]
     (tmp_path / "hall.png").write_bytes(b"no picture")
     refused_picture = map_server(tmp_path, image="hall.png")
-    with pytest.raises(ConfigError, match="it is no readable picture"):
+    with pytest.raises(ConfigError, match="the image cannot be read"):
         read_site(refused_picture)
 
 

@@ -29,8 +29,8 @@ from fleet_sim.apps.record.samples import (
     AttachedFile,
     Description,
     RecordParams,
-    RingGiver,
-    SampleGiver,
+    RingSender,
+    SampleEncoder,
     SensorEntry,
     SensorList,
     SensorReadings,
@@ -207,10 +207,10 @@ class WriterProcess:
             except BaseException:
                 self._part.unlink(missing_ok=True)
                 raise
-        self._ring = RingGiver(self._memory)
+        self._ring = RingSender(self._memory)
         self._roster: EntityRoster | None = None
         self._colors: GivenColors | None = None
-        self._samples = SampleGiver()
+        self._samples = SampleEncoder()
         self._paths: KnownPaths | None = None
         self._looked = -PATH_PERIOD
         self._told, self._told_at, self._asked = 0, 0.0, False

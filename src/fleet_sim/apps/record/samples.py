@@ -199,7 +199,7 @@ _RECORD = struct.Struct("<qqq")
 _FILLER = -1
 
 
-class RingGiver:
+class RingSender:
     """Puts records in. Each is in one piece; `size` is that of the ring, without the memory it needs for itself."""
 
     def __init__(self, memory: memoryview) -> None:
@@ -250,7 +250,7 @@ class RingGiver:
         _POSITION.pack_into(self._memory, 0, self.head)
 
 
-class RingTaker:
+class RingReceiver:
     """Takes records out."""
 
     def __init__(self, memory: memoryview) -> None:
@@ -394,7 +394,7 @@ _ALL = np.uint16(0xFFFF)
 _COUNTED = ("positions", "path_positions", "joint_positions", "pairs")
 
 
-class SampleGiver:
+class SampleEncoder:
     """Writes samples that build on each other: none may be left out but by `start_anew`."""
 
     def __init__(self) -> None:
@@ -457,8 +457,8 @@ class SampleGiver:
         self._last, self._anew = words.copy(), False
 
 
-class SampleTaker:
-    """Reads what a SampleGiver wrote, sample by sample."""
+class SampleDecoder:
+    """Reads what a SampleEncoder wrote, sample by sample."""
 
     def __init__(self) -> None:
         self._words: Ints = np.empty((0, WIDTH), np.int64)

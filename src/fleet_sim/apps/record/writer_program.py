@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from fleet_sim.apps.record import samples as bells
 from fleet_sim.apps.record import samples as parcels
 from fleet_sim.apps.record.mcap_file import McapFile
-from fleet_sim.apps.record.samples import RecordedTopic, RingTaker, Sample, SampleTaker
+from fleet_sim.apps.record.samples import RecordedTopic, RingReceiver, Sample, SampleDecoder
 from fleet_sim.apps.record.topics import TOPICS
 from fleet_sim.base.errors import FleetSimError
 from fleet_sim.world.names import Frames
@@ -44,7 +44,7 @@ class RecordWriter:
     def __init__(self, file: McapFile, frames: Frames) -> None:
         self._file = file
         self._topics: list[RecordedTopic] = [topic(file, frames) for topic in TOPICS]
-        self._samples = SampleTaker()
+        self._samples = SampleDecoder()
         self._readings: ReadingWriter | None = None
         self._begun = b""
         self._orders: tuple[Any, ...] = ()
@@ -105,7 +105,7 @@ class WriterProgram:
     """Waits for bells, and has the records written that they tell of."""
 
     def __init__(self, talk: socket.socket, memory: memoryview, file: McapFile, frames: Frames) -> None:
-        self._talk, self._ring, self._file = talk, RingTaker(memory), file
+        self._talk, self._ring, self._file = talk, RingReceiver(memory), file
         self._writer = RecordWriter(file, frames)
         self._flushed_at = time.monotonic()
 

@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import product, repeat
-from typing import NamedTuple
 
 import numpy as np
 
@@ -331,20 +330,6 @@ class BulletBodies:
         if self.visuals:
             self.colors.refresh(rows)
 
-    def create_loose(self, shape: BodyShape) -> int:
-        """Return a new invisible kinematic body of `shape` at the origin that belongs to no row."""
-        self.version += 1
-        self._gaps = max(0, self._gaps - 1)
-        if shape.model_path:
-            return load_model(self.client, shape, 0.0, np.zeros(3), np.array(UNIT_QUATERNION), visuals=False).body
-        return int(self.client.createMultiBody(0.0, self.shapes.collision(shape.collision), self.shapes.visual(None)))
-
-    def remove_loose(self, body: int) -> None:
-        """Remove a body made by `create_loose`."""
-        self.version += 1
-        self.client.removeBody(body)
-        self._note_removed(1)
-
     # ---- removing ----------------------------------------------------------------------------------------------------
 
     def remove(self, rows: Rows) -> None:
@@ -480,13 +465,6 @@ class FilterColumns(ColumnTable):
     dynamic: Bools = column(bool, writer="filters", doc="had a mass", hashed=False)
 
 
-class _Written(NamedTuple):
-    """What was last written for a pair of bodies, and when each of them was made."""
-
-    made: tuple[int, int]
-    collide: bool
-
-
 _Pair = tuple[int, int]
 
 
@@ -508,7 +486,8 @@ class EngineFilters:
         self._seen: tuple[int, int, int] | None = None
         self._exempt = np.empty((0, 2), np.int64)
         # By body ids: the engine keeps a filter for the ids of removed bodies, which it reuses, and cannot forget it.
-        self._pairs: dict[_Pair, _Written] = {}
+        self._pairs: dict[_Pair, tuple[tuple[int, int], bool]] = {}
+        """When each body of a pair was made, and whether the two collide, as last written."""
 
     def refresh(self) -> None:
         """Update the engine's filters to the rules; rows without bodies are skipped."""
@@ -615,8 +594,8 @@ class EngineFilters:
             pairs.tolist(), table.made[rows].tolist(), collide_mask.tolist(), strict=True
         ):
             known = self._pairs.get((first, second))
-            if known is None or known.made != (one, other) or known.collide != collide:
+            if known != ((one, other), collide):
                 self._written = True
-                self._pairs[first, second] = _Written((one, other), collide)
+                self._pairs[first, second] = ((one, other), collide)
                 for links in product(*(range(-1, client.getNumJoints(body)) for body in (first, second))):
                     client.setCollisionFilterPair(first, second, *links, int(collide))

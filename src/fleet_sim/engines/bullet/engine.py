@@ -13,18 +13,16 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Rows, as_float
-from fleet_sim.base.errors import InvalidValueError, StateFileError
+from fleet_sim.base.errors import StateFileError
 from fleet_sim.base.spatial import quaternions
-from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.engines.bullet.client import NO_BODY, SUBSTEP, BulletClient
 from fleet_sim.engines.bullet.handle import count_own
 from fleet_sim.engines.bullet.mirror import BulletMirror
 from fleet_sim.engines.bullet.models import MOTORS, Kept, body_of_own, inertial_frame
 from fleet_sim.world.ports import Contact, Vector
 from fleet_sim.world.schema import UNIT_QUATERNION
-from fleet_sim.world.shapes import BodyShape
 from fleet_sim.world.state_files import Form
-from fleet_sim.world.world import DrivenSubsteps, Twist
+from fleet_sim.world.world import DrivenSubsteps, Twist, World
 
 # Rigid-body physics: dynamic rows are moved by PyBullet and read back, kinematic rows push them.
 
@@ -424,7 +422,6 @@ class BulletQueries:
     def __init__(self, mirror: BulletMirror) -> None:
         self.mirror = mirror
         self.world = mirror.world
-        self._bounds: dict[int, tuple[Floats, Floats]] = {}
 
     def closest_distances(self, pairs: Rows, limit: float) -> Floats:
         """Return the distance in m of each pair of rows (M, 2) -> (M,), negative where they overlap.
@@ -470,18 +467,6 @@ class BulletQueries:
             for other, point in zip(others, points, strict=True)
         ]
 
-    def local_bounds(self, shape_id: int) -> tuple[Floats, Floats]:
-        """Return centre and half extents (3,), (3,) of the box around a shape's collision geometry, in the body frame.
-
-        A model is measured with all links, its joints at zero. Raises InvalidValueError for unusable files and for
-        planes, which are unbounded.
-        """
-        known = self._bounds.get(shape_id)
-        if known is None:
-            known = self._bounds[shape_id] = self._measure(self.world.shapes[shape_id])
-        # Copies: the cached arrays serve all bodies of this shape.
-        return known[0].copy(), known[1].copy()
-
     def body_bounds(self, row: int) -> tuple[Floats, Floats]:
         """Return centre and half extents (3,), (3,) of the body of `row` in its body frame, at present joint values.
 
@@ -489,20 +474,6 @@ class BulletQueries:
         """
         self.mirror.ensure(np.array([row], np.int64))
         return self._measure_body(int(self.mirror.bodies.table.body[row]))
-
-    def _measure(self, shape: BodyShape) -> tuple[Floats, Floats]:
-        """Return center and half extents (3,) in m of a shape, in the frame of its body.
-
-        Measured by a body that is made for it and removed again. Raises InvalidValueError for a plane.
-        """
-        if shape.collision is not None and shape.collision.kind == ShapeKind.PLANE:
-            raise InvalidValueError("a plane is unbounded and has no bounds; query a finite shape")
-        bodies = self.mirror.bodies
-        body = bodies.create_loose(shape)
-        try:
-            return self._measure_body(body)
-        finally:
-            bodies.remove_loose(body)
 
     def _measure_body(self, body: int) -> tuple[Floats, Floats]:
         """Return center and half extents (3,) in m of the box around a body, in its base frame.
@@ -545,7 +516,7 @@ def _friction(point: Any) -> Vector:
     return x, y, z
 
 
-TREMBLING, RESTING = 1.0, 0.05
+SETTLING_SLEEP_THRESHOLD, RESTING = 1.0, 0.05
 """Sleep thresholds of the engine, sums of squared velocities (m/s, rad/s): while falling asleep, and later on."""
 
 
@@ -553,7 +524,7 @@ class BulletEngine:
     """Steps the dynamic rows of a mirror's world with PyBullet; bodies have PyBullet's numbers."""
 
     name = "bullet"
-    mends_itself = False
+    restores_nonfinite_poses = False
 
     def __init__(self, mirror: BulletMirror, queries: BulletQueries, *, substep: float) -> None:
         self._mirror = mirror
@@ -608,7 +579,10 @@ class BulletEngine:
         for body in bodies:
             client.resetBaseVelocity(body, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
             client.changeDynamics(
-                body, -1, activationState=client.ACTIVATION_STATE_ENABLE_SLEEPING, sleepThreshold=TREMBLING
+                body,
+                -1,
+                activationState=client.ACTIVATION_STATE_ENABLE_SLEEPING,
+                sleepThreshold=SETTLING_SLEEP_THRESHOLD,
             )
             client.changeDynamics(body, -1, activationState=client.ACTIVATION_STATE_SLEEP)
         # They fall asleep in the next step. The high threshold is for it only: a high heap trembles that fast, but
@@ -628,9 +602,9 @@ class BulletEngine:
         """Return the PyBullet body of the entity, creating it if needed."""
         return self._mirror.body_id(row)
 
-    def tell_body(self, row: int) -> int:
+    def body_id_for_user(self, row: int) -> int:
         """As `body_id`, for users: PyBullet keeps up with that body from now on."""
-        return self._mirror.tell_body(row)
+        return self._mirror.body_id_for_user(row)
 
     def row_of_body(self, body: int) -> int:
         """Return the row of the entity that PyBullet `body` stands for, NO_ROW for none; all bodies are made first."""
@@ -658,41 +632,35 @@ class BulletEngine:
 # Distances of bodies at hypothetical poses, for swept collision tests.
 
 
-class PosedQueries:
-    """Measures pairs with one body moved temporarily to another pose."""
+def posed_distances(mirror: BulletMirror, pairs: Rows, positions: Floats, orientations: Floats, limit: float) -> Floats:
+    """Return the distance in m (K,) of each pair (K, 2), with the first row's body moved to the given pose meanwhile.
 
-    def __init__(self, mirror: BulletMirror) -> None:
-        self._mirror = mirror
+    `positions` (K, 3) and `orientations` (K, 4) are of collision shapes; the second row of a pair is at the pose
+    that queries see. Infinite beyond `limit`.
+    """
+    bodies = mirror.bodies
+    movers = pairs[:, 0]
+    mirror.ensure(np.unique(pairs))
+    points, turns = _body_poses(mirror.world, movers, positions, orientations)
+    table = bodies.table.body
+    out = np.full(len(pairs), np.inf)
+    # One after the other: a mover may be measured at several poses.
+    for index, (first, second) in enumerate(table[pairs].tolist()):
+        bodies.write_poses(movers[index : index + 1], points[index : index + 1], turns[index : index + 1])
+        found = mirror.client.getClosestPoints(first, second, limit)
+        if found:
+            out[index] = min(point[8] for point in found)
+    rows = np.unique(movers)
+    # Back to what other queries in this phase must see; the columns are ahead of that.
+    _, back_points, back_turns = mirror.staged.poses(rows)
+    bodies.write_poses(rows, back_points, back_turns)
+    mirror.world.bullet_behind[rows] = True
+    return out
 
-    def distances(self, pairs: Rows, positions: Floats, orientations: Floats, limit: float) -> Floats:
-        """Return the distance in m (K,) of each pair (K, 2), with the first row's shape at the given pose.
 
-        `positions` (K, 3) and `orientations` (K, 4) are of collision shapes; the second row of a pair is at the pose
-        that queries see. Infinite beyond `limit`.
-        """
-        mirror, bodies = self._mirror, self._mirror.bodies
-        movers = pairs[:, 0]
-        mirror.ensure(np.unique(pairs))
-        points, turns = self._body_poses(movers, positions, orientations)
-        table = bodies.table.body
-        out = np.full(len(pairs), np.inf)
-        # One after the other: a mover may be measured at several poses.
-        for index, (first, second) in enumerate(table[pairs].tolist()):
-            bodies.write_poses(movers[index : index + 1], points[index : index + 1], turns[index : index + 1])
-            found = mirror.client.getClosestPoints(first, second, limit)
-            if found:
-                out[index] = min(point[8] for point in found)
-        rows = np.unique(movers)
-        # Back to what other queries in this phase must see; the columns are ahead of that.
-        _, back_points, back_turns = mirror.staged.poses(rows)
-        bodies.write_poses(rows, back_points, back_turns)
-        mirror.world.bullet_behind[rows] = True
-        return out
-
-    def _body_poses(self, rows: Rows, positions: Floats, orientations: Floats) -> tuple[Floats, Floats]:
-        """Return the body poses that put the collision shapes of `rows` at the given poses."""
-        world = self._mirror.world
-        if world.shape_centred[rows].all():
-            return positions, orientations
-        turns = quaternions.multiply(orientations, quaternions.conjugate(world.shape_orientation[rows]))
-        return positions - quaternions.rotate(turns, world.shape_position[rows]), turns
+def _body_poses(world: World, rows: Rows, positions: Floats, orientations: Floats) -> tuple[Floats, Floats]:
+    """Return the body poses that put the collision shapes of `rows` at the given poses."""
+    if world.shape_centred[rows].all():
+        return positions, orientations
+    turns = quaternions.multiply(orientations, quaternions.conjugate(world.shape_orientation[rows]))
+    return positions - quaternions.rotate(turns, world.shape_position[rows]), turns

@@ -566,7 +566,7 @@ class BulletMirror:
         self.ensure(np.array([row], np.int64))
         return int(self.bodies.table.body[row])
 
-    def tell_body(self, row: int) -> int:
+    def body_id_for_user(self, row: int) -> int:
         """Return the PyBullet body of `row` to a caller who may use it later without asking again.
 
         From now on PyBullet keeps up with that row as it does with all of them after `hand_out`.

@@ -549,7 +549,7 @@ class MujocoEngine:
     """
 
     name = "mujoco"
-    mends_itself = True
+    restores_nonfinite_poses = True
 
     def __init__(
         self, world: World, options: SpecOptions, exempt_links: LinkPairs, *, substep: float, contact_erp: float
@@ -660,7 +660,7 @@ class MujocoEngine:
         """Return the number that users know the body of the entity by: its object id."""
         return int(self._world.object_id[row])
 
-    def tell_body(self, row: int) -> int:
+    def body_id_for_user(self, row: int) -> int:
         """As `body_id`."""
         return self.body_id(row)
 

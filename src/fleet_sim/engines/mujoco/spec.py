@@ -219,14 +219,6 @@ class SpecOptions:
     iterations: int
 
 
-class _Made(NamedTuple):
-    """A body of the spec: of which place in the plan, and which link."""
-
-    body: Any
-    place: int
-    link: int
-
-
 @dataclass(eq=False)
 class WorldSpec:
     """Builds one spec."""
@@ -236,7 +228,7 @@ class WorldSpec:
     options: SpecOptions
     arena: int = 0
     """Bytes for contacts and constraints, 0: as many as usual."""
-    _made: list[_Made] = field(default_factory=list, init=False)
+    _made: list[tuple[Any, int, int]] = field(default_factory=list, init=False)
     _joints: list[tuple[Any, int, int]] = field(default_factory=list, init=False)
     _surfaces: list[tuple[Any, ContactSurface]] = field(default_factory=list, init=False)
     _names: list[list[str]] = field(default_factory=list, init=False)
@@ -402,7 +394,7 @@ class WorldSpec:
     def _made_body(self, place: int, link: int, parent: Any, *, mocap: bool = False) -> Any:
         name = f"{place}:{link}"
         body = parent.add_body(name=name, mocap=mocap)
-        self._made.append(_Made(body, place, link))
+        self._made.append((body, place, link))
         self._names[place].append(name)
         return body
 
@@ -435,24 +427,24 @@ class WorldSpec:
         place = np.full(model.nbody, -1, np.int64)
         link = np.full(model.nbody, -2, np.int64)
         base = np.full(len(self.plan.rows), -1, np.int64)
-        numbers = [made.body.id for made in self._made]
-        for number, made in zip(numbers, self._made, strict=True):
-            place[number], link[number] = made.place, made.link
-            if base[made.place] < 0:
-                base[made.place] = number
+        made = [(body.id, at, part) for body, at, part in self._made]
+        for number, at, part in made:
+            place[number], link[number] = at, part
+            if base[at] < 0:
+                base[at] = number
         free, seats, pieces = [], [], []
-        for number, made in zip(numbers, self._made, strict=True):
+        for number, at, part in made:
             joint = int(model.body_jntadr[number])
             has_free = joint >= 0 and model.jnt_type[joint] == self._mujoco.mjtJoint.mjJNT_FREE
             q, v = (int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])) if has_free else (-1, -1)
             mocap = int(model.body_mocapid[number])
-            if self.plan.rows[made.place].how != DYNAMIC:
-                pieces.append((made.place, made.link, mocap, q, v))
+            if self.plan.rows[at].how != DYNAMIC:
+                pieces.append((at, part, mocap, q, v))
             elif has_free:
-                free.append((made.place, q, v))
-                self._damp(model, number, v, self.plan.rows[made.place])
+                free.append((at, q, v))
+                self._damp(model, number, v, self.plan.rows[at])
             elif mocap >= 0:
-                seats.append((made.place, mocap))
+                seats.append((at, mocap))
         joints = []
         for made_joint, at, slot in self._joints:
             number = made_joint.id

@@ -136,7 +136,7 @@ class ActionTimers(Stateful):
 
 
 class ActionScheduler:
-    """Runs the actions of all agents (an ActionBook).
+    """Runs the actions of all agents (an ActionQueues).
 
     Python code runs only for agents whose action is woken in this step: a thousand robots in the middle of a MoveTo
     cost nothing. Agents are woken in the order of their ids.
@@ -155,7 +155,7 @@ class ActionScheduler:
         self._acting: int | None = None
         world.on_remove.append(self._forget)
 
-    # ---- ActionBook --------------------------------------------------------------------------------------------------
+    # ---- ActionQueues ------------------------------------------------------------------------------------------------
 
     def add(self, row: int, action: Any, goal: str = "") -> None:
         """Append `action`, with `goal` as its id for `cancel_goal`; it starts when those before it have ended."""

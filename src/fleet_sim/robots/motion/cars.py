@@ -16,7 +16,7 @@ import numpy as np
 from fleet_sim.base.arrays import NO_ROWS, Bools, Bytes, Floats, Ints, Rows
 from fleet_sim.base.errors import InvalidValueError, StateError
 from fleet_sim.base.kernels import atan2, compiled_step, heading, inlined, multiply, norm_of, sin_cos
-from fleet_sim.base.params import ControllerMode, MotionMode, MovementDirection
+from fleet_sim.base.params import ControllerMode, MovementDirection
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots.motion.car_curves import PIECES, Curves, dubins, reeds_shepp, to_point
@@ -209,27 +209,20 @@ _CARS: WeakKeyDictionary[World, tuple[tuple[Scalars, bool], Cars]] = WeakKeyDict
 """The columns of each world with cars, and what they are valid for."""
 
 
-class AckermannLaw:
-    """Drives like a car; the origin of the robot is the middle of its rear axle."""
+def drive_cars(world: World, rows: Rows, dt: float) -> Rows:
+    """Move `rows` like cars by `dt` seconds, with the middle of the rear axle as origin; return those that arrived.
 
-    name = MotionMode.ACKERMANN.value
-    feature = FEATURE
-    """The feature whose columns the law needs."""
-
-    def step(self, world: World, rows: Rows, dt: float) -> Rows:
-        """Move `rows` by `dt` seconds; return those that arrived.
-
-        Arrived rows have exactly the position of the goal, and its heading where `align_final` is set. Their height,
-        roll and pitch do not change. Where a car is not where the law left it, its path is planned again from there.
-        """
-        table = _table_of(world)
-        ended, astray = _advance(world, table, rows, dt, False)
-        if not len(astray):
-            return ended
-        plan_curves(world, table, astray)
-        world.motion.path_fresh[astray] = False
-        more, _ = _advance(world, table, astray, dt, True)
-        return np.concatenate((ended, more))
+    Arrived rows have exactly the position of the goal, and its heading where `align_final` is set. Their height,
+    roll and pitch do not change. Where a car is not where the law left it, its path is planned again from there.
+    """
+    table = _table_of(world)
+    ended, astray = _advance(world, table, rows, dt, False)
+    if not len(astray):
+        return ended
+    plan_curves(world, table, astray)
+    world.motion.path_fresh[astray] = False
+    more, _ = _advance(world, table, astray, dt, True)
+    return np.concatenate((ended, more))
 
 
 def _table_of(world: World) -> AckermannColumns:

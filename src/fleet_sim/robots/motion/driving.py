@@ -31,7 +31,7 @@ from fleet_sim.base.kernels import (
 from fleet_sim.base.kernels import (
     cross as kernels_cross,
 )
-from fleet_sim.base.params import ControllerMode, MotionMode, MovementDirection, PosePhase
+from fleet_sim.base.params import ControllerMode, MovementDirection, PosePhase
 from fleet_sim.robots.motion.path import (
     TINY,
     TOUCH,
@@ -402,28 +402,13 @@ _ENDED, _LEFT, _BROKEN = 0, 1, 2
 _AT_REST = (0.0, 0.0, 0.0)
 
 
-class OmnidirectionalLaw:
-    """Drives and turns in any direction at the same time."""
-
-    name = MotionMode.OMNIDIRECTIONAL.value
-
-    def step(self, world: World, rows: Rows, dt: float) -> Rows:
-        """Move `rows` by `dt` seconds; return those that arrived."""
-        return advance(world, rows, dt, omni=_law_of(world, rows))[0]
-
-
-class DifferentialLaw:
-    """Drives along its heading and turns about its vertical axis."""
-
-    name = MotionMode.DIFFERENTIAL.value
-
-    def step(self, world: World, rows: Rows, dt: float) -> Rows:
-        """Move `rows` by `dt` seconds; return those that arrived."""
-        return follow_poses(world, rows, dt)
+def drive_any_way(world: World, rows: Rows, dt: float) -> Rows:
+    """Move `rows`, all of one law, driving and turning in any direction at the same time; return those that arrived."""
+    return advance(world, rows, dt, omni=_law_of(world, rows))[0]
 
 
 def follow_poses(world: World, rows: Rows, dt: float) -> Rows:
-    """Move `rows`, all of one law, as a differential base; return those that arrived."""
+    """Move `rows`, all of one law, as a differential base, along the heading; return those that arrived."""
     return advance(world, rows, dt, differential=_law_of(world, rows))[0]
 
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, Bools, Floats, Ints, Rows
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.params import ControllerMode, MovementDirection
+from fleet_sim.base.params import ControllerMode, MotionMode, MovementDirection
 from fleet_sim.base.registry import Registry, instances_of
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
-from fleet_sim.robots.agent import ControllerPlan
 from fleet_sim.robots.motion import rows as limits
-from fleet_sim.robots.motion.cars import AckermannLaw
-from fleet_sim.robots.motion.controllers import plan
-from fleet_sim.robots.motion.driving import DifferentialLaw, OmnidirectionalLaw, expire_commands
+from fleet_sim.robots.motion.cars import FEATURE, drive_cars
+from fleet_sim.robots.motion.driving import drive_any_way, expire_commands, follow_poses
 from fleet_sim.world import steering as joint_steering
 from fleet_sim.world.world import World
 
@@ -42,21 +42,19 @@ class MotionLaw(Protocol):
         ...
 
 
-@runtime_checkable
-class FeatureLaw(Protocol):
-    """A law of motion that needs the columns of a feature: robots that are given the law get the feature with it."""
+@dataclass
+class Law:
+    """A law whose step is a function.
 
-    feature: str
-
-
-@runtime_checkable
-class MotorLaw(Protocol):
-    """A law that commands motors of joints, and writes no poses: the engine moves the body by them.
-
-    What another law plans for a body of the engine becomes velocities of that body (`by_engine`).
+    Robots that are given a law with a `feature` get that feature with it. A law with `motors` commands motors of joints
+    and writes no poses: the engine moves the body by them. What another law plans for a body of the engine becomes
+    velocities of that body (`by_engine`).
     """
 
-    motors: bool
+    name: str
+    step: Callable[[World, Rows, float], Rows]
+    feature: str | None = None
+    motors: bool = False
 
 
 # The wheels law: robots moved by the physics engine drive with the motors of their wheels. It is feedback on the
@@ -80,36 +78,30 @@ MARGIN = 0.6
 """Fraction of the acceleration limit that a robot plans to brake with."""
 
 
-class WheelLaw:
-    """Drives like the differential law, but with the motors of the wheels."""
-
-    name = "wheels"
-    motors = True
-
-    def step(self, world: World, rows: Rows, dt: float) -> Rows:
-        """Command the motors of `rows` for `dt` seconds; return the rows that arrived."""
-        motion = world.motion
-        expire_commands(world, rows)
-        commanded_mask = motion.control[rows] == WHEELS_VELOCITY
-        wanted = np.where(
-            commanded_mask[:, None],
-            np.stack([motion.command_linear[rows, 0], motion.command_angular[rows, 2]], axis=1),
-            0.0,
-        )
-        arrived_mask = np.zeros(len(rows), np.bool_)
-        posed = np.flatnonzero(~commanded_mask)
-        if len(posed):
-            wanted[posed], arrived_mask[posed] = _guide(world, rows[posed])
-        twist = _limited(world, rows, wanted, dt)
-        twist[arrived_mask] = 0.0
-        motion.body_linear[rows, 0], motion.body_angular[rows, 2] = twist[:, 0], twist[:, 1]
-        turn_wheels(world, rows, twist)
-        # A command of no speed has been carried out once the robot plans to stand.
-        resting = rows[commanded_mask & ~wanted.any(axis=1) & ~twist.any(axis=1)]
-        motion.control[resting] = IDLE
-        motion.command_expiry[resting] = -1
-        arrived: Rows = rows[arrived_mask]
-        return arrived if len(arrived) else NO_ROWS
+def drive_by_wheels(world: World, rows: Rows, dt: float) -> Rows:
+    """Command the motors of `rows` for `dt` seconds; return the rows that arrived."""
+    motion = world.motion
+    expire_commands(world, rows)
+    commanded_mask = motion.control[rows] == WHEELS_VELOCITY
+    wanted = np.where(
+        commanded_mask[:, None],
+        np.stack([motion.command_linear[rows, 0], motion.command_angular[rows, 2]], axis=1),
+        0.0,
+    )
+    arrived_mask = np.zeros(len(rows), np.bool_)
+    posed = np.flatnonzero(~commanded_mask)
+    if len(posed):
+        wanted[posed], arrived_mask[posed] = _guide(world, rows[posed])
+    twist = _limited(world, rows, wanted, dt)
+    twist[arrived_mask] = 0.0
+    motion.body_linear[rows, 0], motion.body_angular[rows, 2] = twist[:, 0], twist[:, 1]
+    turn_wheels(world, rows, twist)
+    # A command of no speed has been carried out once the robot plans to stand.
+    resting = rows[commanded_mask & ~wanted.any(axis=1) & ~twist.any(axis=1)]
+    motion.control[resting] = IDLE
+    motion.command_expiry[resting] = -1
+    arrived: Rows = rows[arrived_mask]
+    return arrived if len(arrived) else NO_ROWS
 
 
 def turn_wheels(world: World, rows: Rows, twist: Floats) -> None:
@@ -219,6 +211,14 @@ def register_motion_law(name: str, law: MotionLaw) -> int:
     return _numbered(name, law)
 
 
+# The module is the LawBook of a world, which asks for `names`, `index` and `feature`.
+
+
+def names() -> list[str]:
+    """Return the names in order of the laws' indices; index 0 means "cannot move"."""
+    return list(_names)
+
+
 def motion_law_names() -> list[str]:
     """Return the names of all laws, in order of their index (from 1)."""
     return _names[1:]
@@ -235,6 +235,9 @@ def motion_law_index(name: str) -> int:
     return _names.index(key, 1) if key in _names[1:] else _numbered(key, law)
 
 
+index = motion_law_index
+
+
 def motion_law(index: int) -> MotionLaw:
     """Return the law with `index`; raises InvalidValueError if there is none."""
     law = _laws[index] if 0 < index < len(_laws) else None
@@ -243,15 +246,14 @@ def motion_law(index: int) -> MotionLaw:
     return law
 
 
-def feature_of(index: int) -> str | None:
+def feature(index: int) -> str | None:
     """Return the name of the feature that robots with the law of `index` need, None where they need none."""
-    law = _laws[index] if 0 < index < len(_laws) else None
-    return law.feature if isinstance(law, FeatureLaw) else None
+    return getattr(_laws[index], "feature", None) if 0 < index < len(_laws) else None
 
 
 def drives_by_motors(index: int) -> bool:
     """Return whether the law with `index` commands motors and leaves the body to the engine."""
-    return isinstance(motion_law(index), MotorLaw)
+    return bool(getattr(motion_law(index), "motors", False))
 
 
 def _numbered(name: str, law: MotionLaw) -> int:
@@ -263,32 +265,10 @@ def _numbered(name: str, law: MotionLaw) -> int:
     return len(_laws) - 1
 
 
-for _law in (OmnidirectionalLaw(), DifferentialLaw(), WheelLaw(), AckermannLaw()):
+for _law in (
+    Law(MotionMode.OMNIDIRECTIONAL.value, drive_any_way),
+    Law(MotionMode.DIFFERENTIAL.value, follow_poses),
+    Law("wheels", drive_by_wheels, motors=True),
+    Law(MotionMode.ACKERMANN.value, drive_cars, feature=FEATURE),
+):
     register_motion_law(_law.name, _law)
-
-
-# Lookup of motion laws and controllers by name, as a simulation connects them to its world.
-
-
-class Laws:
-    """The registered motion laws (a LawBook), including those registered later."""
-
-    def names(self) -> list[str]:
-        """Return the names in order of the laws' indices; index 0 means "cannot move"."""
-        return ["immovable", *motion_law_names()]
-
-    def index(self, name: str) -> int:
-        """Return the index of a law; raises UnknownNameError."""
-        return motion_law_index(name)
-
-    def feature(self, index: int) -> str | None:
-        """Return the feature that robots with the law of this index need, or None."""
-        return feature_of(index)
-
-
-class Controllers:
-    """The registered controllers (a ControllerBook)."""
-
-    def plan(self, spec: Any) -> ControllerPlan:
-        """Return the plan for the `controller` of a spawn entry; raises as `plan` of the registry does."""
-        return plan(spec)

@@ -124,10 +124,10 @@ class SensorKeeper(Protocol):
     def new_part(self) -> GuardedPart:
         """Return what calls a new handler."""
 
-    def consumer_came(self, sensor: Sensor) -> None:
+    def on_first_consumer(self, sensor: Sensor) -> None:
         """Called when `sensor` gets its first consumer."""
 
-    def consumer_went(self, sensor: Sensor) -> None:
+    def on_last_consumer_gone(self, sensor: Sensor) -> None:
         """Called when `sensor` loses its last consumer."""
 
     def remove(self, sensors: Sequence[Sensor]) -> None:
@@ -208,7 +208,7 @@ class Sensor:
         self._consumers += 1
         # The group needs to know about the first and the last consumer only.
         if self._consumers == 1:
-            self._keeper.consumer_came(self)
+            self._keeper.on_first_consumer(self)
 
     def unsubscribe(self) -> None:
         """Undo one `subscribe`."""
@@ -216,7 +216,7 @@ class Sensor:
             self._consumers -= 1
             # A removed sensor was already subtracted from its group.
             if not self._consumers and self.is_alive:
-                self._keeper.consumer_went(self)
+                self._keeper.on_last_consumer_gone(self)
 
     def on_reading(self, handler: Callable[[Sensor, Any], object]) -> None:
         """Call `handler(sensor, reading)` in each step in which the sensor is read; this makes it a consumer."""

@@ -198,12 +198,12 @@ class SensorGroup:
 
     # ---- consumers ---------------------------------------------------------------------------------------------------
 
-    def consumer_came(self, sensor: Sensor) -> None:
+    def on_first_consumer(self, sensor: Sensor) -> None:
         """Called when `sensor` gets a consumer."""
         self.wanted += 1
         self._prepare(np.array([sensor.index]), self.kind.resume)
 
-    def consumer_went(self, sensor: Sensor) -> None:
+    def on_last_consumer_gone(self, sensor: Sensor) -> None:
         """Called when `sensor` loses its last consumer."""
         self.wanted -= 1
 
@@ -325,7 +325,7 @@ class SensorGroups:
 # Which group each sensor is computed with.
 
 
-class SensorHomes:
+class GroupOfSensor:
     """The group of each sensor of a simulation."""
 
     def __init__(self) -> None:
@@ -564,7 +564,7 @@ class SensorSystem:
         self._context = context
         self._world = context.world
         self._groups = SensorGroups(context)
-        self._homes = SensorHomes()
+        self._homes = GroupOfSensor()
         self._roster = SensorRoster(context.world)
         self._busy: list[SensorGroup] | None = []
         self._turns = Turns()
@@ -615,14 +615,14 @@ class SensorSystem:
         """Return what calls a new handler of a sensor."""
         return self._world.guard.part("sensor handler")
 
-    def consumer_came(self, sensor: Sensor) -> None:
+    def on_first_consumer(self, sensor: Sensor) -> None:
         """Called when `sensor` gets its first consumer."""
-        self._homes.of(sensor).consumer_came(sensor)
+        self._homes.of(sensor).on_first_consumer(sensor)
         self._busy = None
 
-    def consumer_went(self, sensor: Sensor) -> None:
+    def on_last_consumer_gone(self, sensor: Sensor) -> None:
         """Called when `sensor` loses its last consumer."""
-        self._homes.of(sensor).consumer_went(sensor)
+        self._homes.of(sensor).on_last_consumer_gone(sensor)
         self._busy = None
 
     # ---- adding and removing -----------------------------------------------------------------------------------------

@@ -163,7 +163,7 @@ def _picture(data: bytes, path: Path) -> AnyArray:
             whole = picture if picture.mode in ("L", "LA", "RGB", "RGBA") else picture.convert("RGBA")
             return np.asarray(whole, np.uint8)
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as error:
-        raise ConfigError(f"it is no readable picture: {error}", source=str(path)) from error
+        raise ConfigError(f"the image cannot be read: {error}", source=str(path)) from error
 
 
 def write_map(grid: Grid, path: str | Path) -> None:
@@ -174,7 +174,7 @@ def write_map(grid: Grid, path: str | Path) -> None:
     """
     check_suffix(path)
     if not isinstance(grid, Grid):
-        raise InvalidValueError(f"a map is written of a Grid, such as site.grid, got {type(grid).__name__}")
+        raise InvalidValueError(f"expected a Grid to write a map from, such as site.grid, got {type(grid).__name__}")
     target = Path(path)
     picture = target.with_suffix(".png")
     grey = np.where(grid.free_mask, FREE_GREY, BLOCKED_GREY).astype(np.uint8)

@@ -8,7 +8,7 @@ import logging
 import os
 import weakref
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -148,12 +148,6 @@ _INSTANCE_FIELDS = (("in_position", "3f", 12), ("in_orientation", "4f", 16), ("i
                     ("in_color", "4f1", 4), ("in_id", "2f", 8))  # fmt: skip
 
 
-class _Piece(NamedTuple):
-    vertices: moderngl.Buffer
-    triangles: moderngl.Buffer
-    material: Material
-
-
 class GpuMesh:
     """A mesh at one level of detail, with room for its instances, which grows.
 
@@ -229,9 +223,9 @@ def layout(
     return (buffer, " ".join(formats) + per, *used)
 
 
-def _upload(context: moderngl.Context, part: Part) -> _Piece:
+def _upload(context: moderngl.Context, part: Part) -> tuple[moderngl.Buffer, moderngl.Buffer, Material]:
     vertices, triangles = part.drawable()
-    return _Piece(context.buffer(vertices), context.buffer(triangles), part.material)
+    return context.buffer(vertices), context.buffer(triangles), part.material
 
 
 # Programs, compiled when first needed, with the light they draw in.
@@ -534,11 +528,11 @@ class GlRenderer:
         """Draw instances mesh by mesh, each piece of a mesh with its material."""
         for mesh, count in drawn:
             self._face(mesh)
-            for index, piece in enumerate(mesh.pieces):
-                texture = piece.material.texture
+            for index, (_, _, material) in enumerate(mesh.pieces):
+                texture = material.texture
                 program = self._programs.solid(shot.channels, textured=bool(texture))
                 set_uniform(program, "clip", clip)
-                set_uniform(program, "material", np.array(piece.material.rgba[:3], np.float32))
+                set_uniform(program, "material", np.array(material.rgba[:3], np.float32))
                 if texture:
                     self._textures.texture(texture).use(0)
                 mesh.array(index, program).render(instances=count)

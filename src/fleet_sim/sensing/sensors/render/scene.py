@@ -170,15 +170,8 @@ class Scene:
         return positions, orientations
 
 
-class _Entry(NamedTuple):
-    """One geometry, carried by the same link of all of `indices`."""
-
-    indices: Ints
-    link: int
-    geometry: Geometry
-
-
-_Groups = dict[MeshKey, list[_Entry]]
+_Groups = dict[MeshKey, list[tuple[Ints, int, Geometry]]]
+"""Geometries by mesh, each with the indices of the entities whose link of that number carries it."""
 
 
 def _visible(looks: Appearance) -> _Groups:
@@ -204,7 +197,7 @@ def _enter(looks: Appearance, groups: _Groups, indices: Ints, link: int, geometr
     opacities = looks.colors(indices, np.full(len(indices), link))[:, 3]
     shown = indices[np.where(opacities < 0.0, geometry.rgba[3], opacities) > 0.0]
     if len(shown):
-        groups[key_of(geometry)].append(_Entry(shown, link, geometry))
+        groups[key_of(geometry)].append((shown, link, geometry))
 
 
 def key_of(geometry: Geometry) -> MeshKey:
@@ -242,14 +235,14 @@ def instance_table(looks: Appearance, rows: Rows, store: MeshStore) -> InstanceT
     """Return the instances that show entities of the appearance `looks`, which are in `rows` (N,) of the table."""
     groups = _visible(looks)
     entries = [entry for group in groups.values() for entry in group]
-    counts = [len(entry.indices) for entry in entries]
-    geometries = [entry.geometry for entry in entries]
+    counts = [len(indices) for indices, _, _ in entries]
+    geometries = [geometry for _, _, geometry in entries]
     scales = np.array([scale_of(geometry) for geometry in geometries], np.float64).reshape(-1, 3)
     # The finest level: its vertices reach furthest, so its bound holds all coarser ones too.
     meshes = [store.mesh(key, key.levels - 1) for key, group in groups.items() for _ in group]
     radii = [mesh.bound(scale) for mesh, scale in zip(meshes, scales, strict=True)]
-    indices = np.concatenate([NO_ROWS, *(entry.indices for entry in entries)])
-    links = np.repeat(np.array([entry.link for entry in entries], np.int64), counts)
+    indices = np.concatenate([NO_ROWS, *(indices for indices, _, _ in entries)])
+    links = np.repeat(np.array([link for _, link, _ in entries], np.int64), counts)
     positions = np.array([geometry.position for geometry in geometries], np.float64).reshape(-1, 3)
     orientations = np.array([geometry.orientation for geometry in geometries], np.float64).reshape(-1, 4)
     # Composing poses is the costly part of a frame, and most geometries are centred on their link.
@@ -275,7 +268,7 @@ def instance_table(looks: Appearance, rows: Rows, store: MeshStore) -> InstanceT
 def _batches(groups: _Groups) -> tuple[MeshInstances, ...]:
     batches, start = [], 0
     for key, group in groups.items():
-        stop = start + sum(len(entry.indices) for entry in group)
+        stop = start + sum(len(indices) for indices, _, _ in group)
         batches.append(MeshInstances(key, start, stop))
         start = stop
     return tuple(batches)
