@@ -83,27 +83,27 @@ class RunControl:
             raise StateError(f"{what}() was called from inside a step; use sim.between_steps(...) for it")
 
     def pause(self) -> None:
-        """Pause until `resume`. A step that has begun is finished."""
+        """Pause until `resume`; from any thread. A step that has begun is finished."""
         if not self._paused:
             self._paused = True
             self._tell("paused")
 
     def resume(self) -> None:
-        """Resume a paused run."""
+        """Resume a paused simulation; from any thread."""
         if self._paused:
             self._paused = False
             self._tell("resumed")
 
     def stop(self) -> None:
-        """End the active run after its current step."""
+        """End `run_simulation` after its current step; from any thread."""
         self._stopping = True
         self.wake()
 
     def between_steps(self, function: Callable[[], Any]) -> Future[Any]:
-        """Call `function()` when no step is under way, in the thread that makes the steps.
+        """Call `function()` when no step is under way, in the thread that runs the simulation; from any thread.
 
-        Without a run and outside a step it is called at once, here, and a step that another thread begins waits for it.
-        The future holds what it returned or raised.
+        For calls that are not allowed inside a step, such as `sim.between_steps(sim.reset)`. Without `run_simulation`
+        and outside a step it is called at once. The future holds its result or exception.
         """
         future: Future[Any] = Future()
         with self._wake:
@@ -232,7 +232,7 @@ class Extensions:
         return made
 
     def remove_plugin(self, plugin: SimHooks[Any]) -> bool:
-        """Shut `plugin` down and forget it; returns whether it was registered."""
+        """Shut `plugin` down and remove it; return whether it was registered."""
         return self._plugins.remove(plugin)
 
     @property

@@ -69,10 +69,7 @@ class Population:
         return world.handles.of(rows)
 
     def get(self, name_or_id: str | int) -> Any:
-        """Return the entity with a name or object id, or with a BodyId as returned by `body_id`.
-
-        A bare number is an object id. Raises UnknownNameError with the closest names.
-        """
+        """Return the entity with a name or object id; raises UnknownNameError with the closest names."""
         world = self._world
         if isinstance(name_or_id, BodyId):
             name_or_id = name_or_id.object_id
@@ -94,7 +91,12 @@ class Population:
         return spawn_entries(self._world, Agent, entries, path="robots")
 
     def load_world(self, path: str | Path, skip_models: Collection[str] = ()) -> list[Any]:
-        """Spawn the models of a world file, see `WorldNames.load_world`."""
+        """Spawn the models of an SDF or Gazebo world file at their places, and return them in the order of the file.
+
+        They are what `SimObject.from_sdf` makes of them; `skip_models` names those to leave out. What the file has
+        besides models, such as lights and plugins, is named in one warning. With physics a gravity that is not that of
+        the simulation raises InvalidValueError, and so does what cannot be read; then nothing is spawned.
+        """
         found = read_world_file(path, self._world)
         return self.spawn_all(params_of_world(found, skip_models=skip_models))
 
@@ -111,7 +113,10 @@ class Population:
         remove(self._world, np.array([obj.row for obj in chosen], np.int64))
 
     def remove_rows(self, rows: Rows) -> None:
-        """Remove the entities in `rows` (N,); raises InvalidValueError, and removes none, where one has no entity."""
+        """Remove the entities in these rows (N,) of the world's columns, as `world.rows` has them.
+
+        Raises InvalidValueError, and removes none, where a row has no entity.
+        """
         world, given = self._world, np.asarray(rows)
         if given.ndim != 1 or (len(given) and not np.issubdtype(given.dtype, np.integer)):
             raise InvalidValueError(f"rows: expected whole numbers of shape (N,), got {brief(rows)}")
@@ -122,7 +127,7 @@ class Population:
         remove(world, given)
 
     def check_ours(self, obj: object) -> None:
-        """Raise InvalidValueError unless `obj` is an entity of this simulation."""
+        """Do nothing, as entities are added when spawned. Raises InvalidValueError for one of another simulation."""
         if not isinstance(obj, SimObject):
             raise InvalidValueError(f"expected a SimObject or an Agent, got {obj!r}")
         if obj.world is not self._world:
@@ -171,7 +176,7 @@ class Population:
                 bodies.joints.prepare(row)
 
     def register_static_body(self, body_id: int, name: str | None = None) -> SimObject:
-        """Let a PyBullet body take part in collision checks as STATIC, and never move; returns its handle.
+        """Include a PyBullet body in collision checks as STATIC; return its handle.
 
         Pairs with static bodies are reported when `ignore_static_collision` is off.
         """

@@ -157,7 +157,11 @@ class Runner:
         return self.serve_window()
 
     def serve_window(self) -> bool:
-        """Handle keys pressed in the window; return whether the window is open."""
+        """Handle keys pressed in the window; return whether the window is open.
+
+        SPACE pauses and resumes, "." makes one step while paused; v, c, t, o, = and - change the view.
+        `run_simulation` calls it automatically; with `step_once`, call it between steps.
+        """
         control = self._control
         for action in self._view.poll_keys():
             if action == "pause":

@@ -88,7 +88,7 @@ class State:
         self._initial = checkpoint
 
     def remember_initial(self) -> None:
-        """Save the present state as the initial state for `reset`."""
+        """Save the present state as the initial state for `reset`; done automatically at the first step."""
         self._initial = self._checkpoints.take()
 
     def save(self) -> Checkpoint:
@@ -97,9 +97,10 @@ class State:
         return self._checkpoints.take()
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Restore a saved state. Entities spawned since are removed, removed ones live again.
+        """Restore a saved state of this simulation. Entities spawned since are removed, removed ones are restored.
 
-        Raises InvalidValueError for a checkpoint of another simulation.
+        Callbacks, plugins, managers and event handlers stay as they are; restored entities have those that they had.
+        Raises StateError inside a step and InvalidValueError for a checkpoint of another simulation.
         """
         self._control.require_between_steps("restore_state")
         self._checkpoints.check(checkpoint)
@@ -114,7 +115,11 @@ class State:
         self._tell_reset("reset")
 
     def reset(self) -> None:
-        """Restore the initial state; the present one if none was saved yet."""
+        """Restore the initial state: before the first step, with all its robots and their plans.
+
+        Callbacks, plugins and event handlers are kept; random streams start again. See `clear` for an empty world.
+        Raises StateError inside a step; `between_steps` calls it from there.
+        """
         self._control.require_between_steps("reset")
         if self._initial is None:
             self.remember_initial()
@@ -122,7 +127,10 @@ class State:
         self.restore(self._initial)
 
     def clear(self) -> None:
-        """Remove every entity and go back to time 0, ids and random streams included, as in a new simulation."""
+        """Remove every entity and go back to time 0, ids and random streams included, as in a new simulation.
+
+        Callbacks, plugins, managers and event handlers of the simulation are kept.
+        """
         self._control.require_between_steps("clear")
         world = self._world
         remove(world, world.rows)
@@ -135,11 +143,10 @@ class State:
         self._tell_reset("cleared")
 
     def rebuild_engine(self) -> None:
-        """Empty the engine's world and build it again from the columns, with what `sim.bullet.changeDynamics` set.
+        """Empty PyBullet's world and build it again from the columns, as at the start of a run.
 
-        Bodies and constraints of the user's own are gone, and a warning says so.
-
-        Raises StateError while entities stand for such bodies: there is nothing to build those from.
+        The engine's contact state is dropped, so that equal columns evolve equally, whatever happened before.
+        Raises StateError inside a step.
         """
         self._control.require_between_steps("rebuild_engine")
         world, adopted = self._world, self._mirror.bodies.table.adopted
@@ -656,7 +663,11 @@ class StateFiles:
         self.load(path)
 
     def load(self, path: str | Path) -> None:
-        """Go on from the state in a file; see `sim.load_state`."""
+        """Go on from the state in a file that a simulation of the same scenario has written, maybe in another process.
+
+        Entities that it does not have are removed, those that are missing are spawned; callbacks, plugins and event
+        handlers stay. Raises StateFileError, and then nothing has changed, and StateError inside a step.
+        """
         self._sim.control.require_between_steps("load_state")
         try:
             content, arrays = read_archive(path)

@@ -145,7 +145,10 @@ class CollisionQueries:
         return pairs, dict(self._collisions.breakdown)
 
     def touching_links(self, robot: SimObject | str) -> list[tuple[str, str]]:
-        """Return the names of the links of `robot` that touched each other at the last check."""
+        """Return the pairs of links, by name, of a robot with `self_collision` that touched at the last check.
+
+        Raises StateError for a robot without it.
+        """
         return self._self_collisions.pairs(self._row(robot))
 
     def near_pairs(
@@ -174,7 +177,12 @@ class CollisionQueries:
         self._params.collision_check_frequency = frequency
 
     def set_pair(self, first: SimObject | str, second: SimObject | str, enabled: bool | None) -> None:
-        """Let two entities (handles or names) collide or not, see `sim.set_collision_pair`."""
+        """Let two entities never collide (False), or do so whatever their groups and masks (True); None: as those say.
+
+        Events, blocking, avoidance and the engine follow it. It ends with one of the two, is saved in checkpoints,
+        goes back with `reset`, and stays when the engine is rebuilt. True cannot make static, disabled or carried
+        entities collide. Raises InvalidValueError, and UnknownNameError for a name.
+        """
         # Names or handles, as everywhere.
         one, other = self._row(first), self._row(second)
         if one == other:
@@ -274,20 +282,27 @@ class View:
         return self._mirror.client.connected
 
     def connect(self) -> int:
-        """Connect to PyBullet now, opening the window if enabled; return the client id."""
+        """Connect to PyBullet now, opening the window in GUI mode; returns the client id, as `client` does."""
         return self._mirror.hand_out()
 
     # ---- the camera --------------------------------------------------------------------------------------------------
 
     def setup_camera(self, camera_config: Mapping[str, Any] | CameraParams | None = None) -> CameraView:
-        """Set the window's camera to `camera_config` (None: as set) and return the view; raises ConfigError."""
+        """Set the window's camera to `camera_config` (None: `params.camera_config`) and return the view.
+
+        Mode "auto" fits the present content of the world. Without a window the view is only returned. Raises
+        ConfigError.
+        """
         self._camera_placed = True
         return place_camera(self._mirror, self._camera_settings(camera_config), self._scene_bounds())
 
     def take_picture(
         self, width: int = 640, height: int = 480, camera_config: Mapping[str, Any] | CameraParams | None = None
     ) -> Picture:
-        """Return an image of the world (colors, depth in m, rows); needs no window and no GPU."""
+        """Return an image of the world (colors, depth in m, rows); needs no window and no GPU.
+
+        `camera_config` is as in `setup_camera`. `fleet_sim.base.files.write_png` saves the colors.
+        """
         view = view_from_config(self._camera_settings(camera_config), self._scene_bounds())
         # TinyRenderer's shadow map covers the middle of a scene only: all beyond its edge would be dark.
         return render(self._mirror, width, height, view, shadow=False)
@@ -295,7 +310,10 @@ class View:
     def draw_picture(
         self, width: int = 640, height: int = 480, camera_config: Mapping[str, Any] | CameraParams | None = None
     ) -> Bytes:
-        """Return colors (height, width, 3) of a smooth picture with shadows, see `drawing.Painter`."""
+        """Return a picture (height, width, 3) for people: smooth, with shadows, drawn by OpenGL where it is there.
+
+        `camera_config` is as in `setup_camera`. `fleet_sim.base.files.write_png` saves it.
+        """
         with self.painter(width, height) as painter:
             return painter.draw(self.framed(width, height, camera_config))
 
@@ -334,7 +352,11 @@ class View:
     # ---- the window --------------------------------------------------------------------------------------------------
 
     def configure(self, **settings: bool) -> None:
-        """Apply settings of the window; missing ones are taken from the params. Raises ConfigError."""
+        """Apply the settings of the window: shadows, panels, collision shapes, transparent static bodies.
+
+        `settings` are `enable_shadows`, `enable_gui_panel`, `enable_collision_shapes` and
+        `enable_structure_transparency`; those not given are as in `params`. Raises ConfigError.
+        """
         chosen = {name: getattr(self._params, name) for name in visualizer_keys()}
         self._visualizer.configure({**chosen, **settings}, self._structures())
 
@@ -355,7 +377,7 @@ class View:
             client.configureDebugVisualizer(client.COV_ENABLE_RENDERING, int(shown))
 
     def quiet(self) -> AbstractContextManager[None]:
-        """Suspend drawing of the window until the end of the block."""
+        """Spawn many entities with drawing of the window suspended until the end of the block."""
         return self._mirror.client.quiet()
 
     def colors_collisions(self) -> bool:
@@ -419,9 +441,10 @@ class Monitor:
         return self._output is not None
 
     def setup(self, output: MonitorOutput | None = None) -> MonitorOutput | None:
-        """Show figures in `output` from now on, and return it.
+        """Show figures of the run in `output` from now on, and return it.
 
-        Without `output` a window is used if the settings enable it and it can be opened; otherwise None is returned.
+        Without `output`, a DataMonitor window is used if `params` enable it (`monitor`, `enable_monitor_gui` and `gui`)
+        and it can be opened; `run_simulation` does this automatically. Returns None if there is no output.
         """
         if output is None:
             output = self._open_window()
@@ -446,7 +469,7 @@ class Monitor:
         return window
 
     def update(self) -> None:
-        """Show the present figures, if there is an output."""
+        """Show the present figures, if there is a monitor; `run_simulation` does this automatically."""
         # An output that was closed by its user returns False.
         if self._output is not None and not self._output.show(self.figures()):
             self.close()
@@ -457,7 +480,7 @@ class Monitor:
             self.update()
 
     def close(self) -> None:
-        """Close the output."""
+        """Close the monitor."""
         # Forgotten before it is closed, as closing may ask for figures.
         output, self._output = self._output, None
         if output is not None:

@@ -223,10 +223,7 @@ class Profiler:
         self._own.clear()
 
     def record(self, name: str, value_ms: float) -> None:
-        """Add a user's entry to the profile; it is kept until the next step begins.
-
-        Raises InvalidValueError for a name that the profile uses itself.
-        """
+        """Add an entry of your own to the profile."""
         if name in _OWN_KEYS:
             raise InvalidValueError(f"record_profiling: {name!r} is one of the profile's own keys; choose another name")
         self._own[name] = as_float(value_ms, f"{name} in ms")
