@@ -11,7 +11,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -121,7 +121,7 @@ class ByteTemplate:
 
         A number is where bytes change when it is filled with ones, so the rules of alignment need not be known.
         """
-        self._slots: dict[str, _Slot] = {}
+        self._slots: dict[str, _NumberSlot | _RowSlot] = {}
         self._places: dict[str, tuple[np.dtype[Any], Ints]] = {}
         for part in parts:
             _fill(messages, part, byte=0)
@@ -392,14 +392,6 @@ def _named(name: str, begin: int) -> bytes:
     return data + bytes(-(begin + len(data)) % ALIGNMENT)
 
 
-class _Slot(Protocol):
-    """Where the numbers of a group are in the bytes of a template."""
-
-    def write(self, values: Any) -> None: ...
-
-    def read(self) -> AnyArray: ...
-
-
 class _RowSlot:
     """Rows whose numbers follow each other.
 
@@ -441,7 +433,7 @@ class _NumberSlot:
         return self._numbers[self._places]
 
 
-def _slot(data: AnyArray, kind: np.dtype[Any], places: Ints) -> _Slot:
+def _slot(data: AnyArray, kind: np.dtype[Any], places: Ints) -> _NumberSlot | _RowSlot:
     """Return the slot in `data` of numbers of a kind at `places` (count, fields), which may stand side by side."""
     return (_RowSlot if (np.diff(places, axis=1) == kind.itemsize).all() else _NumberSlot)(data, kind, places)
 

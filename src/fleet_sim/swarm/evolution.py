@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, TextIO
+from typing import Any, Literal, TextIO
 
 import numpy as np
 import yaml
@@ -35,13 +35,6 @@ class Trial:
     steps: int
     metric: str
     value: Literal["average", "last"]
-
-
-class RunTrials(Protocol):
-    """Runs trials."""
-
-    def __call__(self, trials: Sequence[Trial], *, together: bool) -> list[float]:
-        """Return the values of `trials`, in their order; the same with `together` and without."""
 
 
 def run_trials(trials: Sequence[Trial], *, together: bool = True) -> list[float]:
@@ -73,7 +66,7 @@ def how_run(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def running_trials(executor: Executor | None) -> Iterator[RunTrials]:
+def running_trials(executor: Executor | None) -> Iterator[Callable[..., list[float]]]:
     """Yield a function that runs trials, in order, by `executor`; None: in this process."""
     if executor is None:
         yield _run_in_parts

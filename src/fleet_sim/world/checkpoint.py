@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -196,15 +196,11 @@ class Participant(Protocol):
         """
 
     def restore(self, saved: Any) -> None:
-        """Restore what `save` returned; called after the world was restored."""
+        """Restore what `save` returned; called after the world was restored.
 
-
-@runtime_checkable
-class CheckedParticipant(Protocol):
-    """A part that checks by itself what is read from a state file."""
-
-    def check_saved(self, saved: Any) -> None:
-        """Raise StateFileError for what `save` never returns; errors of other kinds are reported, too."""
+        A part that has `check_saved(saved)` as well checks by itself what is read from a state file: it raises
+        StateFileError for what `save` never returns. Errors of other kinds are reported, too.
+        """
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -262,8 +258,9 @@ class Checkpoints:
         for name, saved in parts.items():
             part = self._parts[name]
             # What it holds is compared only where asking for it changes nothing.
-            if isinstance(part, CheckedParticipant):
-                part.check_saved(saved)
+            check = getattr(part, "check_saved", None)
+            if check is not None:
+                check(saved)
             else:
                 check_alike(part.save(), saved, name)
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -25,19 +25,24 @@ from fleet_sim.base.registry import Registry, subclasses_of
 # Functions that freeze, compare, write (as plain data) and strictly read the fields of commands.
 
 
-# `get_type_hints` evaluates the annotations anew each time, which every new command would pay for.
-@cache
+_TYPES: WeakKeyDictionary[type, tuple[dict[str, Any], dict[str, bool]]] = WeakKeyDictionary()
+"""Of each class, what its fields are declared as, and whether that is an array."""
+
+
 def field_types(cls: type[Any]) -> dict[str, Any]:
     """Return the types of the fields of a dataclass, by name."""
-    hints = get_type_hints(cls)
-    return {item.name: hints[item.name] for item in fields(cls)}
+    return _types_of(cls)[0]
 
 
-@cache
-def _array_fields(cls: type[Any]) -> dict[str, bool]:
-    """Return for each field of a dataclass, by name, whether it takes an array."""
-    hints = field_types(cls).items()
-    return {name: any(_origin(kind) is np.ndarray for kind in _alternatives(hint)) for name, hint in hints}
+def _types_of(cls: type[Any]) -> tuple[dict[str, Any], dict[str, bool]]:
+    known = _TYPES.get(cls)
+    if known is None:
+        # Evaluated anew each time, which every new command would pay for.
+        hints = get_type_hints(cls)
+        types = {item.name: hints[item.name] for item in fields(cls)}
+        arrays = {name: any(_origin(kind) is np.ndarray for kind in _alternatives(types[name])) for name in types}
+        known = _TYPES[cls] = types, arrays
+    return known
 
 
 def frozen(value: Any, array: bool) -> Any:
@@ -166,7 +171,7 @@ class Command:
     source: str = ""
 
     def __post_init__(self) -> None:
-        for name, array in _array_fields(type(self)).items():
+        for name, array in _types_of(type(self))[1].items():
             # Copied: the caller may still change the arrays it passed.
             object.__setattr__(self, name, frozen(getattr(self, name), array))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
 
 import numpy as np
 
@@ -26,22 +26,6 @@ MAX_SPEED = 1e3
 _SHAPELESS = (int(ShapeKind.NONE), int(ShapeKind.PLANE))
 
 
-class PairFinder(Protocol):
-    """Finds the pairs (M, 2) of boxes (N, 3) that touch, except pairs of two rows in `static_mask`."""
-
-    def __call__(
-        self,
-        lower: Floats,
-        upper: Floats,
-        *,
-        static_mask: Bools | None = None,
-        ignore_static: bool = True,
-        compiled: bool = False,
-    ) -> Ints:
-        """Return the pairs, first < second, sorted."""
-        ...
-
-
 class AvoidanceSystem:
     """Steers rows with an `avoidance` horizon around bodies that are in the way of their path.
 
@@ -53,7 +37,8 @@ class AvoidanceSystem:
     move in order to avoid others.
     """
 
-    def __init__(self, world: World, near_pairs: PairFinder) -> None:
+    def __init__(self, world: World, near_pairs: Callable[..., Ints]) -> None:
+        """`near_pairs(lower, upper, ...)` returns the pairs (M, 2) of boxes (N, 3) that touch, first < second."""
         self._world = world
         self._near_pairs = near_pairs
         self._steered: Rows = NO_ROWS

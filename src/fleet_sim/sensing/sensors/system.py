@@ -21,7 +21,6 @@ from fleet_sim.sensing.sensors.sensor import (
     Readings,
     Sensor,
     SensorContext,
-    SensorKeeper,
     SensorKind,
     SensorParams,
     frame_poses,
@@ -29,7 +28,7 @@ from fleet_sim.sensing.sensors.sensor import (
 )
 from fleet_sim.world.clock import Keys, Schedule
 from fleet_sim.world.schema import NO_ROW
-from fleet_sim.world.state_files import Form, attributes_of
+from fleet_sim.world.state_files import Form, Stateful, attributes_of
 from fleet_sim.world.user_code import GuardedPart
 from fleet_sim.world.world import World
 
@@ -448,42 +447,6 @@ class SensorRoster:
 # How sensors, their groups and their readings are written in state files, and found again.
 
 
-class SensorForms:
-    """The forms of the sensors of one simulation."""
-
-    def __init__(self, keeper: SensorKeeper, groups: SensorGroups, roster: SensorRoster) -> None:
-        self._keeper, self._groups, self._roster = keeper, groups, roster
-
-    def forms(self) -> Iterator[Form[Any]]:
-        """Yield all forms."""
-        yield Form("sensor", Sensor, _of_sensor, self._sensor)
-        yield Form("sensor_group", SensorGroup, self._of_group, self._group)
-        yield Form("sensor_kind", SensorKind, self._groups.name_of, self._groups.kind)
-        yield Form("sensor_params", SensorParams, _of_params, _params)
-        yield Form("readings", Readings, _of_readings, _readings)
-
-    def _sensor(self, saved: tuple[str, SensorParams, SimObject | None, int]) -> Sensor:
-        """Return the sensor that `saved` stands for: the one that is mounted if it is the same, else a new one."""
-        kind, params, owner, link = saved
-        if type(params) is not sensor_params_class(kind) or type(link) is not int or link < -1:
-            raise StateFileError(f"{brief(saved)} is no sensor")
-        if owner is None or owner.is_alive:
-            row = NO_ROW if owner is None else owner.row
-            known = self._roster.named(row, params.name) if self._roster.has(row, params.name) else None
-            if known is not None and (known.type, known.params, known.link) == (kind, params, link):
-                return known
-        return Sensor(self._keeper, kind, params, owner, link)
-
-    def _of_group(self, group: SensorGroup) -> GroupKey:
-        return next(key for key, known in self._groups.items() if known is group)
-
-    def _group(self, key: GroupKey) -> SensorGroup:
-        kind, common, slot = key
-        if type(common) is not sensor_params_class(kind) or type(slot) is not int or slot < 0:
-            raise StateFileError(f"{brief(key)} is no group of sensors")
-        return self._groups.get(kind, common, slot)
-
-
 def _of_sensor(sensor: Sensor) -> object:
     return sensor.type, sensor.params, sensor.owner, sensor.link
 
@@ -514,8 +477,10 @@ def _readings(saved: tuple[str, list[Sensor], float, int, dict[str, Any]]) -> Re
 # Queues of due sensors, for kinds with a limit of readings per step.
 
 
-class Turns:
+class Turns(Stateful):
     """The sensors of each kind that are due, in the order in which they became so."""
+
+    STATE = ("_waiting",)
 
     def __init__(self) -> None:
         # Dictionaries keep insertion order: a sensor that is due again before its turn keeps its place in the queue.
@@ -540,14 +505,6 @@ class Turns:
 
     def __bool__(self) -> bool:
         return any(self._waiting.values())
-
-    def save(self) -> list[tuple[SensorKind, list[Sensor]]]:
-        """Return the queues, for a checkpoint."""
-        return [(kind, list(waiting)) for kind, waiting in self._waiting.items()]
-
-    def restore(self, saved: Sequence[tuple[SensorKind, list[Sensor]]]) -> None:
-        """Restore what `save` returned."""
-        self._waiting = {kind: dict.fromkeys(waiting) for kind, waiting in saved}
 
 
 class SensorSystem:
@@ -775,7 +732,32 @@ class SensorSystem:
 
     def forms(self) -> Iterator[Form[Any]]:
         """Yield how sensors are written in state files."""
-        return SensorForms(self, self._groups, self._roster).forms()
+        yield Form("sensor", Sensor, _of_sensor, self._sensor)
+        yield Form("sensor_group", SensorGroup, self._of_group, self._group)
+        yield Form("sensor_kind", SensorKind, self._groups.name_of, self._groups.kind)
+        yield Form("sensor_params", SensorParams, _of_params, _params)
+        yield Form("readings", Readings, _of_readings, _readings)
+
+    def _sensor(self, saved: tuple[str, SensorParams, SimObject | None, int]) -> Sensor:
+        """Return the sensor that `saved` stands for: the one that is mounted if it is the same, else a new one."""
+        kind, params, owner, link = saved
+        if type(params) is not sensor_params_class(kind) or type(link) is not int or link < -1:
+            raise StateFileError(f"{brief(saved)} is no sensor")
+        if owner is None or owner.is_alive:
+            row = NO_ROW if owner is None else owner.row
+            known = self._roster.named(row, params.name) if self._roster.has(row, params.name) else None
+            if known is not None and (known.type, known.params, known.link) == (kind, params, link):
+                return known
+        return Sensor(self, kind, params, owner, link)
+
+    def _of_group(self, group: SensorGroup) -> GroupKey:
+        return next(key for key, known in self._groups.items() if known is group)
+
+    def _group(self, key: GroupKey) -> SensorGroup:
+        kind, common, slot = key
+        if type(common) is not sensor_params_class(kind) or type(slot) is not int or slot < 0:
+            raise StateFileError(f"{brief(key)} is no group of sensors")
+        return self._groups.get(kind, common, slot)
 
     def keep_only(self, saved: Any) -> None:
         """Remove the sensors that are not in `saved`, of another process."""
