@@ -10,6 +10,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from fleet_sim.apps.verification import trace as table
 from fleet_sim.robots.actions.registry import ACTIONS, describe_action
 from fleet_sim.sensing.sensors.registry import SENSORS
 from fleet_sim.world.features import FEATURES
-from fleet_sim.world.state_files import read_archive, write_archive
+from fleet_sim.world.state_files import object_of, read_archive, write_archive
 
 Sim = fs.MultiRobotSimulationCore
 MakeSim = Callable[..., Sim]
@@ -318,8 +319,8 @@ def test_a_file_that_is_not_as_it_was_written_is_refused(kept: tuple[Sim, Path])
     for place in range(90, len(data), 4001):
         file.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
         refused(sim, file, "damaged or was changed")
-    file.write_bytes(data.replace(b"state 1", b"state 9", 1))
-    refused(sim, file, "its format is version '9', and this fleet_sim reads version 1")
+    file.write_bytes(data.replace(b"state 2", b"state 9", 1))
+    refused(sim, file, "its format is version '9', and this fleet_sim reads version 2")
     file.write_bytes(b"\x80\x04pickle")
     refused(sim, file, "not a state file")
     refused(sim, file.with_name("none"), "No such file")
@@ -340,6 +341,7 @@ FORGED: dict[str, tuple[Any, Any, str]] = {
     "an unknown action": ("move_to", "rm", "unknown action 'rm'"),
     "an unknown law": ("differential", "nowhere", "unknown motion law 'nowhere'"),
     "an attribute that is code": ("_position", "distance_to", "no attribute 'distance_to'"),
+    "an unknown attribute of a part": ("_wrenches", "_wrenched", "reactions: expected _wrenches, got"),
     "another hash": ("hash", "hush", "not as it was written"),
 }
 
@@ -353,6 +355,26 @@ def test_names_in_a_file_are_checked(kind: str, kept: tuple[Sim, Path]) -> None:
     assert f'"{old}"' in text
     write_archive(file, json.loads(text.replace(f'"{old}"', f'"{new}"')), arrays)
     refused(sim, file, message)
+
+
+def test_fields_are_of_the_declared_kinds() -> None:
+    good = {"text": "x", "count": 1, "share": 1, "place": None, "line": [1], "any": object()}
+    assert vars(object_of(Noted, good)) == good
+    for name, value in {"text": 1, "count": 1.5, "share": "1", "place": 2, "line": (1,)}.items():
+        with pytest.raises(fs.StateFileError, match=f"Noted.{name}: expected"):
+            object_of(Noted, {**good, name: value})
+
+
+@dataclass
+class Noted:
+    """Fields of several kinds."""
+
+    text: str
+    count: int
+    share: float
+    place: tuple[float, float] | None
+    line: list[int]
+    any: Any
 
 
 def test_numbers_in_a_file_are_checked(kept: tuple[Sim, Path]) -> None:
@@ -388,7 +410,7 @@ def test_pickled_objects_are_refused(kept: tuple[Sim, Path]) -> None:
             with archive.open(f"{place}.npy", "w") as member:
                 np.lib.format.write_array(member, np.array([Pickled()], object), allow_pickle=True)
     data = body.getvalue()
-    file.write_bytes(b"fleet_sim state 1\n" + f"{hashlib.sha256(data).hexdigest()} {len(data)}\n".encode() + data)
+    file.write_bytes(b"fleet_sim state 2\n" + f"{hashlib.sha256(data).hexdigest()} {len(data)}\n".encode() + data)
     refused(sim, file, "is not what was written")
 
 

@@ -23,10 +23,11 @@ from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cached_property, partial
 from pathlib import Path
-from types import MemberDescriptorType
-from typing import Any, ClassVar, Generic, TypeVar
+from types import MemberDescriptorType, NoneType, UnionType
+from typing import Any, ClassVar, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+import numpy.typing as npt
 
 from fleet_sim.base.arrays import AnyArray
 from fleet_sim.base.errors import FleetSimError, StateFileError, brief
@@ -122,15 +123,62 @@ def object_of(cls: type[Any], attributes: Mapping[str, Any]) -> Any:
         names = getattr(cls, "_fields", ())
         if set(attributes) != set(names):
             raise StateFileError(f"{cls.__name__}: expected {', '.join(names)}, got {brief(sorted(attributes))}")
+        _check_kinds(cls, attributes)
         # Not by the class itself, whose `__new__` may be the user's.
         return tuple.__new__(cls, [attributes[name] for name in names])
     if is_dataclass(cls):
         missing = [field.name for field in fields(cls) if field.name not in attributes]
         if missing:
             raise StateFileError(f"{cls.__name__}: {', '.join(missing)} is missing")
+        _check_kinds(cls, attributes)
     made: Any = object.__new__(cls)
     give_attributes(made, attributes)
     return made
+
+
+def _check_kinds(cls: type[Any], attributes: Mapping[str, Any]) -> None:
+    """Raise StateFileError where an attribute is not of the kind that the field of its name is declared as."""
+    if cls not in _KINDS:
+        _KINDS[cls] = {name: kind for name, hint in _hints(cls).items() if (kind := _kind_of(hint))}
+    for name, kind in _KINDS[cls].items():
+        if name in attributes and not isinstance(attributes[name], kind):
+            shown = " or ".join(one.__name__ for one in kind)
+            raise StateFileError(f"{cls.__name__}.{name}: expected {shown}, got {brief(attributes[name])}")
+
+
+_KINDS: dict[type[Any], dict[str, tuple[type[Any], ...]]] = {}
+"""Of saved classes, the types of what their fields may hold; fields that may hold anything are left out."""
+
+_NUMBERS: dict[Any, tuple[type[Any], ...]] = {
+    int: (int, np.integer),
+    float: (float, int, np.integer, np.floating),
+    bool: (bool, np.bool_),
+    None: (NoneType,),
+}
+
+
+def _hints(cls: type[Any]) -> dict[str, Any]:
+    try:
+        return get_type_hints(cls)
+    except NameError:
+        # It names a class that only type checkers see.
+        return {}
+
+
+def _kind_of(hint: Any) -> tuple[type[Any], ...]:
+    """Return the types that a declared type stands for; none where it may be anything."""
+    if get_origin(hint) in (Union, UnionType):
+        kinds = [_kind_of(one) for one in get_args(hint)]
+        return sum(kinds, ()) if all(kinds) else ()
+    origin = get_origin(hint) or hint
+    if origin in _NUMBERS:
+        return _NUMBERS[origin]
+    # Since NumPy 2.5, NDArray[...] is an alias of the language: its origin is the alias and not the array.
+    if origin is npt.NDArray:
+        return (np.ndarray,)
+    # `Any` is a class since Python 3.11.
+    known = isinstance(origin, type) and origin is not Any and not getattr(origin, "_is_protocol", False)
+    return (origin,) if known else ()
 
 
 def give_attributes(thing: object, attributes: Mapping[str, Any]) -> None:
