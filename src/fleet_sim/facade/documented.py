@@ -47,7 +47,7 @@ def via(part: str, method: Callable[Concatenate[Any, Given], Result]) -> Callabl
     name = method.__name__
 
     @wraps(method)
-    def call(self: Any, *args: Given.args, **kwargs: Given.kwargs) -> Result:
+    def call(self: Any, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
         made: Result = getattr(getattr(self, part), name)(*args, **kwargs)
         return made
 

@@ -351,7 +351,7 @@ class View:
 
     # ---- the window --------------------------------------------------------------------------------------------------
 
-    def configure(self, **settings: bool) -> None:
+    def configure(self, /, **settings: bool) -> None:
         """Apply the settings of the window: shadows, panels, collision shapes, transparent static bodies.
 
         `settings` are `enable_shadows`, `enable_gui_panel`, `enable_collision_shapes` and
