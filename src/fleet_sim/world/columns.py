@@ -213,7 +213,7 @@ def numbers_of(arrays: Any) -> Any:
     """
     if hasattr(arrays, "_fields"):
         return type(arrays)(*map(numbers_of, arrays))
-    return memoryview(arrays) if isinstance(arrays, np.ndarray) else arrays
+    return arrays.data if isinstance(arrays, np.ndarray) else arrays
 
 
 def stack_tables(whole: ColumnTable, parts: Sequence[ColumnTable]) -> None:
