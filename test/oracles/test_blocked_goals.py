@@ -101,12 +101,13 @@ robots:
 def test_the_summary_of_a_run_names_what_blocks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scenario, figures = tmp_path / "scene.yaml", tmp_path / "run.json"
     scenario.write_text(SCENE)
-    assert main(["run", str(scenario), "--json", str(figures)]) == 0
+    assert main(["run", str(scenario), "--json", str(figures)]) == 1
     out = capsys.readouterr().out
     assert "ends: MoveTo failed: blocked by 'wall' for 2 s" in out
     assert "still busy at the end: waits (blocked by wall)" in out
     run = json.loads(figures.read_text())["runs"][0]
     assert [(one["robot"], one["cause"], one["blocked_by"]) for one in run["failures"]] == [("ends", "blocked", "wall")]
+    assert run["faults"] == ["1 action failed", "1 robot short of the goal"]
     assert {line["robot"]: line["blocked_by"] for line in run["robots"]} == {"ends": "wall", "waits": "wall"}
 
 

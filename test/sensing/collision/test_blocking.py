@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import fleet_sim as fs
 from fleet_sim.base.arrays import Floats, Ints, Rows
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.spatial import quaternions
@@ -182,3 +187,44 @@ def test_no_movers() -> None:
     none = np.empty(0, np.int64)
     fractions, blockers = allowed_fractions(shapes, none, np.empty((0, 3)), np.empty((0, 4)))
     assert len(fractions) == len(blockers) == 0
+
+
+STANDING = """
+simulation: {gui: false, target_rtf: 0, timestep: 0.05, block_on_collision: true, blocked_timeout: 0}
+objects:
+  - {name: crate, pose: [-3, 0.1, 0.2], shape: {shape_type: box, half_extents: [0.2, 0.2, 0.2]}}
+  - {name: wall, pose: [2, 0, 0.5, 0.1], collision_mode: static, shape: {shape_type: box, half_extents: [0.1, 3, 0.5]}}
+robots:
+  - {name: first, urdf_path: diff_base, pose: [0, 0.1, 0], actions: [{type: move_to, target_pose: [6, 0.1, 0]}]}
+  - {name: second, urdf_path: diff_base, pose: [0, 1.3, 0], actions: [{type: move_to, target_pose: [6, 1.3, 0]}]}
+  - {name: behind, urdf_path: diff_base, pose: [-4, 0, 0], actions: [{type: move_to, target_pose: [6, 0, 0]}]}
+"""
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda sim: sim.get_object("wall").set_pose(fs.Pose((3.3, 0.0, 0.5))),
+        lambda sim: sim.get_object("wall").set_collision_filter(mask=0),
+        lambda sim: sim.remove_object(sim.get_object("wall")),
+        lambda sim: sim.set_collision_pair(sim.get_object("wall"), sim.get_object("first"), False),
+    ],
+    ids=["moved", "masked", "removed", "pair"],
+)
+def test_robots_that_stand_go_on_as_soon_as_they_can(tmp_path: Path, change: Callable[[Any], object]) -> None:
+    """What stands is not measured again; a simulation that goes on from a saved state has nothing to remember."""
+    (tmp_path / "stand.yaml").write_text(STANDING)
+    with fs.MultiRobotSimulationCore.from_yaml(tmp_path / "stand.yaml") as sim:
+        first, second = sim.get_object("first"), sim.get_object("second")
+        sim.run_simulation(3.0)
+        places = first.position[0], second.position[0]
+        sim.run_simulation(1.0)
+        assert (first.position[0], second.position[0]) == places
+        assert first.blocked_by == second.blocked_by == sim.get_object("wall")
+        sim.save_state(tmp_path / "standing.state")
+        with fs.MultiRobotSimulationCore.from_state(tmp_path / "standing.state") as other:
+            for one in (sim, other):
+                change(one)
+                one.run_simulation(2.0)
+            assert first.position[0] > places[0] + 0.5
+            assert sim.state_hash() == other.state_hash()

@@ -233,24 +233,82 @@ class FirstContacts:
     reach: float
 
 
-def first_contacts(sweep: Sweep, skin: float) -> FirstContacts:
-    """Return the first contacts of the pairs."""
+class KnownContacts:
+    """The contacts of the pairs of one step, for the next: a pair that begins it again is not measured again.
+
+    Robots that stand before something try the same motion in each step.
+    """
+
+    def __init__(self) -> None:
+        self._codes: Ints = np.zeros(0, np.int64)
+        self._states = np.zeros((0, 0))
+        self._found = np.zeros((3, 0))
+
+    def recall(self, codes: Ints, states: Floats, found: Floats) -> Rows:
+        """Write what is known of pairs to `found` (3, K), and return the places of the others.
+
+        `codes` (K,) tell pairs apart, and `states` (K, S) are all that their contacts follow from.
+        """
+        if not len(self._codes) or states.shape[1] != self._states.shape[1]:
+            return np.arange(len(codes))
+        places = np.minimum(np.searchsorted(self._codes, codes), len(self._codes) - 1)
+        same = (self._codes[places] == codes) & (self._states[places] == states).all(axis=1)
+        found[:, same] = self._found[:, places[same]]
+        return np.flatnonzero(~same)
+
+    def keep(self, codes: Ints, states: Floats, found: Floats) -> None:
+        """Keep these pairs, and no others."""
+        order = np.argsort(codes)
+        self._codes, self._states, self._found = codes[order], states[order], found[:, order]
+
+
+def first_contacts(sweep: Sweep, skin: float, known: KnownContacts, identities: Floats) -> FirstContacts:
+    """Return the first contacts of the pairs.
+
+    `identities` (N, I) of all rows are equal as long as a row has the same shape.
+    """
     travels = sweep.travels
-    times = np.ones(len(travels))
     # Twice: a pair that is near enough to be searched may also move apart by its travel, and its gaps must stay finite.
     reach = skin + 2.0 * float(travels.max())
+    codes = sweep.rows[:, 0] * len(identities) + sweep.rows[:, 1]
+    states = np.column_stack(
+        [
+            *(sweep.start.positions, sweep.start.orientations, sweep.end_positions, sweep.end_orientations),
+            *(sweep.obstacles.positions, sweep.obstacles.orientations),
+            *(identities[sweep.rows[:, 0]], identities[sweep.rows[:, 1]]),
+        ]
+    )
+    found = np.empty((3, len(travels)))
+    new = known.recall(codes, states, found)
+    if len(new):
+        found[:, new] = _contacts(sweep if len(new) == len(travels) else sweep.take(new), skin, reach)
+    known.keep(codes, states, found)
+    gaps, limits, times = found
+    near = _may_meet(gaps, limits, travels)
+    # Copied: who is stopped by another one has an earlier contact in this step.
+    return FirstContacts(times.copy(), limits, near[~sweep.take(near).convex_mask()], reach)
+
+
+def _may_meet(gaps: Floats, limits: Floats, travels: Floats) -> Rows:
+    """Return the pairs that may meet: the gap of others is larger than the farthest travel."""
+    return np.flatnonzero((gaps - limits <= travels) & (travels > 0.0))
+
+
+def _contacts(sweep: Sweep, skin: float, reach: float) -> tuple[Floats, Floats, Floats]:
+    """Return gaps, limits and times (K,) of the first contacts of pairs."""
+    travels = sweep.travels
+    times = np.ones(len(travels))
     gaps = sweep.distances(np.zeros(len(travels)), reach)
     # Contact begins at the skin, or, for a pair that is already nearer, when it gets any closer.
     limits = np.minimum(skin, gaps - CREEP)
-    # Pairs whose gap is larger than the farthest travel cannot meet in this step.
-    near = np.flatnonzero((gaps - limits <= travels) & (travels > 0.0))
-    convex_mask = sweep.convex_mask()[near]
+    near = _may_meet(gaps, limits, travels)
+    convex_mask = sweep.take(near).convex_mask()
     for rows, search in ((near[convex_mask], _convex_times), (near[~convex_mask], _turning_times)):
         if len(rows):
             times[rows] = search(sweep.take(rows), travels[rows], gaps[rows], limits[rows], reach)
     # A pair in contact that may move less than `EXACT` does not move at all: it would creep closer step by step.
     times[(gaps <= skin) & (times * travels < EXACT)] = 0.0
-    return FirstContacts(times, limits, near[~convex_mask], reach)
+    return gaps, limits, times
 
 
 def stop_earlier(contacts: FirstContacts, sweep: Sweep, fractions: Floats) -> bool:
@@ -488,6 +546,8 @@ def allowed_fractions(
     skin: float = DEFAULT_SKIN,
     solve: PosedDistanceSolver | None = None,
     compiled: bool = False,
+    known: KnownContacts | None = None,
+    identities: Floats | None = None,
 ) -> tuple[Floats, Rows]:
     """Return (fractions, blockers), (M,) each: the fraction of its motion each mover may make, and what stops it.
 
@@ -501,8 +561,9 @@ def allowed_fractions(
     Pure translations are exact, and so are shapes that are round about z and rotate about z. A rotating box is checked
     in strides of a quarter of its smallest half extent and may cut a corner by less than that on its way, but not where
     it stops; at most a thousand of them, after which it is held. Pairs without a closed form (tilted boxes, meshes) are
-    measured by `solve`; without it they do not block. `compiled` code gives the same bits. Raises InvalidValueError
-    when `skin` is not a finite number >= 0.
+    measured by `solve`; without it they do not block. `compiled` code gives the same bits. What is `known` from the
+    last call is not measured again, where the `identities` (N, I) of both rows are as they were then. Raises
+    InvalidValueError when `skin` is not a finite number >= 0.
     """
     if not (np.isfinite(skin) and skin >= 0.0):
         raise InvalidValueError(f"skin: expected a finite number >= 0 in metres, got {skin!r}")
@@ -520,7 +581,10 @@ def allowed_fractions(
     both = _moving_pairs(swept, movers, obstacle_mask, skin, may_collide, compiled)
     until = np.ones(both.shape)
     meetings = Meetings(motion.take(both[:, 0]), motion.take(both[:, 1]), until, movers[both], measure)
-    contacts = first_contacts(sweep, skin) if len(rows) else None
+    contacts = None
+    if len(rows):
+        identities = np.zeros((len(shapes.kinds), 0)) if identities is None else identities
+        contacts = first_contacts(sweep, skin, known or KnownContacts(), identities)
     for _ in range(_MOST_STOPS):
         if contacts is not None:
             _find_stops(contacts, sweep, places, fractions, blockers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,13 @@ from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.base.spatial.shapes import ShapeArrays, ShapeKind
-from fleet_sim.sensing.collision.blocking import Measure, PairMask, PosedDistanceSolver, allowed_fractions
+from fleet_sim.sensing.collision.blocking import (
+    KnownContacts,
+    Measure,
+    PairMask,
+    PosedDistanceSolver,
+    allowed_fractions,
+)
 from fleet_sim.sensing.collision.bounds import active_mask, shape_arrays, world_aabbs
 from fleet_sim.sensing.collision.broad import cross_pairs
 from fleet_sim.world.schema import KIND_AGENT, NO_ROW
@@ -30,6 +37,58 @@ class _Start(NamedTuple):
     positions: Floats
     orientations: Floats
     progress: list[AnyArray]
+
+
+@dataclass(frozen=True, eq=False)
+class _Standing:
+    """A step in which all that would move were held where they stood: while all is as then, they are held again."""
+
+    movers: Rows
+    ends: tuple[Floats, Floats]
+    start: _Start
+    columns: list[AnyArray]
+    version: int
+    fractions: Floats
+    blockers: Rows
+
+    @classmethod
+    def of(cls, world: World, start: _Start, movers: Rows, fractions: Floats, blockers: Rows) -> _Standing:
+        """Keep what the results follow from."""
+        ends = world.position[movers], world.orientation[movers]
+        columns = [column.copy() for column in _others(world)]
+        return cls(movers, ends, start, columns, world.collision_rules.version, fractions, blockers)
+
+    def is_now(self, world: World, start: _Start, movers: Rows) -> bool:
+        """Return whether all is as it was."""
+        ends, shapes, then = self.ends, start.shapes, self.start.shapes
+        return (
+            self.version == world.collision_rules.version
+            and np.array_equal(movers, self.movers)
+            and np.array_equal(world.position[movers], ends[0])
+            and np.array_equal(world.orientation[movers], ends[1])
+            and np.array_equal(shapes.positions, then.positions)
+            and np.array_equal(shapes.orientations, then.orientations)
+            and all(map(np.array_equal, _others(world), self.columns))
+        )
+
+
+def _others(world: World) -> list[AnyArray]:
+    """Return the columns beside poses that tell who stops whom."""
+    parting: list[AnyArray] = [world.parting_from] if world.owns("parting_from") else []
+    own: list[AnyArray] = [
+        world.alive,
+        world.object_id,
+        world.shape_id,
+        world.collision_mode,
+        world.collision_group,
+        world.collision_mask,
+    ]
+    whole: list[AnyArray] = [
+        world.motion.whole_steps,
+        world.block_on_collision,
+        world.joints.position[: world.joints.used],
+    ]
+    return [*own, world.parent, *whole, *parting]
 
 
 class Blocked(NamedTuple):
@@ -54,6 +113,12 @@ class BlockingSystem:
         self._world = world
         self._solve = solve
         self._start: _Start | None = None
+        self._standing: _Standing | None = None
+        self._known = KnownContacts()
+        self._joints = np.zeros(0)
+        """Joint positions of the last step."""
+        self._poses_of_joints = np.zeros(0)
+        """By row: how often its joints had changed in a step."""
 
     def is_wanted(self) -> bool:
         """Whether some robot may be blocked."""
@@ -97,7 +162,13 @@ class BlockingSystem:
             motion.blocked_since[start.rows[~moved_mask]] = np.inf
         if not len(movers):
             return free
-        fractions, blockers = self._fractions(start, np.flatnonzero(moved_mask))
+        again = self._standing is not None and self._standing.is_now(world, start, movers)
+        if self._standing is not None and again:
+            fractions, blockers = self._standing.fractions, self._standing.blockers
+        else:
+            fractions, blockers = self._fractions(start, np.flatnonzero(moved_mask))
+            stand = not fractions.any()
+            self._standing = _Standing.of(world, start, movers, fractions, blockers) if stand else None
         before = motion.blocked_by[movers]
         motion.blocked_by[movers] = blockers
         held_mask = fractions < 1.0
@@ -107,12 +178,13 @@ class BlockingSystem:
         since = np.minimum(motion.blocked_since[movers], world.clock.time)
         motion.blocked_since[movers] = np.where(is_static(world, blockers), since, np.inf)
         held = movers[held_mask]
-        self._hold(start, np.flatnonzero(moved_mask)[held_mask], fractions[held_mask])
+        self._hold(start, np.flatnonzero(moved_mask)[held_mask], None if again else fractions[held_mask])
         # Who stays blocked by the same obstacle is no news.
         newly = held[before[held_mask] != blockers[held_mask]]
         # The tolerance is for rounding.
         overdue = held[world.clock.time - motion.blocked_since[held] >= motion.blocked_timeout[held] - 1e-9]
-        return Blocked(np.setdiff1d(arrived, held, assume_unique=True), newly, overdue)
+        left = np.setdiff1d(arrived, held, assume_unique=True) if len(arrived) else arrived
+        return Blocked(left, newly, overdue)
 
     def bodies_at(
         self, rows: Rows, positions: Floats, orientations: Floats, aligned_mask: Bools, slack: Floats
@@ -177,8 +249,22 @@ class BlockingSystem:
             groups=groups,
             solve=self._solve,
             compiled=world.compiled,
+            known=self._known,
+            identities=self._identities(),
         )
         return fractions[: len(movers)], blockers[: len(movers)]
+
+    def _identities(self) -> Floats:
+        """Return numbers (N, 3) of all rows that stay the same as long as a row is of one entity in one shape."""
+        world, joints = self._world, self._world.joints
+        before, now = self._joints, joints.position[: joints.used]
+        if len(self._poses_of_joints) != world.capacity or len(before) != len(now):
+            # Nothing is known of them.
+            self._known, self._poses_of_joints = KnownContacts(), np.zeros(world.capacity)
+        else:
+            self._poses_of_joints[joints.robot[: joints.used][now != before]] += 1.0
+        self._joints = now.copy()
+        return np.column_stack([world.object_id, world.shape_id, self._poses_of_joints])
 
     def _moved_along(self, start: _Start, carriers: Rows, loads: Rows) -> tuple[Floats, Floats]:
         """Return where the shapes of `loads` are when their `carriers`, places in `start`, are where they go."""
@@ -194,13 +280,16 @@ class BlockingSystem:
         orientations[straight] = here[1][straight]
         return positions, orientations
 
-    def _hold(self, start: _Start, places: Rows, fractions: Floats) -> None:
-        """Move the rows at `places` of `start` by `fractions` of their motion only, and stop them."""
+    def _hold(self, start: _Start, places: Rows, fractions: Floats | None) -> None:
+        """Move the rows at `places` of `start` by `fractions` of their motion only, None: not at all, and stop them."""
         world, motion = self._world, self._world.motion
         rows = start.rows[places]
-        way = world.position[rows] - start.positions[places]
-        world.position[rows] = start.positions[places] + fractions[:, None] * way
-        world.orientation[rows] = quaternions.slerp(start.orientations[places], world.orientation[rows], fractions)
+        before, turned = start.positions[places], start.orientations[places]
+        if fractions is None:
+            world.position[rows], world.orientation[rows] = before, turned
+        else:
+            world.position[rows] = before + fractions[:, None] * (world.position[rows] - before)
+            world.orientation[rows] = quaternions.slerp(turned, world.orientation[rows], fractions)
         for name, values in zip(_PROGRESS, start.progress, strict=True):
             getattr(motion, name)[rows] = values[places]
         # The robot is not where its law left it: pass speeds and directions are computed again.
