@@ -64,6 +64,25 @@ def test_episodes_begin_anywhere_with_room_around(worlds: int) -> None:
     envs.close()
 
 
+@holds("env:FleetSim/Navigation-v0.reset", fault="learning/envs/tasks.py: worlds with too few draws keep what they had")
+def test_crowded_worlds_have_room_between_all_too() -> None:
+    # So full that many places are drawn again, and some worlds need more draws than are made ahead.
+    envs = NavigationVectorEnv(150, num_obstacles=6, arena_size=2.6)
+    envs.reset(seed=7)
+    envs.step(np.zeros((150, 2), np.float32))
+    before = envs.task.goals.copy()
+    envs.reset(seed=400)
+    arena, goals = envs.task.arena, envs.task.goals @ [1, 1j]
+    room = [
+        min(apart(walls), apart(robots, walls), apart(goal, walls))
+        for robots, goal, walls in zip(arena.positions @ [1, 1j], goals, arena.obstacles @ [1, 1j], strict=True)
+    ]
+    # After 200 misses in a row its square shrinks by a fifth.
+    assert min(room) >= 0.8 * SPACING and np.mean(np.array(room) >= SPACING) > 0.9
+    assert (np.abs(envs.task.goals - before).max(axis=(1, 2)) > 1e-6).all()
+    envs.close()
+
+
 @holds("env:FleetSim/Navigation-v0.reset", fault="learning/envs/vector.py: all but the robots of a mask begin anew")
 def test_robots_of_a_mask_begin_anew_among_those_that_stay() -> None:
     envs = NavigationVectorEnv(6, num_robots=2, num_obstacles=3, arena_size=6.3)
