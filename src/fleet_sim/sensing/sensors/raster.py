@@ -169,7 +169,7 @@ def draw_discs(
     """Draw discs; of `balls` (D,) that are not 0 the radius is that at height `z` (D,)."""
     circles, near, views, circles_rows = around.circles, around.near, around.views, around.circles.rows
     xs, ys, squares = views.ax, views.ay, views.bx
-    for sensor in range(len(stations.x)):
+    for sensor in range(len(stations.rows)):
         found = 0
         for place in range(_near(stations, sensor, fan.reach, around)):
             disc = near[place]
@@ -234,7 +234,7 @@ def draw_polygons(
 ) -> None:
     """Draw the edges of convex polygons that face the sensors; `first`, `sizes` and `corners` as in `Polygons`."""
     near, views = around.near, around.views
-    for sensor in range(len(stations.x)):
+    for sensor in range(len(stations.rows)):
         x, y, found = stations.x[sensor], stations.y[sensor], 0
         for place in range(_near(stations, sensor, fan.reach, around)):
             begin, size = first[near[place]], sizes[near[place]]
@@ -265,7 +265,7 @@ def draw_lines(
 ) -> None:
     """Draw lines from `starts` to `ends`, (2, N) each, seen from both sides."""
     near, views = around.near, around.views
-    for sensor in range(len(stations.x)):
+    for sensor in range(len(stations.rows)):
         x, y, found = stations.x[sensor], stations.y[sensor], 0
         for place in range(_near(stations, sensor, fan.reach, around)):
             line = near[place]
@@ -287,7 +287,7 @@ def draw_walls(stations: Stations, fan: Fan, walls: Walls, directions: Direction
         # A floor is met by no level ray.
         if nx == 0.0 and ny == 0.0:
             continue
-        for sensor in range(len(stations.x)):
+        for sensor in range(len(stations.rows)):
             if stations.rows[sensor] == walls.rows[wall]:
                 continue
             x, y = _local(stations, sensor, nx, ny)
@@ -404,7 +404,7 @@ def cast(stations: Stations, fan: Fan, outlines: Outlines, *, details: bool = Fa
     A sensor does not see what it is inside of, nor the outlines of its own entity. With `details` the result
     also has the entities hit.
     """
-    count = len(stations.x) * fan.rays
+    count = len(stations.rows) * fan.rays
     known = count if details else 0
     out = Drawn(np.full(count, np.inf), np.full(known, NOTHING, np.int64))
     sines, cosines = trig.sin_cos(fan.angles)
@@ -426,7 +426,7 @@ def cast(stations: Stations, fan: Fan, outlines: Outlines, *, details: bool = Fa
         drop_beyond(out, fan.reach)
     else:
         drop_beyond.in_python(numbers_of(out), fan.reach)
-    shape = len(stations.x), fan.rays
+    shape = len(stations.rows), fan.rays
     return Hits(out.ranges.reshape(shape), out.rows.reshape(shape) if details else None, None)
 
 
@@ -439,7 +439,7 @@ def _in_grids(stations: Stations, fan: Fan, outlines: Discs | Polygons | Segment
     if len(circles.rows):
         # One more, written where nothing is found.
         near, views = np.empty(len(circles.rows), np.int64), LaneViews(*np.empty((8, most + 1)))
-        for grid in grids_of(len(stations.x), fan.reach, circles.x, circles.y, circles.radii):
+        for grid in grids_of(len(stations.rows), fan.reach, circles.x, circles.y, circles.radii):
             yield InGrid(circles, grid, near, views)
 
 
