@@ -35,6 +35,8 @@ class Target:
     """Which part of the mutants `mutate` makes; the others are of bytes."""
     seconds: float = 5.0
     """In which an input is read."""
+    memory: int = 1 << 30
+    """What reading may take beyond what the process has before, in bytes."""
     operations: Callable[[], int] | None = None
     """Counts what was done so far, where an input is a sequence of operations."""
 

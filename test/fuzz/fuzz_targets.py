@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import fuzz_engines
 import fuzz_files
+import fuzz_live
 import fuzz_machine
 import fuzz_node
 import fuzz_pages
@@ -13,6 +14,7 @@ import fuzz_parameters
 import fuzz_recordings
 import fuzz_ros
 import fuzz_scenarios
+import fuzz_schema
 import fuzz_states
 import fuzz_sweeps
 import fuzz_vehicles
@@ -41,11 +43,14 @@ TARGETS: dict[str, Callable[[], Target]] = {
     "node": fuzz_node.node_target,
     "page": fuzz_pages.pages_target,
     "parameters": fuzz_parameters.parameters_target,
+    "schema": fuzz_schema.schema_target,
+    "live": fuzz_live.live_target,
 }
 
 NEEDS = {
     "cdr": "rclpy",
     "node": "pocket_ros",
+    "live": "pocket_ros",
     "recording": "mcap",
     "mujoco": "mujoco",
     "vda5050": "paho",

@@ -24,9 +24,6 @@ from fuzz_mutator import LARGEST, Mutator
 from fuzz_target import Outcome, Target, Watch, outcome_of
 from fuzz_targets import TARGETS
 
-MEMORY = 1 << 30
-"""What reading may take beyond what the process has before, in bytes."""
-
 MOST_KEPT = 3000
 """Inputs with an outcome of their own that mutants are made of, besides the seeds."""
 
@@ -194,7 +191,7 @@ def main() -> None:
     # Once before the limit, so that everything is loaded.
     for seed in target.seeds:
         outcome_of(target, seed, Watch(60.0))
-    limit_memory(MEMORY)
+    limit_memory(target.memory)
     random, ends = Random(options.seed), {"seconds": options.seconds, "most": options.most}
     if options.coverage:
         feed_by_coverage(run, target, random, options.folder / f"{options.target}.corpus", **ends)

@@ -37,6 +37,8 @@ TARGETS = (
     "node",
     "page",
     "parameters",
+    "schema",
+    "live",
 )
 MUTANTS = {
     "xacro": 3,
@@ -51,6 +53,7 @@ MUTANTS = {
     "sweep": 100,
     "node": 100,
     "page": 15,
+    "live": 40,
 }
 """How many a short run feeds; 300 of the others."""
 

@@ -38,6 +38,8 @@ def read_points(value: object) -> list[Point] | None:
     """Return the corners of a polygon, also from the text of a drawing with one polygon, or None; raises ValueError."""
     given = polygon_in(value) if isinstance(value, str) else value
     points: list[Point] | None = convert(list[Point] | None, given, NO_RULES, Where())
+    if points is not None and not points:
+        raise InvalidValueError("must have at least one corner")
     return points
 
 
