@@ -27,7 +27,8 @@ from fuzz_worlds import new_simulation
 
 from fleet_sim.apps.cli.scenario_schema import scenario_schema
 from fleet_sim.base.errors import FleetSimError, InvalidValueError
-from fleet_sim.base.gate import Pattern, remote_input
+from fleet_sim.base.files import remote_input
+from fleet_sim.base.gate import Pattern
 from fleet_sim.base.sections import SECTIONS
 from fleet_sim.base.settings import parse_remote
 from fleet_sim.robots.dispatch import LoadWorld
@@ -177,6 +178,9 @@ def expanded(value: Any, folder: str) -> Any:
 
 
 Build = Callable[[Any], Any]
+Place = tuple[str, tuple[Any, ...], Build]
+"""The name of a setting, values that it should have in turn, and what makes a document of one of them."""
+NAMES_OF_FILES = re.compile("path|file|map|mesh|folder|uri")
 DEEPEST = 9
 
 
@@ -188,9 +192,9 @@ class Walk:
         self._definitions = schema.get("$defs", {})
         self._walked: set[str] = set()
 
-    def places(self, schema: Mapping[str, Any] | None = None) -> Iterator[tuple[tuple[Any, ...], Build]]:
-        """Yield for each place the values that it should have in turn, and what makes a document of one of them."""
-        yield from self._places(self._schema if schema is None else schema, lambda value: value, 0)
+    def places(self, schema: Mapping[str, Any] | None = None) -> Iterator[Place]:
+        """Yield all places."""
+        yield from self._places(self._schema if schema is None else schema, lambda value: value, 0, "")
 
     def _branches(self, schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         if "$ref" in schema:
@@ -207,7 +211,7 @@ class Walk:
         else:
             yield schema
 
-    def _places(self, schema: Mapping[str, Any], build: Build, depth: int) -> Iterator[tuple[tuple[Any, ...], Build]]:
+    def _places(self, schema: Mapping[str, Any], build: Build, depth: int, name: str) -> Iterator[Place]:
         # What many parts have in common, such as the agents of spawners, is walked in the first of them.
         common = schema.get("$ref", "")
         if depth > DEEPEST or common in self._walked:
@@ -221,17 +225,15 @@ class Walk:
             if "array" in kinds or "items" in branch:
                 items = branch.get("items", {})
                 one = self.smallest(items)
-                yield tuple([one] * length for length in (*LENGTHS, min(branch.get("maxItems", 0), 5000))), build
-                yield from self._places(items, lambda value: build([value]), depth + 1)
+                yield name, tuple([one] * length for length in (*LENGTHS, min(branch.get("maxItems", 0), 5000))), build
+                yield from self._places(items, lambda value: build([value]), depth + 1, name)
             if {"number", "integer"} & {*kinds}:
                 ends = [branch[key] for key in ("minimum", "maximum", "exclusiveMaximum") if key in branch]
-                yield (*ends, *(end + step for end in ends for step in (-1, 1)), *NUMBERS), build
+                yield name, (*ends, *(end + step for end in ends for step in (-1, 1)), *NUMBERS), build
             if "string" in kinds or "enum" in branch:
-                yield (*branch.get("enum", ()), *TEXTS), build
+                yield name, (*branch.get("enum", ()), *TEXTS), build
 
-    def _of_object(
-        self, branch: Mapping[str, Any], build: Build, depth: int
-    ) -> Iterator[tuple[tuple[Any, ...], Build]]:
+    def _of_object(self, branch: Mapping[str, Any], build: Build, depth: int) -> Iterator[Place]:
         properties = branch["properties"]
         needed = {name: self.smallest(properties[name]) for name in branch.get("required", ()) if name in properties}
         needed |= {name: part["const"] for name, part in properties.items() if "const" in part}
@@ -240,11 +242,11 @@ class Walk:
             key: {name: part[key] for name, all_ in properties.items() for part in self._branches(all_) if key in part}
             for key in ("maximum", "minimum")
         }
-        yield tuple({**end, **needed, **more} for end in ends.values() for more in ({}, {"rate": None})), build
+        yield "", tuple({**end, **needed, **more} for end in ends.values() for more in ({}, {"rate": None})), build
         if depth:
-            yield tuple([{**ends["maximum"], **needed}] * count for count in (20, 100)), build
+            yield "", tuple([{**ends["maximum"], **needed}] * count for count in (20, 100)), build
         for name, part in properties.items():
-            yield from self._places(part, lambda value, name=name: build({**needed, name: value}), depth + 1)
+            yield from self._places(part, lambda value, name=name: build({**needed, name: value}), depth + 1, name)
 
     def smallest(self, schema: Mapping[str, Any], depth: int = 0) -> Any:
         """Return a small value that a schema allows."""
@@ -286,8 +288,8 @@ BASES: dict[str, dict[str, Any]] = {
 """What a section needs besides itself before it is read to its end."""
 
 
-def documents() -> list[tuple[str, tuple[Any, ...], Build]]:
-    """Return the places of all scenarios: the section, the worst values, and what makes a scenario of one."""
+def documents() -> list[tuple[str, Place]]:
+    """Return the places of all scenarios, with their sections."""
     found = []
     schema = scenario_schema()
     for section, part in schema["properties"].items():
@@ -295,8 +297,8 @@ def documents() -> list[tuple[str, tuple[Any, ...], Build]]:
             continue
         walk = Walk(world_schema()) if section == "swarm" else Walk({**part, "$defs": schema.get("$defs", {})})
         base = BASES.get(section, {"robots": [ROBOT]} if section != "robots" else {})
-        for values, build in walk.places():
-            found.append((section, values, _in_section(section, base, build)))
+        for name, values, build in walk.places():
+            found.append((section, (name, values, _in_section(section, base, build))))
     return found
 
 
@@ -319,7 +321,10 @@ class Generator:
     def __init__(self) -> None:
         self._places = documents()
         self.sections: dict[str, dict[str, list[int]]] = {}
-        for index, (section, _, build) in enumerate(self._places):
+        self._files: dict[str, list[int]] = {}
+        for index, (section, (name, values, build)) in enumerate(self._places):
+            if NAMES_OF_FILES.search(name) and "" in values:
+                self._files.setdefault(section, []).append(index)
             probe = build(0)[section]
             one = probe[0] if isinstance(probe, list) and probe else probe
             group = " ".join(one) if isinstance(one, dict) else "itself"
@@ -327,12 +332,14 @@ class Generator:
 
     def scenario(self, random: Random, section: str = "") -> Any:
         """Return a scenario with one place at one of its worst values, now and then with a second one."""
-        # Each setting of a section as often as the others: agents of swarms have most of the places.
-        groups = self.sections[section or random.choice(list(self.sections))]
-        _, values, build = self._places[random.choice(groups[random.choice(list(groups))])]
-        # A text is often the name of a file.
-        files = [value for value in values if isinstance(value, str) and value.startswith("{canary}")]
-        values = files if files and random.random() < 0.4 else values
+        section = section or random.choice(list(self.sections))
+        groups, files = self.sections[section], self._files.get(section, [])
+        if files and random.random() < 0.3:
+            _, (_, values, build) = self._places[random.choice(files)]
+            values = [value for value in values if isinstance(value, str) and "/" in value]
+        else:
+            # Each setting of a section as often as the others: agents of swarms have most of the places.
+            _, (_, values, build) = self._places[random.choice(groups[random.choice(list(groups))])]
         scenario = build(copy.deepcopy(random.choice(values)))
         if random.random() < 0.1:
             scenario = {**self.scenario(random), **scenario}
