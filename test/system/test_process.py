@@ -38,7 +38,7 @@ def node_of(folder: Path, name: str, body: str, *parameters: str) -> NodeProcess
         "from fleet_sim.ros import main, node",
         f"class {name}(node.FleetSimNode):",
         *textwrap.indent(textwrap.dedent(body).strip(), "    ").splitlines(),
-        f"main.FleetSimNode = {name}",
+        f"node.FleetSimNode = {name}",
         "sys.exit(main.main())",
     ]
     program.write_text("\n".join(lines) + "\n")

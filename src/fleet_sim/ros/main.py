@@ -1,4 +1,7 @@
-"""The executable `fleet_sim_node`: threads, signals and an orderly end."""
+"""The executable `fleet_sim_node`: threads, signals and an orderly end.
+
+What it needs of ROS and of the simulation is imported in functions: it takes seconds, and a signal may come meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +18,16 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from queue import SimpleQueue
 from threading import Thread
-from typing import NoReturn
-
-import rclpy
-from rclpy.exceptions import NameValidationException, ParameterException
-from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
-from rclpy.signals import SignalHandlerOptions
-from rclpy.utilities import remove_ros_args
+from typing import TYPE_CHECKING, NoReturn
 
 from fleet_sim.base.errors import FleetSimError, did_you_mean
-from fleet_sim.ros.monitoring import SIMULATION_THREAD
-from fleet_sim.ros.node import FleetSimNode
-from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.world.pipeline import Phase
+
+if TYPE_CHECKING:
+    from rclpy.executors import Executor, SingleThreadedExecutor
+
+    from fleet_sim.ros.node import FleetSimNode
+    from fleet_sim.simulation import MultiRobotSimulationCore
+    from fleet_sim.world.pipeline import Phase
 
 # The arguments of `fleet_sim_node`: options of its own, and parameters that do not exist.
 
@@ -37,6 +37,8 @@ def with_flags(arguments: Sequence[str]) -> list[str]:
 
     An option that is misspelt must not leave open what it was to forbid.
     """
+    from rclpy.utilities import remove_ros_args
+
     parser = argparse.ArgumentParser(
         "fleet_sim_node", description="Hosts a simulation of a fleet in ROS 2.", allow_abbrev=False
     )
@@ -62,13 +64,16 @@ PATIENCE = 1.5
 """Timeout in s at shutdown for a thread to end, or for results to be sent."""
 
 LONGEST_STEP = 1.5
-"""After a signal a step that takes longer, in s, is broken off."""
+"""After a signal a step that takes longer, in s, is broken off; what comes before the end of the first step, too."""
+
+FIRST_STEP_BROKEN_OFF = (0.2, 1.0)
+"""In s after a signal: the first step, which imports and compiles what it needs, is told to end by an exception."""
 
 LONGEST_START = 20.0
-"""The same for all that comes before the end of the first step, which imports and compiles what it needs."""
+"""After that, in s, a start ends even where no code of Python can run."""
 
 MARGIN = 0.5
-"""After that, in s, the process ends even where no code of Python can run."""
+"""After `LONGEST_STEP` and that, in s, so does a later step."""
 
 STOP_PERIOD = 0.05
 """At shutdown the simulation is told to stop this often, in s."""
@@ -90,6 +95,10 @@ class BrokenOff(BaseException):
     """Raised where a signal comes while the program is starting, which may take half a minute of compiling."""
 
 
+class EndOfSpin(Exception):
+    """Raised in the thread of the executor to end its spinning."""
+
+
 class Worker(Thread):
     """A thread that puts its name in a queue when it ends. `error` is the exception it raised, if any."""
 
@@ -101,6 +110,8 @@ class Worker(Thread):
 
     def run(self) -> None:
         """Do the work."""
+        from rclpy.executors import ExternalShutdownException
+
         try:
             self._run_function()
         except (ExternalShutdownException, BrokenOff):
@@ -135,33 +146,39 @@ def main(args: Sequence[str] | None = None) -> int:
     Returns 0 then, or 1 after printing the error if it could not start or one of its threads failed.
     """
     ended: SimpleQueue[str] = SimpleQueue()
+    on_signal = EndOnSignal(ended)
+    import rclpy
+    from rclpy.exceptions import NameValidationException, ParameterException
+    from rclpy.signals import SignalHandlerOptions
+
+    from fleet_sim.ros.node import FleetSimNode
+
     try:
         arguments = with_flags(sys.argv[1:] if args is None else args)
         # rclpy's own signal handlers would end communication at once, before goals get their results.
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:
         # Arguments of ROS that are none, or what the environment asks for and pocket_ros has not, such as SROS 2.
+        on_signal.forget()
         print(f"fleet_sim_node: error: {error}", file=sys.stderr)
         return 1
-    on_signal = EndOnSignal(ended)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, on_signal)
     # As `fleet-sim` does: a scenario may name classes in modules of the working folder.
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
+        on_signal.raise_from_now()
         node = FleetSimNode()
         on_signal.wait_for(node.simulation)
     except (FleetSimError, ParameterException, NameValidationException) as error:
         # A parameter of another type, and the name of a node that can have none, are refused by rclpy itself.
+        on_signal.forget()
         print(f"fleet_sim_node: error: {error}", file=sys.stderr)
         rclpy.shutdown()
         return 1
     except BrokenOff:
-        print("fleet_sim_node: stopped while it was starting", file=sys.stderr, flush=True)
+        # Other nodes see at once that it is gone.
         rclpy.try_shutdown()
-        # Not sys.exit: finalising would destroy what was only half made.
-        os._exit(0)
+        leave_start()
     code = run_node(node, arguments, ended, on_signal)
     prepare_exit(node)
     return code
@@ -174,6 +191,10 @@ def run_node(node: FleetSimNode, arguments: Sequence[str], ended: SimpleQueue[st
 
     Returns the exit code of the program, when both have ended and the node is shut down.
     """
+    from rclpy.executors import SingleThreadedExecutor
+
+    from fleet_sim.ros.monitoring import SIMULATION_THREAD
+
     sys.setswitchinterval(SWITCH_INTERVAL)
     executor = SingleThreadedExecutor()
     executor.add_node(node)
@@ -195,53 +216,97 @@ def is_over(simulation: MultiRobotSimulationCore) -> bool:
 
 
 class EndOnSignal:
-    """Asks for the end at a signal, and at the first one has it come whatever the simulation is doing.
+    """Asks for the end at a signal, and at the first one has it come whatever the program is doing.
 
-    The watchdog is a thread of C: it needs no interpreter, which a call that never returns may keep to itself.
+    Of its two watchdogs one is a thread of Python, which ends a start without a word of it. The other is a thread of C:
+    it needs no interpreter, which a call that never returns may keep to itself.
     """
 
     def __init__(self, ended: SimpleQueue[str]) -> None:
         self._ended = ended
-        self._armed = False
+        self._armed = self._raises = self._is_over = False
         self._simulation: MultiRobotSimulationCore | None = None
+        self._observe: Phase | None = None
         self._begin = 0
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self)
+        # Written to by the interpreter itself, also while the main thread is in code of C, where no handler runs.
+        self._come, written = os.pipe()
+        os.set_blocking(written, False)
+        signal.set_wakeup_fd(written, warn_on_full_buffer=False)
+        Thread(target=self._watch, name="signals", daemon=True).start()
+
+    def raise_from_now(self) -> None:
+        """Let a signal raise BrokenOff, and not end the process as it does while modules are imported."""
+        self._raises = True
+        # Where it is raised in a callback of C it counts for nothing, and has nothing to say.
+        report = sys.unraisablehook
+
+        def hook(fault: sys.UnraisableHookArgs) -> None:
+            if not issubclass(fault.exc_type, BrokenOff):
+                report(fault)
+
+        sys.unraisablehook = hook
 
     def wait_for(self, simulation: MultiRobotSimulationCore) -> None:
-        """Be patient until `simulation` has made its first step; until now a signal raises BrokenOff."""
+        """From now on a signal is put in the queue; the start is over when `simulation` has made its first step."""
+        from fleet_sim.world.pipeline import Phase  # not later: a handler must import nothing
+
+        self._observe = Phase.OBSERVE
         self._begin, self._simulation = simulation.step_count, simulation
+
+    def forget(self) -> None:
+        """Let the watchdogs rest: what is still to be done takes no time, or has a limit of its own."""
+        self._is_over = True
+        faulthandler.cancel_dump_traceback_later()
 
     @property
     def is_starting(self) -> bool:
         """Whether the simulation is yet to make its first step, up to its pictures, of which each may take long."""
         simulation = self._simulation
         return simulation is None or (
-            simulation.step_count == self._begin and simulation.pipeline.phase is not Phase.OBSERVE
+            simulation.step_count == self._begin and simulation.pipeline.phase is not self._observe
         )
-
-    @property
-    def patience(self) -> float:
-        """How long what is done now may take before the process ends, in s."""
-        return LONGEST_START if self.is_starting else LONGEST_STEP
 
     def __call__(self, number: int, frame: object) -> None:
         """Handle a signal. Nothing in here takes a lock, for any thread may hold any of them."""
         if not self._armed:
             self._armed = True
-            faulthandler.dump_traceback_later(self.patience + MARGIN, exit=True)
+            longest = LONGEST_START if self.is_starting else LONGEST_STEP
+            faulthandler.dump_traceback_later(longest + MARGIN, exit=True)
             if self._simulation is None:
-                raise BrokenOff
+                if self._raises:
+                    raise BrokenOff
+                leave_start()
         self._ended.put("signal")
+
+    def _watch(self) -> None:
+        while not {signal.SIGINT, signal.SIGTERM}.intersection(os.read(self._come, 16)):
+            pass
+        time.sleep(LONGEST_STEP)
+        if self.is_starting and not self._is_over:
+            leave_start()
+
+
+def leave_start() -> NoReturn:
+    """End the process while it is starting. Not by sys.exit: finalising would destroy what was only half made."""
+    os.write(2, b"fleet_sim_node: stopped while it was starting\n")
+    os._exit(0)
 
 
 def spin(executor: Executor, tell: Callable[[str], object]) -> None:
-    """Spin until `executor` is shut down. Exceptions of callbacks are reported, and spinning goes on.
+    """Spin until EndOfSpin is raised in a task. Exceptions of callbacks are reported, and spinning goes on.
 
     rclpy ends the executor with it, and with the executor go all services, actions and parameters; some requests make
     callbacks of rclpy's own raise, such as a parameter of a type that there is not.
     """
+    from rclpy.executors import ExternalShutdownException
+
     while True:
         try:
             executor.spin()
+            return
+        except EndOfSpin:
             return
         except ExternalShutdownException:
             raise
@@ -251,39 +316,45 @@ def spin(executor: Executor, tell: Callable[[str], object]) -> None:
             time.sleep(FAULT_PAUSE)
 
 
+def end_of_spin() -> NoReturn:
+    """End the spinning of the executor whose task this is."""
+    raise EndOfSpin
+
+
 def shut_down(
     node: FleetSimNode, executor: SingleThreadedExecutor, workers: Sequence[Worker], on_signal: EndOnSignal
 ) -> int:
     """End simulation, goals, executor and communication, in this order; return the exit code.
 
     A first step, which may compile for long, is broken off. Does not return where the simulation is in another step
-    that takes too long, see `abandon`.
+    that takes too long, see `abandon`, or in a first step that cannot be broken off.
     """
+    import rclpy
+
     simulation, spinning = workers
-    begin, starting = time.monotonic(), on_signal.is_starting
-    longest, next_try = on_signal.patience, begin + LONGEST_STEP
-    while simulation.is_alive() and time.monotonic() < begin + longest:
-        if starting and not on_signal.is_starting:
-            # What is drawn now began after the signal.
-            starting, longest = False, time.monotonic() - begin + LONGEST_STEP
-            faulthandler.dump_traceback_later(LONGEST_STEP + MARGIN, exit=True)
-        # More than once: a run that begins only now has not heard of it.
+    begin, tries = time.monotonic(), list(FIRST_STEP_BROKEN_OFF)
+    while simulation.is_alive() and time.monotonic() < begin + LONGEST_STEP:
+        # More than once: a run that begins only now has not got the first request.
         node.simulation.stop()
-        if on_signal.is_starting and time.monotonic() > next_try:
-            simulation.break_off()
+        if on_signal.is_starting and tries and time.monotonic() > begin + tries[0]:
             # Again if what is called catches all exceptions, but not while the thread cleans up.
-            next_try += LONGEST_STEP
+            simulation.break_off()
+            tries.pop(0)
         simulation.join(STOP_PERIOD)
     if simulation.is_alive():
-        abandon(simulation, longest)
+        if on_signal.is_starting:
+            leave_start()
+        abandon(simulation, LONGEST_STEP)
     # From here on all waits are bounded.
-    faulthandler.cancel_dump_traceback_later()
+    on_signal.forget()
     if spinning.is_alive():
         node.end_goals(PATIENCE)
-    # Not later: rclpy's executor raises if it is shut down while it iterates over thousands of endpoints.
-    broken = [worker for worker in workers if worker.error is not None]
-    executor.shutdown(PATIENCE)
+    # First the spinning, then the executor: rclpy's raises in a thread that spins while another shuts it down.
+    executor.create_task(end_of_spin)
     spinning.join(PATIENCE)
+    broken = [worker for worker in workers if worker.error is not None]
+    if not spinning.is_alive():
+        executor.shutdown(PATIENCE)
     # Entities are not destroyed one by one: shutting down the context removes all of them at once.
     node.simulation.close()
     rclpy.try_shutdown()

@@ -184,6 +184,9 @@ class Participant:
         self.guid = guid_of(self.handle)
         self._closed = False
         self._endpoints: set[int] = set()
+        # What Cyclone makes or deletes now. A Ctrl-C may raise between that and our note of it: what was
+        # begun then never ends, and is not among the endpoints.
+        self._begun = 0
         self._deleter = Deleter()
 
     def create_writer(self, topic: str, type_name: str, qos: EndpointQos, user_data: bytes) -> Writer:
@@ -203,7 +206,7 @@ class Participant:
             if self._closed:
                 return
             self._closed = True
-            if self._delete_endpoints():
+            if not self._begun and self._delete_endpoints():
                 # Topics made without the description end without it, the first of each type with it.
                 for entity, _ in self._topics.values():
                     lib.dds_delete(entity)
@@ -219,7 +222,8 @@ class Participant:
 
         Deleting one is waiting for Cyclone's own threads; many at once wait together, ten times as fast. An
         interpreter that is ending starts no threads: there everything goes with the participant, and the
-        types stay as they are, for Cyclone crashes when descriptions come back before the endpoints go.
+        types stay as they are, for Cyclone crashes when descriptions come back before the endpoints go. So
+        it is where an endpoint is not known.
         """
         endpoints = list(self._endpoints)
         with suppress(RuntimeError), ThreadPoolExecutor(_DELETERS) as pool:
@@ -241,14 +245,20 @@ class Participant:
         writer: bool,
     ) -> tuple[int, Callable[[], None], Callable[[], None]]:
         with self._lock:
+            self._begun += 1
             key = (topic, type_name)
-            entity = self._acquire_topic(key)
-            with native_qos(qos, user_data, writer) as native:
-                result = create(self.handle, entity, native, None)
-            if result < 0:
-                self._release_topic(key)
-            check(result, f"a {'writer' if writer else 'reader'} of '{topic}' ({type_name}, {qos})")
+            try:
+                entity = self._acquire_topic(key)
+                with native_qos(qos, user_data, writer) as native:
+                    result = create(self.handle, entity, native, None)
+                if result < 0:
+                    self._release_topic(key)
+                check(result, f"a {'writer' if writer else 'reader'} of '{topic}' ({type_name}, {qos})")
+            except Exception:
+                self._begun -= 1
+                raise
             self._endpoints.add(result)
+            self._begun -= 1
             return result, lambda: self._delete(result, key), self._deleter.settle
 
     def _acquire_topic(self, key: tuple[str, str]) -> int:
@@ -270,8 +280,11 @@ class Participant:
         with self._lock:
             if endpoint not in self._endpoints:
                 return  # it went with the participant
+            self._begun += 1
             self._endpoints.discard(endpoint)
         self._deleter.delete(delete)
+        with self._lock:
+            self._begun -= 1
 
     def _release_topic(self, key: tuple[str, str]) -> None:
         with self._lock:

@@ -2,6 +2,8 @@
 
 import os
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 
@@ -209,3 +211,29 @@ def test_packets_that_are_no_messages_write_no_lines_unless_asked_for(
         send_garbage(domain)
     silent.close()
     assert capfd.readouterr().err == ""
+
+
+def test_what_ctrl_c_leaves_unknown_does_not_crash_the_end(other_domain: int) -> None:
+    # The handler of a signal runs, and raises, as soon as a call into Cyclone is back: before its result is noted.
+    code = f"""
+from pocket_ros.dds import participant
+from pocket_ros.dds.endpoints import EndpointQos
+
+class Interrupted:
+    def __getattr__(self, name):
+        return getattr(lib, name)
+    def dds_create_reader(self, *arguments):
+        lib.dds_create_reader(*arguments)
+        raise KeyboardInterrupt
+
+ours = participant.Participant({other_domain}, b"")
+lib, participant.lib = participant.lib, Interrupted()
+try:
+    ours.create_reader("rt/chatter", "std_msgs::msg::dds_::String_", EndpointQos(), b"")
+except KeyboardInterrupt:
+    participant.lib = lib
+    ours.close()
+    print("closed")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "closed\n"), done.stderr

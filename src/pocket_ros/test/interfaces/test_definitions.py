@@ -66,7 +66,9 @@ def test_every_bundled_definition_can_be_read() -> None:
         catalog.definition(f"{path.parts[-3]}/{path.parts[-2]}/{path.stem}")
 
 
-@pytest.mark.parametrize("name", ["é" * 240 + "/msg/B", "a/msg/" + "é" * 240, "\ud800/msg/B", "../msg/B", "a\0/msg/B"])
+@pytest.mark.parametrize(
+    "name", ["é" * 240 + "/msg/B", "a/msg/" + "é" * 240, "\ud800/msg/B", "../msg/B", "a\0/msg/B"]
+)
 def test_a_name_that_no_file_can_have_is_unknown(name: str) -> None:
     with pytest.raises(catalog.UnknownInterfaceError):
         catalog.definition(name)
