@@ -63,8 +63,8 @@ class SiteFormat(ABC):
 
 
 def read_text(path: Path) -> str:
-    # Size first: reading a huge file to find out that it is one would take all memory.
     """Return the text in `path`; raises ConfigError."""
+    # Size first: reading a huge file to find out that it is one would take all memory.
     if not is_file(path):
         fail(path, "there is no such file")
     try:

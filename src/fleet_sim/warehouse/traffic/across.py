@@ -413,7 +413,7 @@ THIN = 1e-6
 """Radius in cells of a robot without a footprint."""
 MOST_MEMORY = 256_000_000
 """Of the kept fields, in bytes: those of about 400 goals on 70,000 cells."""
-RINGS_APART, ACROSS_DIRECTIONS = 0.1, 16
+RINGS_APART, RING_PLACES = 0.1, 16
 """Places around one without room that are looked at: rings so far apart in m, and places in each ring."""
 
 
@@ -465,8 +465,8 @@ class Across:
         return bool((away >= self._discs[:, 2] + self._reach - 1e-9).all())
 
     def is_free(self, place: Point) -> bool:
-        # Off the map there are no cells that could be asked.
         """Return whether the disc can be at `place`."""
+        # Off the map there are no cells that could be asked.
         height, width = self._steps.grid.free_mask.shape
         if not (0.0 <= place[0] <= width and 0.0 <= place[1] <= height):
             return False
@@ -487,7 +487,7 @@ class Across:
 
     def places_out(self, begin: Point) -> Iterator[Point]:
         """Yield places around `begin` from which there are ways, the nearest first."""
-        turns = [2.0 * math.pi * number / ACROSS_DIRECTIONS for number in range(ACROSS_DIRECTIONS)]
+        turns = [2.0 * math.pi * number / RING_PLACES for number in range(RING_PLACES)]
         rays = [trig.sin_cos_of(turn) for turn in turns]
         # Twice the radius leads from one wall to the next, and two cells to the middle of a clear one.
         for ring in range(1, 1 + math.ceil(2.0 * (self._reach + 1.0) / self._apart)):

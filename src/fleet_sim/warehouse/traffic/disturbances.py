@@ -261,8 +261,8 @@ class Disturbances:
         return len(hit) > 0
 
     def _drawn(self, rows: Rows, second: int, question: int) -> Floats:
-        # A function of who and when: robots that come or go change nothing for the others.
         """Return a number (N,) in [0, 1) for each of `rows`."""
+        # A function of who and when: robots that come or go change nothing for the others.
         ids: Ints = self._world.object_id[rows]
         key = self._delay_key if question in (DELAY, LENGTH) else self._key
         return uniforms(key, ids, second, question)
