@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 
 import fleet_sim as fs
-from fleet_sim.warehouse.orders import Orders
+from fleet_sim.warehouse.orders import Orders, Request
+from fleet_sim.warehouse.orders.allocation import Assignment, NearestFirst
 
 MAP = """
 site: depot
@@ -78,3 +79,13 @@ def run_until(sim: fs.MultiRobotSimulationCore, reached: Callable[[], bool], mos
     while not reached():
         assert sim.clock.time < end, "it does not happen"
         sim.step_once()
+
+
+class WatchedAllocator(NearestFirst):
+    """Assigns as `nearest` does, and shows each request to `look` before."""
+
+    look: ClassVar[Callable[[Request], object]]
+
+    def allocate(self, request: Request) -> list[Assignment]:
+        type(self).look(request)
+        return super().allocate(request)

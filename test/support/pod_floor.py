@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import yaml
@@ -11,7 +12,14 @@ import yaml
 import fleet_sim as fs
 from fleet_sim.base.arrays import Floats, Ints
 from fleet_sim.warehouse.orders import Orders
-from fleet_sim.warehouse.orders.pods.policies import PodRequest, ReplenishRequest, ReplenishThreshold, StorageRequest
+from fleet_sim.warehouse.orders.pods.policies import (
+    MostLines,
+    NearestPlace,
+    PodRequest,
+    ReplenishRequest,
+    ReplenishThreshold,
+    StorageRequest,
+)
 
 MAP = """
 site: pod_floor
@@ -129,6 +137,30 @@ class FirstPod:
     def choose(self, request: PodRequest) -> int:
         self.asked.append(request)
         return 0
+
+
+class Watched:
+    """Policies that answer as the built-in ones, and show each request to `look` before."""
+
+    look: ClassVar[Callable[[Any], object]]
+
+
+class WatchedPod(MostLines, Watched):
+    def choose(self, request: PodRequest) -> int:
+        Watched.look(request)
+        return super().choose(request)
+
+
+class WatchedPlace(NearestPlace, Watched):
+    def choose(self, request: StorageRequest) -> int:
+        Watched.look(request)
+        return super().choose(request)
+
+
+class WatchedStock(ReplenishThreshold, Watched):
+    def order(self, request: ReplenishRequest) -> Ints:
+        Watched.look(request)
+        return super().order(request)
 
 
 class Nowhere:
