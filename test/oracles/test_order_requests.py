@@ -205,3 +205,15 @@ def test_policies_of_pods_are_asked_about_what_is_there_and_wanted(tmp_path: Pat
                     assert rooms[visit.pod] == max(rooms[pod] for pod in range(len(rooms)) if pod not in busy)
         assert min(seen.values()) > 4 and filled > 1 and orders.delivered > 5
         assert sim.world.guard.counts == {}
+        # Pods wait at the nearest places from which they get to their station past all storage places, some steps off.
+        network, place_of = sim.get_manager("traffic").network, orders.places
+        stored = np.isin(np.arange(len(network)), network.node_at(storage.points))
+        taken = {int(node) for node in network.node_at(np.array([place_of.points[place][:2] for place in range(4)]))}
+        for place, bench in counter.benches.items():
+            (end,) = network.node_at(np.array([place_of.points[place][:2]])).tolist()
+            steps = dijkstra(network, end, stored)
+            near = [node for node in range(len(network)) if steps[node] >= 2 and not stored[node] and node not in taken]
+            near.sort(key=lambda node: (steps[node], node))
+            waits = network.node_at(np.array([place_of.points[wait][:2] for wait in bench.waits])).tolist()
+            assert waits == near[:2]
+            taken |= set(waits)
