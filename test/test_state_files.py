@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import random
 import subprocess
 import sys
 import zipfile
@@ -324,6 +325,23 @@ def test_a_file_that_is_not_as_it_was_written_is_refused(kept: tuple[Sim, Path])
     file.write_bytes(b"\x80\x04pickle")
     refused(sim, file, "not a state file")
     refused(sim, file.with_name("none"), "No such file")
+
+
+@pytest.mark.parametrize("share", [0.01, pytest.param(1.0, marks=pytest.mark.slow)])
+def test_every_changed_bit_is_refused(make_sim: MakeSim, tmp_path: Path, share: float) -> None:
+    sim, file = make_sim(), tmp_path / "small.state"
+    sim.spawn(fs.AgentSpawnParams(name="robot"))
+    sim.save_state(file)
+    data = file.read_bytes()
+    bits = range(8 * len(data))
+    # All of the head, which says what is checked, and a share of the rest.
+    head, rest = bits[: 8 * 200], bits[8 * 200 :]
+    for bit in [*head, *random.Random(3).sample(rest, int(share * len(rest)))]:
+        changed = bytearray(data)
+        changed[bit // 8] ^= 1 << bit % 8
+        file.write_bytes(changed)
+        with pytest.raises(fs.StateFileError):
+            read_archive(file)
 
 
 def test_a_file_of_another_version_or_scenario_is_refused(kept: tuple[Sim, Path], make_sim: MakeSim) -> None:

@@ -208,6 +208,17 @@ def mounted(folder: Path, options: str) -> Iterator[Path]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
+@pytest.mark.parametrize("megabytes", [250, 440])
+def test_without_memory_for_compiled_code_a_run_goes_on_and_says_so(megabytes: int) -> None:
+    done = fleet_sim(
+        ["run", "demo.yaml", "--headless", "--duration", "0.5", "--rtf", "0"],
+        limited(resource.RLIMIT_AS, megabytes << 20),
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("which is more than there is (see ulimit -v)") == 1
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
 @pytest.mark.parametrize("name", OUTPUTS)

@@ -7,7 +7,9 @@ import hashlib
 import inspect
 import logging
 import math
+import mmap
 import os
+import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -230,6 +232,20 @@ def _is_kept(made: Any) -> bool:
         return False
 
 
+ROOM = 350 << 20
+"""Bytes of address space that loading numba and compiling with it take."""
+
+
+def has_room(size: int = ROOM) -> bool:
+    """Return whether this process may ask for `size` bytes more, which `ulimit -v` may forbid."""
+    try:
+        # Asked for and given back; nothing of it is touched.
+        mmap.mmap(-1, size).close()
+    except OSError:
+        return False
+    return True
+
+
 def is_installed() -> bool:
     """Return whether numba is installed, without loading it."""
     return find_spec("numba") is not None
@@ -251,6 +267,11 @@ def check_installed() -> None:
 
 def _numba() -> ModuleType:
     """Return the module; raises MissingDependencyError where it is not installed or cannot be loaded."""
+    if "numba" not in sys.modules and not has_room():
+        # The libraries that it loads would ask for memory again and again, for ever.
+        raise MissingDependencyError(
+            f"{PURPOSE} needs numba, which needs {ROOM >> 20} MB of memory, which is more than there is (see ulimit -v)"
+        )
     try:
         return import_module("numba")
     except ModuleNotFoundError as error:

@@ -60,6 +60,10 @@ def unknown_parameters(arguments: Sequence[str], is_known: Callable[[str], bool]
     return [name for name in names if not (is_known(name) or name.startswith("qos_overrides."))]
 
 
+ROOM = 500 << 20
+"""Bytes of address space that a node takes: without them the middleware cannot start its threads, and ends anywhere."""
+
+REFUSED = "a request for more was refused"
 PATIENCE = 1.5
 """Timeout in s at shutdown for a thread to end, or for results to be sent."""
 
@@ -151,10 +155,13 @@ def main(args: Sequence[str] | None = None) -> int:
     from rclpy.exceptions import NameValidationException, ParameterException
     from rclpy.signals import SignalHandlerOptions
 
+    from fleet_sim.base.kernels import has_room
     from fleet_sim.ros.node import FleetSimNode
 
     try:
         arguments = with_flags(sys.argv[1:] if args is None else args)
+        if not has_room(ROOM):
+            raise RuntimeError(f"a node needs {ROOM >> 20} MB of memory, which is more than there is (see ulimit -v)")
         # rclpy's own signal handlers would end communication at once, before goals get their results.
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:
@@ -173,6 +180,10 @@ def main(args: Sequence[str] | None = None) -> int:
         # A parameter of another type, and the name of a node that can have none, are refused by rclpy itself.
         on_signal.forget()
         print(f"fleet_sim_node: error: {error}", file=sys.stderr)
+        rclpy.shutdown()
+        return 1
+    except MemoryError as error:
+        print(f"fleet_sim_node: error: not enough memory: {error or REFUSED}", file=sys.stderr)
         rclpy.shutdown()
         return 1
     except BrokenOff:
@@ -359,6 +370,9 @@ def shut_down(
     node.simulation.close()
     rclpy.try_shutdown()
     for worker in broken:
+        if isinstance(worker.error, MemoryError):
+            print(f"fleet_sim_node: error: not enough memory: {worker.error or REFUSED}", file=sys.stderr)
+            continue
         print(f"fleet_sim_node: the {worker.name} thread broke:", file=sys.stderr)
         traceback.print_exception(worker.error)
     return 1 if broken else 0

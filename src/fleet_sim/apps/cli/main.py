@@ -278,6 +278,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except FleetSimError as error:
         print(f"fleet-sim: error: {error}", file=sys.stderr)
         return 1
+    except MemoryError as error:
+        print(f"fleet-sim: error: not enough memory: {error or 'a request for more was refused'}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("fleet-sim: interrupted", file=sys.stderr)
         code = run.INTERRUPTED
