@@ -284,7 +284,7 @@ def _numba() -> ModuleType:
         raise MissingDependencyError(f"{PURPOSE} needs numba, which cannot be used here: {error}") from error
 
 
-# Kernels of rotations: one quaternion or angle at a time, with the bits of `spatial.quaternions`. Quaternions are (x,
+# Kernels of rotations: one quaternion or angle at a time, bit-identical to `spatial.quaternions`. Quaternions are (x,
 # y, z, w), vectors (x, y, z), both as tuples.
 
 

@@ -309,7 +309,7 @@ def spin(executor: Executor, tell: Callable[[str], object]) -> None:
     """Spin until EndOfSpin is raised in a task. Exceptions of callbacks are reported, and spinning goes on.
 
     rclpy ends the executor with it, and with the executor go all services, actions and parameters; some requests make
-    callbacks of rclpy's own raise, such as a parameter of a type that there is not.
+    callbacks of rclpy's own raise, such as a parameter of an unknown type.
     """
     from rclpy.executors import ExternalShutdownException
 

@@ -95,7 +95,7 @@ class BodyRegistry(Protocol):
         """Return what a number is that stands for no entity, such as the floor's; "" where it is nothing."""
 
     def pose_written(self, rows: Rows) -> None:
-        """Handle poses of `rows` that were written outside a step."""
+        """Mark poses of `rows` as changed from outside a step."""
 
     def push(self, row: int, force: Floats, position: Floats | None) -> None:
         """Push the entity with `force` (3,) in N, world frame, for the next step; at its centre of mass or a point."""

@@ -71,7 +71,7 @@ class DriveRule(ABC):
         """Return which of `rows` (N,) may not drive now."""
 
     def stopped(self, rows: Rows, *, stay: bool) -> None:
-        """Hear that `rows` (N,) were stopped: to `stay` where they are, or because what moved them has ended."""
+        """Called when `rows` (N,) were stopped: to `stay` where they are, or because what moved them has ended."""
         return
 
 

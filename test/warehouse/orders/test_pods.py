@@ -256,7 +256,7 @@ POD = {"id": "a", "at": [4.5, 2.5], "stock": {"tea": 5}}
         ({"list": [POD], "choice": {"type": "most_line"}}, "unknown pod choice 'most_line'. Did you mean 'most_lines'"),
         ({"list": [POD], "place": {"type": "nearest", "options": {"far": 1}}}, "cannot be made with"),
         ({"list": [POD], "goods_in": ["goods_inn"]}, "unknown station 'goods_inn'. Did you mean 'goods_in'"),
-        ({"list": [POD], "skus": ["tea", "tea"]}, "names differ from each other"),
+        ({"list": [POD], "skus": ["tea", "tea"]}, "names must be unique"),
         ({"list": [POD], "legs": 0}, "legs"),
     ],
 )

@@ -19,9 +19,7 @@ from threading import Lock
 from types import TracebackType
 from typing import IO, Any
 
-from fleet_sim.apps.record import samples as bells
-from fleet_sim.apps.record import samples as parcels
-from fleet_sim.apps.record import writer_program
+from fleet_sim.apps.record import samples, writer_program
 from fleet_sim.apps.record.mcap_file import open_part
 from fleet_sim.apps.record.message_types import check_installed
 from fleet_sim.apps.record.samples import (
@@ -257,7 +255,7 @@ class WriterProcess:
                 self._colors = colors
                 self._give(colors)
             if orders:
-                self._give(parcels.ChangedOrders(orders))
+                self._give(samples.ChangedOrders(orders))
             taken = self._give_state(now, board, state)
             self.dropped += not taken and not self._over
             return taken
@@ -272,30 +270,30 @@ class WriterProcess:
 
     def _give_state(self, now: int, board: SnapshotBoard, state: StateArrays) -> bool:
         """Give a sample to the writer; return False where there is no room and it may be left out."""
-        waits, samples = self._params.on_full == "wait", self._samples
-        length = samples.longest(state)
+        waits, encoder = self._params.on_full == "wait", self._samples
+        length = encoder.longest(state)
         if length > self._ring.longest:
             data = bytearray(length)
-            length = samples.write(memoryview(data), now, board.tick, board.time, state, with_kernels=board.compiled)
-            taken = self._give_bytes(parcels.SAMPLE, memoryview(data)[:length], waits=waits)
+            length = encoder.write(memoryview(data), now, board.tick, board.time, state, with_kernels=board.compiled)
+            taken = self._give_bytes(samples.SAMPLE, memoryview(data)[:length], waits=waits)
             if not taken:
                 # The next one cannot build on it.
-                samples.start_anew()
+                encoder.start_anew()
             return taken
-        place = self._place(parcels.SAMPLE, length, waits=waits)
+        place = self._place(samples.SAMPLE, length, waits=waits)
         if place is None:
             return False
-        self._ring.shorten(samples.write(place, now, board.tick, board.time, state, with_kernels=board.compiled))
+        self._ring.shorten(encoder.write(place, now, board.tick, board.time, state, with_kernels=board.compiled))
         self._commit()
         return True
 
-    def give(self, parcel: object) -> None:
-        """Give one of the objects of `parcels`; waits until there is room."""
+    def give(self, message: object) -> None:
+        """Give one of the message objects of `samples`; waits until there is room."""
         with self._lock:
-            self._give(parcel)
+            self._give(message)
 
-    def _give(self, parcel: object) -> None:
-        self._give_bytes(parcels.OBJECT, pickle.dumps(parcel, pickle.HIGHEST_PROTOCOL), waits=True)
+    def _give(self, message: object) -> None:
+        self._give_bytes(samples.OBJECT, pickle.dumps(message, pickle.HIGHEST_PROTOCOL), waits=True)
 
     def _give_bytes(self, kind: int, data: bytes | memoryview, *, waits: bool) -> bool:
         """Give a record, in pieces where it is long."""
@@ -304,7 +302,7 @@ class WriterProcess:
             piece = data[begin : begin + size]
             is_last = begin + size >= len(data)
             # The rest of a record that was begun is waited for in any case.
-            place = self._place(kind if is_last else parcels.PIECE, len(piece), waits=waits or begin > 0)
+            place = self._place(kind if is_last else samples.PIECE, len(piece), waits=waits or begin > 0)
             if place is None:
                 return False
             place[:] = piece
@@ -333,15 +331,15 @@ class WriterProcess:
 
     def _tell(self, *, wait: bool, finish: bool = False) -> None:
         """Say up to where there are records; ask up to where they were taken, where that matters soon."""
-        wish = bells.FINISH if finish else 0
+        wish = samples.FINISH if finish else 0
         if self._ring.is_half_full and not self._asked:
-            wish |= bells.ASK
+            wish |= samples.ASK
         self._told, self._told_at = self._ring.head, time.monotonic()
         try:
-            self._socket.sendall(bells.BELL.pack(self._ring.head, wish), 0 if wait else socket.MSG_DONTWAIT)
-            self._asked = self._asked or bool(wish & bells.ASK)
+            self._socket.sendall(samples.SIGNAL.pack(self._ring.head, wish), 0 if wait else socket.MSG_DONTWAIT)
+            self._asked = self._asked or bool(wish & samples.ASK)
         except BlockingIOError:
-            # It has enough to do; the next bell says this, too.
+            # It has enough to do; the next signal says this, too.
             return
         except OSError:
             # What it said before it ended is still to be heard.
@@ -352,29 +350,29 @@ class WriterProcess:
         if self._over:
             return False
         try:
-            head = self._socket.recv(bells.ANSWER.size, socket.MSG_WAITALL if wait else socket.MSG_DONTWAIT)
+            head = self._socket.recv(samples.ANSWER.size, socket.MSG_WAITALL if wait else socket.MSG_DONTWAIT)
         except BlockingIOError:
             return False
         except OSError:
             head = b""
-        if len(head) < bells.ANSWER.size:
+        if len(head) < samples.ANSWER.size:
             code = self._process.wait()
             if self._part.exists() and not self._part.stat().st_size:
                 self._part.unlink()
             self._fail(
-                bells.WritingFailure(f"the process that writes has ended, with code {code}", "", self._part.exists())
+                samples.WritingFailure(f"the process that writes has ended, with code {code}", "", self._part.exists())
             )
             return True
-        kind, number = bells.ANSWER.unpack(head)
-        if kind == bells.TAKEN:
+        kind, number = samples.ANSWER.unpack(head)
+        if kind == samples.TAKEN:
             self._ring.tail, self._asked = number, False
-        elif kind == bells.FAILED:
+        elif kind == samples.FAILED:
             self._fail(pickle.loads(self._socket.recv(number, socket.MSG_WAITALL)))
         else:
             self._over = True
         return True
 
-    def _fail(self, failure: bells.WritingFailure) -> None:
+    def _fail(self, failure: samples.WritingFailure) -> None:
         self._over = True
         self.error = FleetSimError(failure.reason)
         rest = f"; what was written so far is in {self._part}" if failure.kept else ""
@@ -468,7 +466,7 @@ class McapRecording:
     # ---- in the simulation's thread ----------------------------------------------------------------------------------
 
     def _begin(self) -> None:
-        """Take the first sample, and hear of all that is recorded from now on."""
+        """Take the first sample, and subscribe to all that is recorded."""
         sim = self._sim
         self._sample_now()
         if self._kinds:
@@ -480,7 +478,7 @@ class McapRecording:
         sim.events.on("closed", self._on_closed)
 
     def _end(self) -> None:
-        """Hear of nothing any more."""
+        """End all subscriptions."""
         sim = self._sim
         sim.pipeline.remove(self._system)
         if self._sensors is not None:

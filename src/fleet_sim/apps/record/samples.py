@@ -101,7 +101,7 @@ def _packs(word: int, place: int, entity: int, last: Ints, values: Ints, count: 
 # What a run and the process that writes its recording say to each other, besides the records in the ring.
 
 
-BELL = struct.Struct("<qq")
+SIGNAL = struct.Struct("<qq")
 """To the process that writes: up to where there are records, and wishes."""
 ASK, FINISH = 1, 2
 """Wishes: an answer when half of the ring is free; the file whole."""

@@ -18,8 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fleet_sim.apps.record import samples as bells
-from fleet_sim.apps.record import samples as parcels
+from fleet_sim.apps.record import samples
 from fleet_sim.apps.record.mcap_file import McapFile
 from fleet_sim.apps.record.samples import RecordedTopic, RingReceiver, Sample, SampleDecoder
 from fleet_sim.apps.record.topics import TOPICS
@@ -54,35 +53,35 @@ class RecordWriter:
 
     def write(self, kind: int, content: bytes) -> None:
         """Write one record."""
-        if kind == parcels.PIECE:
+        if kind == samples.PIECE:
             self._begun += content
             return
         if self._begun:
             content, self._begun = self._begun + content, b""
-        if kind == parcels.SAMPLE:
+        if kind == samples.SAMPLE:
             orders, self._orders = self._orders, ()
             self._write_sample(self._samples.read(content, self._roster, self._given, orders))
         else:
             self._unpack(pickle.loads(content))
 
-    def _unpack(self, parcel: object) -> None:
-        """Take in one parcel: it changes what later samples mean, or is written at once."""
-        if isinstance(parcel, EntityRoster):
-            self._roster = parcel
-        elif isinstance(parcel, GivenColors):
-            self._given = parcel
-        elif isinstance(parcel, parcels.ChangedOrders):
+    def _unpack(self, message: object) -> None:
+        """Take in one message: it changes what later samples mean, or is written at once."""
+        if isinstance(message, EntityRoster):
+            self._roster = message
+        elif isinstance(message, GivenColors):
+            self._given = message
+        elif isinstance(message, samples.ChangedOrders):
             # Those of samples that were left out, too.
-            self._orders += parcel.statuses
-        elif isinstance(parcel, parcels.SensorList):
-            self._reading_writer().take_list(parcel)
-        elif isinstance(parcel, parcels.SensorReadings):
-            self._reading_writer().write(parcel)
-        elif isinstance(parcel, parcels.AttachedFile):
-            self._file.attach(parcel.name, parcel.media_type, parcel.content)
+            self._orders += message.statuses
+        elif isinstance(message, samples.SensorList):
+            self._reading_writer().take_list(message)
+        elif isinstance(message, samples.SensorReadings):
+            self._reading_writer().write(message)
+        elif isinstance(message, samples.AttachedFile):
+            self._file.attach(message.name, message.media_type, message.content)
         else:
-            assert isinstance(parcel, parcels.Description)
-            self._file.describe(parcel.name, parcel.values)
+            assert isinstance(message, samples.Description)
+            self._file.describe(message.name, message.values)
 
     def _reading_writer(self) -> ReadingWriter:
         if self._readings is None:
@@ -102,7 +101,7 @@ class RecordWriter:
 
 
 class WriterProgram:
-    """Waits for bells, and has the records written that they tell of."""
+    """Waits for signals, and has the records written that they announce."""
 
     def __init__(self, talk: socket.socket, memory: memoryview, file: McapFile, frames: Frames) -> None:
         self._talk, self._ring, self._file = talk, RingReceiver(memory), file
@@ -119,9 +118,9 @@ class WriterProgram:
                 self._file.flush()
                 return
             self._take(head, wish)
-            if wish & bells.FINISH:
+            if wish & samples.FINISH:
                 self._file.finish()
-                self._talk.sendall(bells.ANSWER.pack(bells.FINISHED, 0))
+                self._talk.sendall(samples.ANSWER.pack(samples.FINISHED, 0))
                 return
             if time.monotonic() - self._flushed_at > PATIENCE:
                 self._file.flush()
@@ -131,20 +130,20 @@ class WriterProgram:
         """Return up to where there are records, None when there will be no more, and what is wished for."""
         self._talk.settimeout(max(0.0, self._flushed_at + PATIENCE - time.monotonic()) + 0.001)
         try:
-            bell = self._talk.recv(bells.BELL.size, socket.MSG_WAITALL)
+            signal = self._talk.recv(samples.SIGNAL.size, socket.MSG_WAITALL)
         except TimeoutError:
             # Long written, so visible here: the last few samples before a pause, of which it was not told.
             return self._ring.last_head, 0
         finally:
             self._talk.settimeout(None)
-        if len(bell) < bells.BELL.size:
+        if len(signal) < samples.SIGNAL.size:
             return None, 0
-        head, wish = bells.BELL.unpack(bell)
+        head, wish = samples.SIGNAL.unpack(signal)
         return head, wish
 
     def _take(self, head: int, wish: int) -> None:
         """Write all up to `head` in the ring; who waits for room is told as soon as half of it is free."""
-        asked = bool(wish & bells.ASK)
+        asked = bool(wish & samples.ASK)
         for kind, content in self._ring.take(head):
             if asked and self._ring.leaves_half(head):
                 self._answer_taken()
@@ -154,7 +153,7 @@ class WriterProgram:
             self._answer_taken()
 
     def _answer_taken(self) -> None:
-        self._talk.sendall(bells.ANSWER.pack(bells.TAKEN, self._ring.tail))
+        self._talk.sendall(samples.ANSWER.pack(samples.TAKEN, self._ring.tail))
 
     def fail(self, error: Exception) -> None:
         """Leave what is whole of the file, and say why there is no more."""
@@ -163,10 +162,10 @@ class WriterProgram:
         known = isinstance(error, FleetSimError)
         reason = str(error) if known else f"recording: {error!r}"
         rest = "" if known else "\n" + "".join(traceback.format_exception(error))
-        failure = pickle.dumps(bells.WritingFailure(reason, rest, self._file.part.exists()))
+        failure = pickle.dumps(samples.WritingFailure(reason, rest, self._file.part.exists()))
         # Nobody may be there to hear it.
         with contextlib.suppress(OSError):
-            self._talk.sendall(bells.ANSWER.pack(bells.FAILED, len(failure)) + failure)
+            self._talk.sendall(samples.ANSWER.pack(samples.FAILED, len(failure)) + failure)
 
 
 def main(arguments: Sequence[str]) -> None:

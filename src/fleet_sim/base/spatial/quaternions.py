@@ -156,13 +156,13 @@ def yaws(quaternions: Floats) -> Floats:
 
 
 def yaw_of(quaternions: Floats, row: int) -> float:
-    """Return the heading of one of `quaternions` (N, 4), with the bits of `yaws`."""
+    """Return the heading of one of `quaternions` (N, 4), bit-identical to `yaws`."""
     x, y, z, w = quaternions[row].tolist()
     return heading_of(x, y, z, w)
 
 
 def heading_of(x: float, y: float, z: float, w: float) -> float:
-    """Return the heading of one quaternion, with the bits of `yaws`."""
+    """Return the heading of one quaternion, bit-identical to `yaws`."""
     return trig.atan2_of(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
 
 

@@ -7,7 +7,7 @@ roots), in a fixed order. State that a run depends on is computed with them; pic
 
 The polynomials are those of Sun's fdlibm and of Moshier's Cephes. Results are within three units in the last place,
 those near zeros of sine and cosine within 2e-16, for angles up to LARGEST; beyond it the error grows with the angle.
-Arguments are finite; others give nan. Functions named `..._of` take and return one float, with the bits of the others.
+Arguments are finite; others give nan. Functions named `..._of` take and return one float, bit-identical to the others.
 """
 
 from __future__ import annotations

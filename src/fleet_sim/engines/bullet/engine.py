@@ -620,7 +620,7 @@ class BulletEngine:
         return int(self._mirror.client.floor_id)
 
     def pose_written(self, rows: Rows) -> None:
-        """Handle poses of `rows` that were written outside a step."""
+        """Mark poses of `rows` as changed from outside a step."""
         self._mirror.pose_written(rows)
 
     def reset(self) -> None:

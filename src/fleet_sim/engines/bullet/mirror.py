@@ -472,7 +472,7 @@ class BulletMirror:
         self._follow_population()
 
     def _follow_population(self) -> None:
-        """Hear of all that is spawned and removed from now on."""
+        """Follow all that is spawned and removed from now on."""
         self.world.on_spawn.append(self._spawned)
         # Detached bodies are noted first: the second forgets whose body it was.
         self.world.on_remove += [self.detached.note, self.bodies.remove]
@@ -619,7 +619,7 @@ class BulletMirror:
         return self.client.id
 
     def pose_written(self, rows: Rows) -> None:
-        """Handle poses of `rows` that were written outside a step; inside a step it does nothing."""
+        """Mark poses of `rows` as changed from outside a step; inside a step it does nothing."""
         if self.world.in_step or self._reading:
             return
         if self.live:

@@ -559,9 +559,9 @@ class SensorSystem:
                 fresh.append(group.part.call(group.compute, chosen, time, tick))
         self.fresh = [readings for readings in fresh if readings is not None]
         for readings in self.fresh:
-            self._tell(readings)
+            self._notify_handlers(readings)
 
-    def _tell(self, readings: Readings) -> None:
+    def _notify_handlers(self, readings: Readings) -> None:
         for index, sensor in enumerate(readings.sensors):
             for handler, part in sensor.handlers:
                 # An earlier handler may have removed the sensor.
@@ -637,11 +637,11 @@ class SensorSystem:
                 sensors.append(sensor)
             # Keyed by name, not by a counter: the noise of a sensor does not depend on what was added before it.
             keys = [self._world.random.key(f"sensor {sensor.label}") for sensor in sensors]
-            self._take_in(sensors, keys)
+            self._assign_groups(sensors, keys)
             made += sensors
         return made
 
-    def _take_in(self, sensors: Sequence[Sensor], keys: Sequence[int]) -> None:
+    def _assign_groups(self, sensors: Sequence[Sensor], keys: Sequence[int]) -> None:
         """Put new sensors of one plan into groups."""
         self.version += 1
         first = sensors[0]

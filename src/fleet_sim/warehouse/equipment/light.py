@@ -67,7 +67,7 @@ class Lights(FeatureRows[LightColumns]):
     """Lights and darkens in each step what blinks, and shows it by the colors of the objects."""
 
     def switch(self, order: SwitchLights) -> CommandAck:
-        """Carry out a SwitchLights; raises InvalidValueError for a color or a frequency that there is not."""
+        """Carry out a SwitchLights; raises InvalidValueError for an unknown color or frequency."""
         table, clock = self._table, self._world.clock
         color = None if order.color is None else _checked_color(order.color)
         blink = None if order.blink is None else as_float(order.blink, "blink", low=0.0, high=FASTEST_BLINK)

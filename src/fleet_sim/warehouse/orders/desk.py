@@ -107,7 +107,7 @@ class OrderDesk:
             self._orders.odometer.run(dt)
 
     def removed(self, rows: Rows) -> None:
-        """Hear that entities are about to be removed."""
+        """Called before entities are removed."""
         if self._orders is not None:
             self._orders.removed(rows)
 

@@ -364,7 +364,7 @@ class Orders(Stateful):
     # ---- the step ----------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Do what is due: hear of drives, services and releases, and give orders to robots."""
+        """Do what is due: handle ended drives, services and releases, and give orders to robots."""
         world = self._world
         if world.version != self._known:
             self._join()
@@ -419,7 +419,7 @@ class Orders(Stateful):
             self.places.radius = float(self._table.radius[list(self.fleet.couriers)].min())
 
     def removed(self, rows: Rows) -> None:
-        """Hear that entities are about to be removed."""
+        """Called before entities are removed."""
         if self.pods is not None:
             self.pods.removed(rows)
         for row in rows[self._table.present[rows]].tolist():

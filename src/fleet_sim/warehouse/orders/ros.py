@@ -93,7 +93,7 @@ class OrdersInterface(Interface):
                 self._publisher.publish(status_to_msg(status, now))
 
     def on_reset(self) -> None:
-        """Forget changes of orders that may no longer be, and tell of those that there are."""
+        """Drop queued changes and publish the current orders."""
         if self._news is not None:
             self._news.begin_anew()
 

@@ -311,7 +311,7 @@ def _read_skus(value: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(name, str) and name for name in value):
         raise InvalidValueError(f"must be a list of names, or a number up to {MOST_SKUS}, got {brief(value)}")
     if len(set(value)) < len(value) or max(map(len, value), default=0) > LONGEST_ID:
-        raise InvalidValueError(f"names differ from each other and have at most {LONGEST_ID} letters")
+        raise InvalidValueError(f"names must be unique, with at most {LONGEST_ID} characters")
     return tuple(value)
 
 

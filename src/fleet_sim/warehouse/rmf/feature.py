@@ -88,7 +88,7 @@ class SlotcarRequests:
         """Carry out a PauseSlotcar."""
         row = self._row(order.robot)
         if order.pause not in list(Pause):
-            raise InvalidValueError(f"there is no pause {order.pause!r}; pauses are 0, 1 and 2")
+            raise InvalidValueError(f"pause: expected 0, 1 or 2, got {order.pause!r}")
         table = self._slotcars.table
         table.pause[row], table.pause_request[row] = order.pause, self._number(order.request)
         table.checkpoint[row] = order.checkpoint

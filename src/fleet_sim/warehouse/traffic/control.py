@@ -373,7 +373,7 @@ class TrafficControl:
             world.version += 1
         world.rest(rows)
         self.floor.timing.changed = True
-        # Actions that wait for an arrival hear that there will be none.
+        # Actions that wait for an arrival are told that there will be none.
         self._sim.actions.arrived(rows)
         for row in rows.tolist():
             # When all are out, as a handler may enrol one of them again.

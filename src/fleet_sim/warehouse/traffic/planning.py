@@ -110,7 +110,7 @@ class Planning:
     """
 
     def __init__(self, network: Network, settings: TrafficSettings) -> None:
-        """Raises FleetSimError for a planner that there is not, or cannot be made."""
+        """Raises FleetSimError for an unknown planner, or one that cannot be made."""
         self._network = network
         self._settings = settings
         # Compiled before the first plan, whose time would depend on whether it was before: what checks the plans of
@@ -227,7 +227,7 @@ class PlanTiming:
         settings: TrafficSettings,
         seed: int,
     ) -> None:
-        """Raises FleetSimError for a planner or a policy that there is not."""
+        """Raises FleetSimError for an unknown planner or policy."""
         self.changed = True
         """Whether something that plans depend on changed since the last one."""
         self.cut_off = 0

@@ -136,7 +136,7 @@ class Traffic:
 
         It has arrived when it stands there, turned to `heading` in rad if one is given. Raises InvalidValueError for a
         robot that takes no part, a place that is not at a node, and one that no way leads to, UnknownNameError for a
-        station that there is not.
+        unknown station.
         """
         turned = np.array([np.nan if heading is None else as_float(heading, "heading in rad", low=-1e5, high=1e5)])
         self._control.send(np.array([self._row(agent)]), np.array([self.node_of(place)]), turned)
@@ -269,7 +269,7 @@ class TrafficBooth:
         self.traffic, self.announced = traffic, False
 
     def close(self) -> None:
-        """Hear that there is no traffic any more."""
+        """Called when the traffic is closed."""
         self.traffic = None
         self._wishes.clear()
 

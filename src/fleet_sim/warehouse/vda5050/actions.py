@@ -184,7 +184,7 @@ class EnableMap(MapAction):
     doc = "Use a map."
 
     def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
-        """Enable it."""
+        """Enable the requested map; fail the action if it is unknown."""
         chosen = self.found(vehicle, entry.action.parameters)
         if chosen is None:
             self.fail(entry, "there is no such map on the vehicle")
@@ -403,7 +403,7 @@ class WaitForTrigger(VehicleAction):
 
 
 class EnableZoneSet(VehicleAction):
-    """Lets the zones of a set hold, and no others on its map; between orders only."""
+    """Activates a zone set in place of the active set of its map; between orders only."""
 
     scopes: ClassVar[tuple[str, ...]] = (INSTANT,)
     versions: ClassVar[tuple[str, ...]] = ("3.0",)
@@ -411,7 +411,7 @@ class EnableZoneSet(VehicleAction):
     doc = "Use a zone set; between orders only."
 
     def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
-        """Enable it."""
+        """Enable the requested zone set; fail the action if it is unknown."""
         state, chosen = vehicle.state, self._chosen(vehicle, entry)
         if chosen is None:
             self.fail(entry, "there is no such zone set on the vehicle")

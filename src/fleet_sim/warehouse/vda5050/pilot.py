@@ -71,7 +71,7 @@ class ZoneWatch:
                     vehicle.wake()
 
     def answer(self, values: Mapping[str, Any], received: float) -> None:
-        """Take in a response; raises Refused for a request that there is not, and MalformedMessage."""
+        """Handle a response; raises Refused for an unknown request, and MalformedMessage."""
         vehicle, state = self._vehicle, self._vehicle.state
         wanted, grant = values["requestId"], values["grantType"]
         request = next((item for item in state.requests if item.request_id == wanted), None)

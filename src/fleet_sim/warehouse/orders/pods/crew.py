@@ -203,7 +203,7 @@ class PodCounter(Stateful):
         visit.claims, visit.serving = [], None
 
     def finish(self, visit: PodVisit) -> None:
-        """Hear that what a pod was served for is done."""
+        """Called when what a pod was served for is done."""
         claim, visit.serving = visit.serving, None
         # Its order was cancelled meanwhile.
         if claim is None:
@@ -352,7 +352,7 @@ class PodCrew(Stateful):
         self._floor.look()
 
     def removed(self, pod: int) -> None:
-        """Hear that a pod is being removed; a robot that has it, or is on its way to it, does something else."""
+        """Called when a pod is being removed; a robot that has it, or is on its way to it, does something else."""
         for visit in list(self.visits.values()):
             if visit.pod == pod:
                 courier = self._fleet.couriers[visit.row]
@@ -488,7 +488,7 @@ class PodCrew(Stateful):
         return self._shelves.carried_by(visit.pod) == courier.row
 
     def _lose_pod(self, courier: Courier, visit: PodVisit) -> None:
-        """Hear that somebody has taken the pod off its robot."""
+        """Called when the pod was taken off its robot."""
         self.give_up(courier, "it was taken from its robot")
         self._floor.widen(courier.row, False)
         self._fleet.release(courier)

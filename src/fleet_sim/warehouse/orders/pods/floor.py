@@ -121,7 +121,7 @@ class PodStock(Stateful):
         self.held[pod, sku] += count
 
     def remove(self, pod: int) -> None:
-        """Hear that a pod is gone, with what is on it; nothing on it is promised."""
+        """Remove a pod from the books, with what is on it; nothing on it is promised."""
         self.gone += self.held[pod]
         self.held[pod] = 0
 
@@ -583,7 +583,7 @@ class PodFloor:
         traffic.bars.add(nodes)
 
     def clear_away(self, pod: int) -> None:
-        """Hear that a stranded pod is gone."""
+        """Called when a stranded pod was removed."""
         nodes = np.array(self.stranded.pop(pod, []), np.int64)
         if len(nodes):
             self.traffic.bars.remove(nodes)

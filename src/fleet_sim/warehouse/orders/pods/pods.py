@@ -395,7 +395,7 @@ class Pods(Stateful):
         return True
 
     def removed(self, rows: Rows) -> None:
-        """Hear that entities are about to be removed."""
+        """Called before entities are removed."""
         for pod in self.shelves.pods_in(rows):
             self.crew.removed(pod)
 

@@ -40,7 +40,7 @@ class Planner(ABC):
     """Whether its plans keep wide robots off barred nodes; others are not asked where there are such robots."""
 
     def __init__(self, network: Network, **settings: Any) -> None:
-        """Raises ConfigError for a setting that there is not, or that is out of its range.
+        """Raises ConfigError for an unknown setting, or one that is out of its range.
 
         Raises InvalidValueError where `allow_rotations` is set and robots cannot rotate on this network.
         """
