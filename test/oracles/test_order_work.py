@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -119,3 +120,29 @@ def test_robots_drive_slower_with_a_load_and_as_fast_as_before_without(work: Any
     # As they slow down, too: not above it for longer than that takes.
     assert np.mean(np.array(speeds[True]) > 0.0) > 0.3
     assert max(after, default=0.0) <= 1.9
+
+
+@holds("api:OrderStatus.stops", fault="warehouse/orders/settings.py: who cannot stay goes to the first of the others")
+@pytest.mark.parametrize(
+    ("picks", "drops"),
+    [
+        ({"shelf_a": 1.0, "dock": 3.0}, {"dock": 1.0, "gate": 2.0, "shelf_a": 1.0}),
+        ({"dock": 5.0, "shelf_b": 1.0, "shelf_c": 2.0}, {"dock": 1.0}),
+    ],
+)
+def test_orders_at_random_lead_elsewhere_by_the_weights_of_stations(
+    tmp_path: Path, picks: dict[str, float], drops: dict[str, float]
+) -> None:
+    stream = {"per_hour": [36000.0], "end": 300.0, "pick": picks, "drop": drops}
+    with depot(tmp_path, {"arrivals": [stream]}, at=[], timestep=10.0) as sim:
+        sim.run_simulation(duration=310.0)
+        orders = orders_of(sim)
+        pairs = [orders.status(name).stops for name in orders.names]
+    # Where the only place to go is where the load is, it is taken from elsewhere.
+    taken = {pick: weight for pick, weight in picks.items() if set(drops) != {pick}}
+    for pick, weight in taken.items():
+        others = {drop: share for drop, share in drops.items() if drop != pick}
+        for drop, share in others.items():
+            mean = len(pairs) * weight / sum(taken.values()) * share / sum(others.values())
+            assert pairs.count((pick, drop)) == pytest.approx(mean, abs=4.0 * math.sqrt(mean))
+    assert len(pairs) > 2700 and all(begin != end for begin, end in pairs)

@@ -170,7 +170,9 @@ class Arrivals(Stateful):
         others = self._drop_weights * (np.array(self._drops) != pick)
         if not others.any():
             # The only place to go is where the load is: it is taken from elsewhere.
-            others, pick = self._drop_weights, self._other_pick(self._drops[0])
+            # By the number of the drop, of which there is no choice: that of the pick has led here.
+            pick = self._choice(self._picks, self._pick_weights * (np.array(self._picks) != pick), _DROP)
+            others = self._drop_weights
         drop = self._choice(self._drops, others, _DROP)
         low, high = settings.load
         station = self._places.names
@@ -187,9 +189,6 @@ class Arrivals(Stateful):
             due=None if settings.due_after is None else self._time + settings.due_after,
             **given,
         )
-
-    def _other_pick(self, drop: int) -> int:
-        return self._choice(self._picks, self._pick_weights * (np.array(self._picks) != drop), _PICK)
 
     def _choice(self, places: Sequence[int], weights: Floats, lane: int) -> int:
         bounds = np.cumsum(weights)
