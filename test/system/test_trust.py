@@ -10,6 +10,7 @@ from geometry_msgs.msg import PoseStamped
 from node_program import Client, SharedNode, shared_node
 from rcl_interfaces.msg import Parameter, ParameterValue
 from rcl_interfaces.srv import SetParameters
+from rosgraph_msgs.msg import Clock
 from shape_msgs.msg import SolidPrimitive
 
 from fleet_sim_msgs.srv import List, Spawn
@@ -70,3 +71,55 @@ def test_a_filter_that_backtracks_is_answered(client: Client) -> None:
     request = srv.GetEntities.Request(filters=msg.EntityFilters(filter="^(a+)+b$"))
     answer = client.call(srv.GetEntities, "/sim/get_entities", request)
     assert (answer.result.result, list(answer.entities)) == (msg.Result.RESULT_OK, [])
+
+
+FREEZING = {
+    "a filter of nested repetitions": ("GetEntities", "get_entities", {"filter": "((((){1000}){1000}){1000}){1000}"}),
+    "a camera of 67 million pixels": (
+        "",
+        "",
+        {"options": "sensors: [{type: camera, width: 8192, height: 8192, rate: null}]"},
+    ),
+    "a swarm of 100,000": (
+        "LoadWorld",
+        "load_world",
+        {
+            "resource_string": "swarm: {type: RectangularWorld, size: [900, 900], spawners: "
+            "[{type: GridAgentSpawner, n: 100000, agent: MazeAgent}]}"
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FREEZING)
+def test_the_clock_goes_on_after_a_message_that_asks_for_too_much(client: Client, name: str) -> None:
+    kind, service, fields = FREEZING[name]
+    seen: list[float] = []
+    clock = client.node.create_subscription(
+        Clock, "/clock", lambda message: seen.append(message.clock.sec + message.clock.nanosec * 1e-9), 10
+    )
+    if not kind:
+        answer = spawn(client, shape=BOX, **fields)
+        refused, reason = not answer.success, answer.message
+    else:
+        srv = pytest.importorskip("simulation_interfaces.srv")
+        request = getattr(srv, kind).Request()
+        if "filter" in fields:
+            request.filters.filter = fields["filter"]
+        else:
+            getattr(request, "world_resource", request).resource_string = fields["resource_string"]
+        result = client.call(getattr(srv, kind), f"/sim/{service}", request).result
+        refused, reason = result.result != 1, result.error_message
+    assert refused
+    assert "at most" in reason or "more than" in reason, "with the figure"
+    seen.clear()
+    client.until(lambda: len(seen) > 1 and seen[-1] - seen[0] > 0.3, "simulated time")
+    client.node.destroy_subscription(clock)
+
+
+@pytest.mark.parametrize("name", ["n" * 300, "n" * 900_000, "a\nb", "\x1b[31mred"])
+def test_a_name_that_is_long_or_not_printable_is_refused_in_a_short_answer(client: Client, name: str) -> None:
+    answer = client.call(Spawn, "/sim/spawn", Spawn.Request(kind=1, name=name, shape=BOX))
+    assert not answer.success
+    assert "at most 255 printable characters" in answer.message
+    assert len(answer.message) < 500
