@@ -49,12 +49,15 @@ class _Rights:
 _rights: ContextVar[_Rights | None] = ContextVar("fleet_sim_rights", default=None)
 # Where a trial writes; None: no trial.
 _trial: ContextVar[Path | None] = ContextVar("fleet_sim_trial", default=None)
+# Folders that were made for what is being done, and are gone with it.
+_scratch: ContextVar[tuple[Path, ...]] = ContextVar("fleet_sim_scratch", default=())
 
 
 @contextmanager
 def remote_input(folders: Iterable[str | Path] = (), *, output: str | Path = "") -> Iterator[None]:
     """Treat what is read inside as input from outside: it may read below `folders`, and write new files in `output`."""
-    reads = (*(expanded(folder).resolve() for folder in folders), _cache_place("models").resolve())
+    # With what is made of the models in those folders, which nobody can name without knowing it.
+    reads = tuple(expanded(folder).resolve() for folder in (*folders, cache_folder("models")))
     token = _rights.set(_Rights(reads, (expanded(output).resolve(),) if output else ()))
     try:
         yield
@@ -75,12 +78,29 @@ def operator_input() -> Iterator[None]:
 @contextmanager
 def discarding() -> Iterator[None]:
     """Let what is written inside go to a folder that is thrown away: nothing is created or replaced."""
-    with tempfile.TemporaryDirectory(prefix="fleet_sim-trial-") as folder:
-        token = _trial.set(Path(folder))
+    with scratch_folder("fleet_sim-trial-") as folder:
+        token = _trial.set(folder)
         try:
             yield
         finally:
             _trial.reset(token)
+
+
+@contextmanager
+def scratch_folder(prefix: str = "fleet_sim-") -> Iterator[Path]:
+    """Yield a folder that is removed at the end; whoever asks may read and write in it."""
+    with tempfile.TemporaryDirectory(prefix=prefix) as name:
+        folder = Path(name).resolve()
+        token = _scratch.set((*_scratch.get(), folder))
+        try:
+            yield folder
+        finally:
+            _scratch.reset(token)
+
+
+def scratch_file() -> IO[bytes]:
+    """Return an open file without a name."""
+    return tempfile.TemporaryFile()
 
 
 def is_remote() -> bool:
@@ -91,7 +111,7 @@ def is_remote() -> bool:
 def may_read(path: str | Path) -> bool:
     """Return whether the operator asks, or `path`, links resolved, is in a folder that may be read from outside."""
     rights = _rights.get()
-    return rights is None or _is_below(path, rights.reads)
+    return rights is None or _is_below(path, rights.reads + _scratch.get())
 
 
 def _is_below(path: str | Path, folders: tuple[Path, ...]) -> bool:
@@ -142,7 +162,14 @@ def listed(folder: str | Path, pattern: str = "*") -> list[Path]:
 
 def names_in(folder: str | Path, *suffixes: str) -> list[str]:
     """Return the names in a folder, of `suffixes` where there are any, for hints: to outside none are told."""
-    return [path.name for path in listed(folder) if path.suffix in suffixes or not suffixes] if not is_remote() else []
+    known = [] if is_remote() else listed(folder)
+    return [path.name for path in known if path.suffix.lower() in suffixes or not suffixes]
+
+
+def walked(folder: str | Path) -> Iterator[Path]:
+    """Yield the files in a folder and in those below it."""
+    for place, _, names in os.walk(to_read(folder)) if is_folder(folder) else ():
+        yield from (Path(place, name) for name in names)
 
 
 # Reading.
@@ -155,7 +182,7 @@ def to_read(path: str | Path) -> Path:
     return Path(path).resolve() if is_remote() else Path(path)
 
 
-def opened(path: str | Path, mode: str = "r", *, newline: str | None = None) -> IO[Any]:
+def opened(path: str | Path, mode: str = "r", *, newline: str | None = None) -> Any:
     """Return a file that is open, for text in UTF-8 unless `mode` has a b; raises OSError."""
     file = to_read(path) if mode in ("r", "rb") else to_write(path)
     return open(file, mode, encoding=None if "b" in mode else "utf-8", newline=newline)
@@ -255,7 +282,7 @@ def _refuse_other_than_names(path: str | Path) -> None:
 def to_write(path: str | Path) -> Path:
     """Return where to write what is for `path`; raises InvalidValueError where that is not allowed."""
     rights, thrown_away, file = _rights.get(), _trial.get(), Path(path)
-    if thrown_away is not None and file.parent == thrown_away:
+    if _scratch.get() and _is_below(file, _scratch.get()):
         return file
     if rights is not None and not _is_below(file, rights.outputs):
         raise _not_for_messages(path)
@@ -299,7 +326,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 
 @contextmanager
-def writing(path: str | Path, mode: str = "w", *, newline: str | None = None) -> Iterator[IO[Any]]:
+def writing(path: str | Path, mode: str = "w", *, newline: str | None = None) -> Iterator[Any]:
     """Yield an open file whose content takes the place of `path` at the end, as `replacing` does."""
     with replacing(path) as part, opened(part, mode, newline=newline) as stream:
         yield stream
@@ -420,7 +447,7 @@ def cache_folder(name: str) -> Path:
     It is created if needed; whoever deletes it loses time only. Without a home that can be written to, as in some
     containers, it is a folder for temporary files, one for each process.
     """
-    folder = _cache_place(name)
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fleet_sim" / name
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
@@ -428,8 +455,18 @@ def cache_folder(name: str) -> Path:
     return folder
 
 
-def _cache_place(name: str) -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fleet_sim" / name
+def keep_cached(path: Path, content: Callable[[], bytes]) -> None:
+    """Write a file of a `cache_folder`, or in a folder in it, unless it is there; raises OSError.
+
+    Whoever asks: no name in there comes from outside.
+    """
+    if not path.is_file():
+        path.parent.mkdir(exist_ok=True)
+        # Other processes may write the same file: renaming is atomic, so they see it complete or not at all.
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            part = Path(folder, "part")
+            part.write_bytes(content())
+            os.replace(part, path)
 
 
 @lru_cache
@@ -522,7 +559,9 @@ def shared_uri(file: str | Path) -> str:
     The first is valid on every machine where that package is installed. A package may be installed by links to its
     sources, as colcon does with --symlink-install.
     """
-    return _shared_uri(Path(file).resolve(), tuple(folders_in("AMENT_PREFIX_PATH")))
+    # It is kept, so it must not depend on who asks first.
+    with operator_input():
+        return _shared_uri(Path(file).resolve(), tuple(folders_in("AMENT_PREFIX_PATH")))
 
 
 # Called for each visible shape of a fleet, and most are alike.

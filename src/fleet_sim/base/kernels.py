@@ -8,7 +8,6 @@ import inspect
 import logging
 import math
 import mmap
-import os
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -22,7 +21,7 @@ from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
 import numpy as np
 
 from fleet_sim.base.errors import MissingDependencyError, missing_extra
-from fleet_sim.base.files import cache_folder
+from fleet_sim.base.files import cache_folder, keep_cached
 from fleet_sim.base.spatial import trigonometry as trig
 
 P = ParamSpec("P")
@@ -170,11 +169,7 @@ def _kept_source(function: FunctionType, fingerprint: str) -> Path:
     # Other versions would replace what numba keeps.
     folder = cache_folder("kernels") / f"numba-{_numba().__version__}-numpy-{np.__version__}"
     file = folder / f"{function.__name__.strip('<>')}-{fingerprint}.py"
-    if not file.is_file():
-        folder.mkdir(exist_ok=True)
-        part = file.with_suffix(f".{os.getpid()}.part")
-        part.write_text(textwrap.dedent(inspect.getsource(function)), encoding="utf-8")
-        part.replace(file)
+    keep_cached(file, lambda: textwrap.dedent(inspect.getsource(function)).encode())
     return file
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from fleet_sim.base.errors import ConfigError
+from fleet_sim.base.files import opened
 from fleet_sim.base.registry import Registry, instances_of
 from fleet_sim.base.settings import load_mapping, nullable, object_schema, read
 
@@ -108,8 +109,8 @@ def check_not_written(file: Path, more: str = "") -> None:
 
 def _written_as(file: Path) -> tuple[str, str]:
     try:
-        with file.open("rb") as opened:
-            begin = opened.read(max(map(len, WRITTEN)))
+        with opened(file, "rb") as stream:
+            begin = stream.read(max(map(len, WRITTEN)))
     except OSError:
         # Whoever reads it says why it cannot be read.
         begin = b""

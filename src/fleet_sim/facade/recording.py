@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,17 @@ from types import TracebackType
 from typing import Any, Protocol, TextIO, runtime_checkable
 
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, StateError, brief
-from fleet_sim.base.files import as_path, check_target, part_beside, put_in_place, refusals
+from fleet_sim.base.files import (
+    as_path,
+    check_target,
+    exists,
+    opened,
+    part_beside,
+    put_in_place,
+    refusals,
+    remove,
+    status,
+)
 from fleet_sim.base.params import ViewParams
 from fleet_sim.base.registry import Fit, Registry, instances_of
 from fleet_sim.world.commands import Command
@@ -123,7 +132,7 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
         except (TypeError, ValueError) as error:
             raise InvalidValueError(f"inputs: the scenario has a value that no file can hold: {error}") from error
         check_target(path)
-        if self._part.exists():
+        if exists(self._part):
             raise InvalidValueError(
                 f"{self._part} is there: another run records its inputs, or one was killed. Repeat that with "
                 f"`fleet-sim run --replay-inputs {self._part}`, give it another name, or remove it"
@@ -209,12 +218,12 @@ def _begun(path: str | Path, part: Path, line: str) -> TextIO:
     Raises InvalidValueError where the system refuses; nothing is left then.
     """
     with refusals(path):
-        stream = part.open("x", encoding="utf-8")
+        stream = opened(part, "x")
         try:
             stream.write(line + "\n")
             stream.flush()
         except OSError:
-            part.unlink(missing_ok=True)
+            remove(part)
             # What was left to write does not fit; closing tries it once more.
             with contextlib.suppress(OSError):
                 stream.close()
@@ -309,9 +318,9 @@ def _lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number and the content of each whole line; the last one may have been cut off."""
     try:
         # Asked before it is read, as it may be of somebody else.
-        if os.path.getsize(path) > LARGEST_FILE:
+        if status(path).st_size > LARGEST_FILE:
             raise ConfigError(f"it is larger than {LARGEST_FILE} bytes", source=str(path))
-        with open(path, encoding="utf-8") as stream:
+        with opened(path) as stream:
             for number, line in enumerate(stream, 1):
                 if not line.endswith("\n"):
                     return

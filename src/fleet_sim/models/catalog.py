@@ -15,7 +15,7 @@ from fleet_sim.base.errors import (
     did_you_mean,
     unknown_name,
 )
-from fleet_sim.base.files import check_file, expanded, is_file, is_remote, may_read
+from fleet_sim.base.files import check_file, expanded, is_file, is_remote, listed, may_read
 from fleet_sim.models.generated import expanded_file, is_xacro
 from fleet_sim.models.mesh_files import in_packages
 from fleet_sim.models.tiers import (
@@ -330,9 +330,7 @@ def _help(name: str, known: set[str]) -> str:
 
 def _in_user_folder(folder: Path) -> dict[str, str]:
     """Return the models in a folder and in its subfolder urdf/, by name."""
-    names = {entry.name.split(".")[0] for entry in folder.glob("*")} | {
-        entry.name.split(".")[0] for entry in folder.glob("urdf/*")
-    }
+    names = {entry.name.split(".")[0] for pattern in ("*", "urdf/*") for entry in listed(folder, pattern)}
     found = {}
     for name in sorted(names):
         path = next((path for path in in_folder(folder, name) if is_file(path)), None)

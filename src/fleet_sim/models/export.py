@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from functools import lru_cache
@@ -11,7 +10,7 @@ from xml.sax.saxutils import quoteattr, unescape
 
 import numpy as np
 
-from fleet_sim.base.files import expanded
+from fleet_sim.base.files import expanded, is_file, read_bytes
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.models.generated import XACRO_SUFFIX, content_of, fill_places, keep
@@ -39,7 +38,7 @@ def bullet_file(path: str | Path, *, search_paths: Sequence[str | Path] = ()) ->
     model = load_robot_model(path, search_paths=search_paths)
     folders = tuple(map(str, search_paths))
     found = _bullet_file(model, folders)
-    if not os.path.isfile(found):  # the cache folder was emptied
+    if not is_file(found):  # the cache folder was emptied
         _bullet_file.cache_clear()
         found = _bullet_file(model, folders)
     return found
@@ -58,7 +57,7 @@ def _bullet_file(model: RobotModel, folders: tuple[str, ...]) -> str:
     plain = read_optenv(content.decode(errors="surrogateescape"))
     plain = _break_lines(_weigh_frames(plain, root, model))
     # Only where nothing has to change does PyBullet get the original: every copy is one more file in the cache.
-    untouched = plain.encode(errors="surrogateescape") == file.read_bytes()
+    untouched = plain.encode(errors="surrogateescape") == read_bytes(file)
     if untouched and all(seen_by_pybullet(file, name) == place for name, place in places.items()):
         return model.path
     textures = {texture.need("filename"): texture for texture in root.walk("texture")}

@@ -13,14 +13,13 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from fleet_sim.base.errors import InvalidValueError, missing_extra
-from fleet_sim.base.files import cache_folder, refusals
+from fleet_sim.base.files import cache_folder, is_file, keep_cached, refusals, status
 from fleet_sim.models import xacro_program
 from fleet_sim.models.markup import MAX_BYTES, read_bytes
 from fleet_sim.models.mesh_files import seen_by_pybullet
@@ -44,12 +43,8 @@ def keep(content: bytes, name: str) -> Path:
     """
     stem, suffix = os.path.splitext(name)
     path = cache_folder("models") / f"{stem}-{hashlib.sha256(content).hexdigest()[:16]}{suffix}"
-    if not path.is_file():
-        # Other processes may write the same file: renaming is atomic, so they see it complete or not at all.
-        with refusals(path), tempfile.TemporaryDirectory(dir=path.parent) as folder:
-            part = Path(folder, "part")
-            part.write_bytes(content)
-            os.replace(part, path)
+    with refusals(path):
+        keep_cached(path, lambda: content)
     return path
 
 
@@ -104,11 +99,11 @@ def _not_expanded(path: Path, reason: str) -> InvalidValueError:
 
 def expanded_file(path: Path, arguments: str = "") -> Path:
     """Return a URDF file with the expansion of the xacro file `path`; it is expanded again when the file changes."""
-    status = path.stat()
-    found = _expanded_file(path, arguments, status.st_mtime_ns, status.st_size)
-    if not found.is_file():  # the cache folder was emptied
+    about = status(path)
+    found = _expanded_file(path, arguments, about.st_mtime_ns, about.st_size)
+    if not is_file(found):  # the cache folder was emptied
         _expanded_file.cache_clear()
-    return found if found.is_file() else _expanded_file(path, arguments, status.st_mtime_ns, status.st_size)
+    return found if is_file(found) else _expanded_file(path, arguments, about.st_mtime_ns, about.st_size)
 
 
 @lru_cache(maxsize=64)

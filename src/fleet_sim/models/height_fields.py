@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import InvalidValueError, missing_extra
+from fleet_sim.base.files import is_file, to_read
 from fleet_sim.base.gate import LARGEST_SIZE
 from fleet_sim.base.spatial.triangles import grid_triangles
 from fleet_sim.models.generated import keep
@@ -68,7 +68,7 @@ def mesh_file(vertices: Vertices, triangles: Triangles) -> str:
     if highest >= len(vertices):
         raise InvalidValueError(f"indices: there are {len(vertices)} vertices, so no vertex {highest}")
     found = _written(vertices, triangles)
-    if not Path(found).is_file():  # the cache folder was emptied
+    if not is_file(found):  # the cache folder was emptied
         _written.cache_clear()
         found = _written(vertices, triangles)
     return found
@@ -112,7 +112,7 @@ def image_heights(path: str, white: float) -> Heights:
     except ImportError as error:
         raise missing_extra("PIL", "camera", "Reading pictures of heights") from error
     try:
-        with image_module.open(path) as image:
+        with image_module.open(to_read(path)) as image:
             mode, pixels = str(image.mode), np.asarray(image, np.float64)
     except (OSError, ValueError) as error:
         raise InvalidValueError(f"height_image: {path!r} cannot be read: {error}") from error

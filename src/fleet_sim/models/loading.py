@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from fleet_sim.base.errors import InvalidValueError, did_you_mean
-from fleet_sim.base.files import expanded, is_file, is_folder
+from fleet_sim.base.files import expanded, is_file, is_folder, names_in, status
 from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.models.assembly import (
     DEFAULT_COLOR,
@@ -218,13 +218,13 @@ def load_robot_model(
     given = os.path.abspath(os.path.expanduser(path))
     folders = tuple(dict.fromkeys(map(str, (*search_paths, *get_search_paths()))))
     try:
-        status = os.stat(given)
+        about = status(given)
     except (OSError, ValueError):
-        status = None
+        about = None
     # A folder or a device is not a file, though it has a time and a size.
-    if status is None or not stat.S_ISREG(status.st_mode):
+    if about is None or not stat.S_ISREG(about.st_mode):
         raise _no_file(Path(given))
-    key = given, status.st_mtime_ns, status.st_size, folders, limits or MeshLimits()
+    key = given, about.st_mtime_ns, about.st_size, folders, limits or MeshLimits()
     model = _found(*key, _renewals[given])
     # A model knows how large its meshes are, which are files of their own.
     if not _has_its_meshes(model):
@@ -269,8 +269,7 @@ def load_sdf_world(
 
 
 def _no_file(file: Path) -> InvalidValueError:
-    beside = file.parent.iterdir() if is_folder(file.parent) else ()
-    near = [entry.name for entry in beside if entry.suffix.lower() in (*SUFFIXES, ".world")]
+    near = names_in(file.parent, *SUFFIXES, ".world")
     return InvalidValueError(f"there is no robot description file {str(file)!r}.{did_you_mean(file.name, near)}")
 
 

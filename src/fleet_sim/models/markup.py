@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.parsers import expat
 
+from fleet_sim.base import files
 from fleet_sim.base.errors import InvalidValueError, did_you_mean
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -123,10 +124,10 @@ def read_file(path: Path) -> Element:
 def read_bytes(path: Path) -> bytes:
     """Return the content of a description file; raises InvalidValueError if it cannot be read or is too large."""
     try:
-        size = path.stat().st_size
+        size = files.status(path).st_size
         if size > MAX_BYTES:
             raise InvalidValueError(f"{path}: {size} bytes are too many for a robot description ({MAX_BYTES} at most)")
-        return path.read_bytes()
+        return files.read_bytes(path)
     except OSError as error:
         raise InvalidValueError(f"{path}: cannot be read: {error.strerror or error}") from error
 

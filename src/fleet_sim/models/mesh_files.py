@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fleet_sim.base.errors import did_you_mean
-from fleet_sim.base.files import expanded, folders_in, is_file, is_folder, package_name
+from fleet_sim.base.files import expanded, folders_in, is_file, names_in, package_name
 from fleet_sim.models.markup import Element
 from fleet_sim.models.meshes.formats import FORMATS, MeshLimits
 
@@ -42,9 +42,7 @@ class MeshFinder:
         found = self.look(element, name)
         if found is None:
             searched = list(dict.fromkeys(self.candidates(element, name)))
-            near = {
-                entry.name for path in searched if is_folder(path.parent) for entry in path.parent.glob(f"*{suffix}")
-            }
+            near = {name for path in searched for name in names_in(path.parent, suffix)}
             hint = did_you_mean(Path(name).name, near) if near else ""
             places = ", ".join(str(path) for path in searched[:12]) + (", ..." if len(searched) > 12 else "")
             raise element.error(f"there is no mesh {name!r}.{hint} Searched: {places}")

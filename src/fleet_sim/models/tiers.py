@@ -17,7 +17,17 @@ from fleet_sim.base.errors import (
     missing_extra,
     unknown_name,
 )
-from fleet_sim.base.files import data_roots, expanded, folders_in, is_file, is_folder
+from fleet_sim.base.files import (
+    data_roots,
+    expanded,
+    folders_in,
+    is_file,
+    is_folder,
+    listed,
+    names_in,
+    operator_input,
+    walked,
+)
 
 _added: list[Path] = []
 
@@ -48,8 +58,7 @@ def checked_folder(directory: str | Path, what: str = "search path") -> Path:
     """Return the absolute path of a folder; raises InvalidValueError naming `what` and the closest folder names."""
     folder = expanded(directory).resolve()
     if not is_folder(folder):
-        beside = folder.parent.iterdir() if is_folder(folder.parent) else ()
-        near = [entry.name for entry in beside if is_folder(entry)]
+        near = [name for name in names_in(folder.parent) if is_folder(folder.parent / name)]
         raise InvalidValueError(f"{what}: there is no folder {str(folder)!r}.{did_you_mean(folder.name, near)}")
     return folder
 
@@ -152,14 +161,17 @@ def _pybullet_folder() -> Path:
 @lru_cache(maxsize=32)
 def _scan_folder(folder: Path) -> dict[str, str]:
     """Return the models anywhere in `folder`; cached, as these folders do not change while a program runs."""
-    files = (Path(place, name) for place, _, names in os.walk(folder) for name in names if name.endswith(SUFFIXES))
-    return _by_name(files)
+    # It is kept, so it must not depend on who asks first.
+    with operator_input():
+        return _by_name(file for file in walked(folder) if file.name.endswith(SUFFIXES))
 
 
 def _scan_packages(share: Path) -> dict[str, str]:
     # Other folders of packages have launch files and worlds.
     folders = ("urdf", "robots", "sdf", "mjcf")
-    return _by_name(file for kind in folders for file in share.glob(f"*/{kind}/**/*") if file.name.endswith(SUFFIXES))
+    return _by_name(
+        file for kind in folders for file in listed(share, f"*/{kind}/**/*") if file.name.endswith(SUFFIXES)
+    )
 
 
 def _by_name(files: Iterable[Path]) -> dict[str, str]:

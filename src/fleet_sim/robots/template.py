@@ -13,6 +13,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Floats, Ints, Rows, as_float
 from fleet_sim.base.errors import InvalidValueError, UnknownNameError
+from fleet_sim.base.files import is_file
 from fleet_sim.base.gate import LARGEST_MASS, LONGEST_TIME
 from fleet_sim.base.params import CollisionMode, MotionMode, MovementDirection
 from fleet_sim.base.settings import Checked, check_fields
@@ -64,7 +65,7 @@ def compound_model(visuals: Geometries, collisions: Geometries) -> RobotModel:
     and for a plane, which is unbounded.
     """
     file = _file(visuals, collisions)
-    if not Path(file).is_file():  # the cache folder was emptied
+    if not is_file(file):  # the cache folder was emptied
         _file.cache_clear()
         file = _file(visuals, collisions)
     return load_robot_model(file)

@@ -18,7 +18,7 @@ import yaml
 
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import ConfigError, FleetSimError, missing_extra
-from fleet_sim.base.files import refusals, replacing
+from fleet_sim.base.files import exists, opened, read_text, refusals, write_file
 from fleet_sim.base.parallel import Executor, Job, LocalExecutor, Perform
 from fleet_sim.swarm.search import Search
 from fleet_sim.swarm.together import MOST, Squares
@@ -119,7 +119,7 @@ def log_for(search: Search, log: str | Path | None, *, new: bool) -> Iterator[Te
     if log is None:
         yield None
         return
-    with refusals(log), Path(log).open("w" if new else "a", encoding="utf-8") as stream:
+    with refusals(log), opened(log, "w" if new else "a") as stream:
         if new:
             stream.write(json.dumps(_fingerprint(search)) + "\n")
         yield stream
@@ -127,9 +127,9 @@ def log_for(search: Search, log: str | Path | None, *, new: bool) -> Iterator[Te
 
 def read_log(search: Search, log: Path) -> list[list[float]]:
     """Return the values of every generation in a log; raises ConfigError where it is of another search."""
-    if not log.exists():
+    if not exists(log):
         return []
-    lines = log.read_text(encoding="utf-8").splitlines()
+    lines = read_text(log).splitlines()
     try:
         # A last line that was cut off by an interruption is not valid JSON: it is refused, not guessed.
         head, *entries = [json.loads(line) for line in lines if line]
@@ -267,5 +267,4 @@ def write_best(search: Search, outcome: SearchOutcome, path: str | Path) -> None
     world["metadata"] = {**world.get("metadata", {}), "evolved": found}
     world.setdefault("type", "RectangularWorld")
     text = yaml.safe_dump(world, sort_keys=False)
-    with replacing(path) as part:
-        part.write_text(text, encoding="utf-8")
+    write_file(path, text)

@@ -12,7 +12,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Bytes, Floats
 from fleet_sim.base.errors import InvalidValueError, missing_extra
-from fleet_sim.base.files import check_target, part_of, put_in_place, refusals, replacing
+from fleet_sim.base.files import check_target, part_of, put_in_place, refusals, remove, replacing, writing
 from fleet_sim.base.settings import setting
 from fleet_sim.swarm.canvas import Canvas, Color
 from fleet_sim.swarm.parameters import Configured, PartRegistry, documented, file_setting
@@ -265,8 +265,8 @@ class MetricPlot(Configured, Subscriber):
             self._written = len(self.times)
             figure = self._new_figure(figsize=(7.0, 1.2 + 1.8 * max(1, len(self.values))), layout="constrained")
             self._draw(figure)
-            with replacing(self.path) as part:
-                figure.savefig(part, dpi=120)
+            with writing(self.path, "wb") as stream:
+                figure.savefig(stream, dpi=120, format=self.path.suffix[1:].lower())
 
 
 # Recording a world as a GIF or a film.
@@ -370,8 +370,8 @@ class GifRecorder(Recorder):
         self._frames = []
         if images:
             first, *others = images
-            with replacing(self.path) as part:
-                first.save(part, "gif", save_all=True, append_images=others, duration=self.time_per_frame, loop=0)
+            with writing(self.path, "wb") as stream:
+                first.save(stream, "gif", save_all=True, append_images=others, duration=self.time_per_frame, loop=0)
 
 
 @documented
@@ -422,7 +422,7 @@ class VideoRecorder(Recorder):
                     put_in_place(part, self.path)
             finally:
                 self._writer = None
-                part.unlink(missing_ok=True)
+                remove(part)
 
 
 def recorder_for(path: str | Path, every_ith_frame: int) -> Recorder:

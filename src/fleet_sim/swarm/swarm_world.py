@@ -18,7 +18,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Rows, as_floats
 from fleet_sim.base.errors import InvalidValueError, StateError, named, unknown_name
-from fleet_sim.base.files import check_target, load_parquet, part_of, refusals, replacing, uninterrupted
+from fleet_sim.base.files import check_target, load_parquet, opened, part_of, refusals, replacing, uninterrupted
 from fleet_sim.base.settings import setting
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm import spawning
@@ -567,7 +567,7 @@ class _CsvSink:
 
     def _open(self) -> TextIO:
         if self._stream is None:
-            self._stream = part_of(self._path).open("w", newline="", encoding="utf-8")
+            self._stream = opened(part_of(self._path), "w", newline="")
         return self._stream
 
 

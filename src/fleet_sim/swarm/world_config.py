@@ -14,7 +14,7 @@ import numpy as np
 import yaml
 
 from fleet_sim.base.errors import ConfigError, StateError
-from fleet_sim.base.files import replacing
+from fleet_sim.base.files import write_file
 from fleet_sim.base.params import SimulationParams
 from fleet_sim.base.scenario import as_scenario
 from fleet_sim.base.sections import check_kind
@@ -255,8 +255,7 @@ class WorldConfig(UsedSettings):
     def save_yaml(self, path: str | Path) -> None:
         """Write `to_yaml` to a file; raises InvalidValueError where it cannot be written."""
         text = self.to_yaml()
-        with replacing(path) as part:
-            part.write_text(text, encoding="utf-8")
+        write_file(path, text)
 
     def create_world(self) -> Any:
         """Return a new world of the type that these settings are for, not set up yet."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, StateError, brief
-from fleet_sim.base.files import replacing
+from fleet_sim.base.files import read_text, write_file
 from fleet_sim.base.gate import LONGEST_STEP, SHORTEST_STEP
 from fleet_sim.world.clock import Clock
 from fleet_sim.world.commands import Command, CommandAck
@@ -209,14 +209,13 @@ class CommandLog:
             except FleetSimError as error:
                 raise InvalidValueError(f"command {number}, applied at tick {entry.tick}: {error}") from error
             lines.append(json.dumps({"tick": entry.tick, "in_step": entry.in_step, "command": command}))
-        with replacing(path) as part:
-            part.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        write_file(path, "\n".join(lines) + "\n")
 
     @classmethod
     def load(cls, path: str | Path) -> CommandLog:
         """Return the log in a file; raises ConfigError naming file and line."""
         try:
-            first, *lines = Path(path).read_text(encoding="utf-8").splitlines() or [""]
+            first, *lines = read_text(path).splitlines() or [""]
         except (OSError, UnicodeError) as error:
             raise ConfigError(f"cannot be read: {error}", source=str(path)) from error
         head = _mapping(first, ("format", "timestep"), path, 1)

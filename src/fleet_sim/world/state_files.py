@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from fleet_sim.base.arrays import AnyArray
 from fleet_sim.base.errors import FleetSimError, StateFileError, brief
-from fleet_sim.base.files import as_path, replacing
+from fleet_sim.base.files import as_path, opened, writing
 from fleet_sim.base.registry import SAVED, saved, saved_name
 from fleet_sim.world.columns import ColumnTable
 
@@ -390,7 +390,7 @@ def write_archive(path: str | Path, content: dict[str, Any], arrays: Sequence[An
             with archive.open(_entry(f"{number}.npy"), "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, array, allow_pickle=False)
     data = body.getbuffer()
-    with replacing(as_path(path)) as part, part.open("wb") as file:
+    with writing(as_path(path), "wb") as file:
         file.write(MAGIC + f"{VERSION}\n{hashlib.sha256(data).hexdigest()} {len(data)}\n".encode())
         file.write(data)
 
@@ -398,7 +398,7 @@ def write_archive(path: str | Path, content: dict[str, Any], arrays: Sequence[An
 def read_archive(path: str | Path) -> tuple[dict[str, Any], list[AnyArray]]:
     """Return content and arrays of a state file; raises StateFileError for any other, a damaged and a cut off one."""
     try:
-        with as_path(path).open("rb") as file:
+        with opened(as_path(path), "rb") as file:
             first, second = file.readline(_LONGEST_LINE), file.readline(_LONGEST_LINE)
             _check_first(first)
             digest, length = _second(second)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fleet_sim.apps.cli.arguments import LENGTH, StatusLine, add_workers, bar, positive
-from fleet_sim.base.files import resolve_config
+from fleet_sim.base.files import remove, resolve_config
 
 if TYPE_CHECKING:
     from fleet_sim.swarm.evolution import SearchOutcome
@@ -47,7 +47,7 @@ def execute(args: argparse.Namespace) -> int:
     log = output.with_suffix(".log.jsonl")
     # Missing is fine: there may have been no run before this one.
     if args.restart:
-        log.unlink(missing_ok=True)
+        remove(log)
     print(how_stepped(search), file=sys.stderr)
     line = ProgressLine(search)
     try:

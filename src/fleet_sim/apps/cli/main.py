@@ -37,6 +37,7 @@ from fleet_sim.apps.cli import (
 )
 from fleet_sim.apps.cli.arguments import CommandParser
 from fleet_sim.base.errors import FleetSimError, did_you_mean
+from fleet_sim.base.files import listed
 from fleet_sim.base.registry import Registry, instances_of
 
 # Tab completion of `fleet-sim`, by argcomplete (extra `terminal`).
@@ -77,8 +78,8 @@ def scenario_names(prefix: str, **about: Any) -> list[str]:
     for root in data_roots():
         config = root / "config"
         # As `resolve_config` finds them: those of swarms by their bare name.
-        found.update(file.name for kind in ("", "swarm") for file in (config / kind).glob("*.yaml"))
-        found.update(file.relative_to(config).as_posix() for file in config.glob("*/*.yaml"))
+        found.update(file.name for kind in ("", "swarm") for file in listed(config / kind, "*.yaml"))
+        found.update(file.relative_to(config).as_posix() for file in listed(config, "*/*.yaml"))
     return sorted(name for name in found if name.startswith(prefix))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.files import check_target, named, replacing
+from fleet_sim.base.files import check_target, exists, named, write_file
 
 TEMPLATE = """\
 # {name}: a hall with two carts, four shuttles, and a porter that fetches a crate.
@@ -88,9 +88,8 @@ def execute(args: argparse.Namespace) -> int:
     path = given if given.suffix in (".yaml", ".yml") else given.with_name(f"{given.name}.yaml")
     # Before the template is filled, with the same words as other commands.
     check_target(path)
-    if path.exists() and not args.force:
+    if exists(path) and not args.force:
         raise InvalidValueError(f"{path} exists; choose another name, or replace it with --force")
-    with replacing(path) as part:
-        Path(part).write_text(TEMPLATE.format(name=path.stem, file=path), encoding="utf-8")
+    write_file(path, TEMPLATE.format(name=path.stem, file=path))
     print(f"{path}: written. Try: fleet-sim run {path}")
     return 0

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.files import check_target, replacing
+from fleet_sim.base.files import check_target, write_file
 
 
 def add(commands: Any) -> None:
@@ -42,8 +42,7 @@ def execute(args: argparse.Namespace) -> int:
         check_target(file)
     runs = [read_run(file) for file in (args.run, args.other) if file is not None]
     if args.out:
-        with replacing(args.out) as part:
-            part.write_text(page_of(runs), encoding="utf-8")
+        write_file(args.out, page_of(runs))
     if args.csv:
         write_table(args.csv, runs)
     for file in filter(None, (args.out, args.csv)):
@@ -72,7 +71,6 @@ def of_sweep(args: argparse.Namespace) -> int:
         print("\n".join(sweep_lines(read_table(args.run))))
         return 0
     check_target(args.out)
-    with replacing(args.out) as part:
-        part.write_text(sweep_page_of(read_table(args.run)), encoding="utf-8")
+    write_file(args.out, sweep_page_of(read_table(args.run)))
     print(f"wrote {args.out}")
     return 0

@@ -9,7 +9,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from fleet_sim.base.errors import ConfigError, InvalidValueError
-from fleet_sim.base.files import check_target, load_parquet, named, replacing
+from fleet_sim.base.files import check_target, exists, load_parquet, named, write_file, writing
 
 if TYPE_CHECKING:
     from fleet_sim.apps.cli.summary import RobotFigures, RunSummary
@@ -59,7 +59,7 @@ def _check_names(args: argparse.Namespace) -> None:
         if not file:
             raise ConfigError(f"{option}: the name of a file is missing, got ''")
         # The name of a shipped scenario is no file.
-        if name in READ and not os.path.exists(file):
+        if name in READ and not exists(file):
             continue
         other = options.setdefault(os.path.realpath(file), option)
         # A state may be continued from and written again: it is read before the run, and replaced after it.
@@ -105,8 +105,7 @@ class RunFiles:
         """Write the files and say so; raises InvalidValueError where the system refuses."""
         if self._args.json:
             about = {"scenario": self._scenario, "settings": list(self._args.set), "runs": self._runs}
-            with replacing(self._args.json) as part:
-                part.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+            write_file(self._args.json, json.dumps(about, indent=1) + "\n")
             print(f"json: {self._args.json}")
         if self._args.metrics:
             self._write_table([{"seed": run["seed"], **line} for run in self._runs for line in run["robots"]])
@@ -116,13 +115,12 @@ class RunFiles:
         """Write one line per robot as CSV or Parquet; the file is there as a whole or not at all."""
         # A run without robots has a table without lines, whose columns are still unknown but for these.
         names = list(lines[0]) if lines else ["seed", "robot"]
-        with replacing(self._args.metrics) as part:
-            if self._args.metrics.lower().endswith(".csv"):
-                with part.open("w", newline="", encoding="utf-8") as file:
-                    writer = csv.DictWriter(file, names)
-                    writer.writeheader()
-                    writer.writerows(lines)
-            else:
-                arrow, parquet = load_parquet("writing Parquet")
-                table = arrow.table({name: [line[name] for line in lines] for name in names})
-                parquet.write_table(table, part)
+        if self._args.metrics.lower().endswith(".csv"):
+            with writing(self._args.metrics, newline="") as file:
+                writer = csv.DictWriter(file, names)
+                writer.writeheader()
+                writer.writerows(lines)
+        else:
+            arrow, parquet = load_parquet("writing Parquet")
+            with writing(self._args.metrics, "wb") as file:
+                parquet.write_table(arrow.table({name: [line[name] for line in lines] for name in names}), file)

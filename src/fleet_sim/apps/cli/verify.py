@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fleet_sim.base.errors import InvalidValueError, MissingDependencyError, did_you_mean
+from fleet_sim.base.files import exists
 
 if TYPE_CHECKING:
     from fleet_sim.apps.verification.trace import Trace
@@ -38,7 +39,7 @@ def execute(args: argparse.Namespace) -> int:
     for name in args.scenario:
         if name not in files:
             raise InvalidValueError(f"there is no shipped scenario {name!r}.{did_you_mean(name, files)}")
-    known = {} if args.update and not file.exists() else table.load(file)
+    known = {} if args.update and not exists(file) else table.load(file)
     print(_machine())
     differing = 0
     for name in args.scenario or files:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import math
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +20,7 @@ import numpy as np
 from fleet_sim.apps.record.recording import Recording
 from fleet_sim.base.arrays import Bytes, Floats, Rows
 from fleet_sim.base.errors import InvalidValueError, missing_extra
-from fleet_sim.base.files import as_path, check_target, part_of, put_in_place
+from fleet_sim.base.files import as_path, check_target, part_of, put_in_place, remove, scratch_file
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.params import SimulationParams
 from fleet_sim.base.spatial.shapes import ShapeKind
@@ -267,7 +266,7 @@ class FilmFile:
         command = [imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24"]
         command += ["-s", f"{width}x{height}", "-r", str(fps), "-i", "-", *encoding, str(self._part)]
         # In a file and not in a pipe, which would fill up while nobody reads it.
-        self._messages = tempfile.TemporaryFile()  # noqa: SIM115  closed with the film
+        self._messages = scratch_file()
         self._encoder = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=self._messages)
 
     def add(self, rgb: Bytes) -> None:
@@ -315,7 +314,7 @@ class FilmFile:
                 with contextlib.suppress(OSError):
                     self._encoder.stdin.close()
             self._messages.close()
-            self._part.unlink(missing_ok=True)
+            remove(self._part)
 
 
 SMOOTH = 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import struct
 import zlib
 from array import array
@@ -22,7 +21,7 @@ import numpy as np
 from fleet_sim.apps.record.message_types import check_installed, definition
 from fleet_sim.base.arrays import AnyArray, Ints
 from fleet_sim.base.errors import InvalidValueError, missing_extra
-from fleet_sim.base.files import check_target, part_beside, put_in_place, refusals
+from fleet_sim.base.files import check_target, exists, opened, part_beside, put_in_place, refusals, remove
 
 if TYPE_CHECKING:
     from mcap.records import McapRecord
@@ -533,14 +532,14 @@ def open_part(path: str | Path, part: Path | None = None) -> BinaryIO:
     """
     path, part = Path(path), part or part_beside(path)
     check_target(path)
-    if part.exists():
+    if exists(part):
         raise InvalidValueError(
             f"{part} is there: another recording is at work, or a run was killed. What it has so far can be "
             f"read: make it whole with `fleet-sim replay {part} --repair {path}`, or remove it"
         )
     with refusals(path):
         # Never one that is there: it may be all that is left of a run that was killed, or another's at work.
-        return part.open("xb")
+        return opened(part, "xb")
 
 
 class McapFile:
@@ -623,7 +622,8 @@ class McapFile:
                 # What was left to write does not fit; it is what is cut off.
                 pass
             finally:
-                os.truncate(self.part, self._records.whole)
+                with opened(self.part, "r+b") as stream:
+                    stream.truncate(self._records.whole)
         # Not even its first chunk is whole: there is nothing to keep.
         if not self._records.whole:
-            self.part.unlink(missing_ok=True)
+            remove(self.part)

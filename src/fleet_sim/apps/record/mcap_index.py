@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from fleet_sim.apps.record.mcap_file import McapFile
 from fleet_sim.base.errors import InvalidValueError, missing_extra
-from fleet_sim.base.files import as_path, check_target, is_file, part_of
+from fleet_sim.base.files import as_path, check_target, is_file, opened, part_of, remove
 
 MAGIC = b"\x89MCAP0\r\n"
 FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, ATTACHMENT, METADATA = 0x02, 0x03, 0x04, 0x05, 0x06, 0x09, 0x0C
@@ -135,7 +135,7 @@ class McapIndex:
         self._entries: dict[int, bytearray] = {}
         self._has_indexes = False
         try:
-            self._stream: BinaryIO = self.path.open("rb")
+            self._stream: BinaryIO = opened(self.path, "rb")
         except OSError as error:
             part = f"{path}.part"
             # A run that was killed leaves it.
@@ -384,7 +384,7 @@ def repair(source: str | Path, target: str | Path) -> int:
         raise InvalidValueError(f"{target}: recordings are written to files that end in .mcap")
     check_target(target)
     with contextlib.closing(McapIndex(source)) as index:
-        if is_file(target) and os.path.samefile(source, target):
+        if is_file(target) and source.resolve() == target.resolve():
             raise InvalidValueError(f"{target}: it is the file that is read; give the new recording another name")
         # Not beside it, where the unfinished recording is in the way, or what a killed repair has left.
         file = McapFile(target, part=part_of(target))
@@ -393,7 +393,7 @@ def repair(source: str | Path, target: str | Path) -> int:
             file.finish()
         except BaseException:
             file.abandon()
-            file.part.unlink(missing_ok=True)
+            remove(file.part)
             raise
         return index.message_count
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import AnyArray
 from fleet_sim.base.errors import ConfigError, missing_extra
-from fleet_sim.base.files import data_roots
+from fleet_sim.base.files import data_roots, is_folder, listed, read_text
 
 if TYPE_CHECKING:
     from rosbags.typesys.store import Typestore
@@ -37,8 +37,8 @@ def typestore() -> Typestore:
     except ModuleNotFoundError as error:
         raise missing_extra("rosbags", "record", "a recording") from error
     store = get_typestore(Stores.ROS2_JAZZY)
-    for file in sorted(own_definitions().glob("*.msg")):
-        store.register(get_types_from_msg(file.read_text(encoding="utf-8"), f"{OWN}/msg/{file.stem}"))
+    for file in listed(own_definitions(), "*.msg"):
+        store.register(get_types_from_msg(read_text(file), f"{OWN}/msg/{file.stem}"))
     return store
 
 
@@ -58,7 +58,7 @@ def own_definitions() -> Path:
     folders = [root / "src" / OWN / "msg" for root in roots] + [root.parent / OWN / "msg" for root in roots]
     # colcon installs each package into a prefix of its own.
     folders += [prefix / "share" / OWN / "msg" for prefix in (*prefixes, Path(sys.prefix))]
-    found = next((folder for folder in folders if folder.is_dir()), None)
+    found = next((folder for folder in folders if is_folder(folder)), None)
     if found is None:
         raise ConfigError(f"the definitions of {OWN} are not installed. Searched: {', '.join(map(str, folders))}")
     return found

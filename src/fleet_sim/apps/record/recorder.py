@@ -11,7 +11,6 @@ import pickle
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -35,7 +34,7 @@ from fleet_sim.apps.record.samples import (
 )
 from fleet_sim.apps.record.topics import object_frame
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, StateError
-from fleet_sim.base.files import part_beside, refusals
+from fleet_sim.base.files import exists, is_folder, part_beside, refusals, remove, scratch_file, status
 from fleet_sim.facade.recording import RunRecording
 from fleet_sim.facade.state import package_version
 from fleet_sim.models.kinematics.tree import FrameLink, base_frame
@@ -203,7 +202,7 @@ class WriterProcess:
                 with refusals(path):
                     self._start(file.fileno())
             except BaseException:
-                self._part.unlink(missing_ok=True)
+                remove(self._part)
                 raise
         self._ring = RingSender(self._memory)
         self._roster: EntityRoster | None = None
@@ -217,7 +216,7 @@ class WriterProcess:
         """Start the process that writes, with the ring in shared memory and the file already open."""
         self._socket, theirs = socket.socketpair()
         with theirs, _anonymous_file() as memory:
-            os.truncate(memory.fileno(), RING)
+            memory.truncate(RING)
             # All of it at once, where the system can: the run is not to wait for each page of it.
             self._mapped = mmap.mmap(memory.fileno(), RING, mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0))
             self._memory = memoryview(self._mapped)
@@ -357,10 +356,10 @@ class WriterProcess:
             head = b""
         if len(head) < samples.ANSWER.size:
             code = self._process.wait()
-            if self._part.exists() and not self._part.stat().st_size:
-                self._part.unlink()
+            if exists(self._part) and not status(self._part).st_size:
+                remove(self._part)
             self._fail(
-                samples.WritingFailure(f"the process that writes has ended, with code {code}", "", self._part.exists())
+                samples.WritingFailure(f"the process that writes has ended, with code {code}", "", exists(self._part))
             )
             return True
         kind, number = samples.ANSWER.unpack(head)
@@ -395,7 +394,7 @@ def _anonymous_file() -> IO[bytes]:
     """Return an open file without a name, in memory where the system has such."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("fleet_sim recording"), "w+b")
-    return tempfile.TemporaryFile()
+    return scratch_file()
 
 
 FORMAT = "fleet_sim recording 3"
@@ -558,7 +557,7 @@ class McapRecorder:
         for name in settings:
             if name not in known:
                 raise InvalidValueError(f"record: unknown setting {name!r}; known: {', '.join(known)}")
-        if not path.parent.is_dir():
+        if not is_folder(path.parent):
             raise InvalidValueError(f"{path}: cannot be written: there is no folder {str(path.parent)!r}")
         params, steps = RecordParams(**settings), 1.0 / sim.params.timestep
         # The default does not ask for more than there is.

@@ -23,6 +23,7 @@ from fleet_sim.apps.record.mcap_file import McapFile
 from fleet_sim.apps.record.samples import RecordedTopic, RingReceiver, Sample, SampleDecoder
 from fleet_sim.apps.record.topics import TOPICS
 from fleet_sim.base.errors import FleetSimError
+from fleet_sim.base.files import exists
 from fleet_sim.world.names import Frames
 from fleet_sim.world.snapshot import EntityRoster, GivenColors
 from fleet_sim.world.waypoints import keep_freed_memory
@@ -162,7 +163,7 @@ class WriterProgram:
         known = isinstance(error, FleetSimError)
         reason = str(error) if known else f"recording: {error!r}"
         rest = "" if known else "\n" + "".join(traceback.format_exception(error))
-        failure = pickle.dumps(samples.WritingFailure(reason, rest, self._file.part.exists()))
+        failure = pickle.dumps(samples.WritingFailure(reason, rest, exists(self._file.part)))
         # Nobody may be there to hear it.
         with contextlib.suppress(OSError):
             self._talk.sendall(samples.ANSWER.pack(samples.FAILED, len(failure)) + failure)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fleet_sim.apps.reports.plots import number
-from fleet_sim.base.files import TABLES, check_table, load_parquet, replacing
+from fleet_sim.base.files import TABLES, check_table, load_parquet, writing
 from fleet_sim.warehouse.traffic.run_file import Run
 
 MORE, LESS, NEITHER = 1, -1, 0
@@ -154,7 +154,7 @@ def write_table(path: str | Path, runs: Sequence[Run]) -> None:
     check_table(path)
     keys = list(dict.fromkeys(key for run in runs for key in run.figures))
     if Path(path).suffix.lower() == ".csv":
-        with replacing(path) as part, part.open("w", newline="", encoding="utf-8") as file:
+        with writing(path, newline="") as file:
             writer = csv.writer(file)
             writer.writerow(["run", *keys])
             writer.writerows([run.title, *(_text(run.figures.get(key)) for key in keys)] for run in runs)
@@ -162,8 +162,8 @@ def write_table(path: str | Path, runs: Sequence[Run]) -> None:
     columns: dict[str, list[Any]] = {"run": [run.title for run in runs]}
     columns.update({key: [run.figures.get(key) for run in runs] for key in keys})
     pyarrow, parquet = load_parquet(TABLES)
-    with replacing(path) as part:
-        parquet.write_table(pyarrow.table(columns), part)
+    with writing(path, "wb") as file:
+        parquet.write_table(pyarrow.table(columns), file)
 
 
 def _text(value: float | None) -> str:

@@ -19,7 +19,20 @@ from zlib import crc32
 
 from fleet_sim.apps.sweeps.settings import RunMeasures, SweepPlan
 from fleet_sim.base.errors import ConfigError
-from fleet_sim.base.files import TABLES, check_table, check_target, load_parquet, refusals, replacing
+from fleet_sim.base.files import (
+    TABLES,
+    check_table,
+    check_target,
+    exists,
+    is_file,
+    load_parquet,
+    opened,
+    refusals,
+    replacing,
+    status,
+    to_read,
+    to_write,
+)
 from fleet_sim.base.parallel import Ended, Executor, Job, JobLimits, Perform
 from fleet_sim.simulation import MultiRobotSimulationCore
 
@@ -112,12 +125,12 @@ class SweepJournal:
         """Open the journal, cut off behind its last whole line; raises ConfigError where it must not be resumed."""
         # What the sweep varies and measures: another one must not go on here.
         head = json.dumps({"sweep": self._plan.fingerprint()})
-        if self.path.exists() and self.path.stat().st_size and not resume:
+        if exists(self.path) and status(self.path).st_size and not resume:
             raise ConfigError(
                 "there are results of an earlier sweep; go on with --resume, or remove it", source=str(self.path)
             )
         with refusals(self.path):
-            file = self._file = self.path.open("ab+")
+            file = self._file = opened(self.path, "ab+")
             end = self._read(file, head) if resume else 0
             # A line that was cut off is written again.
             file.truncate(end)
@@ -183,7 +196,7 @@ class SweepJournal:
 
     def entries(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the number and the line of each run that ended, by number."""
-        with self.path.open("rb") as file:
+        with opened(self.path, "rb") as file:
             for number, place in enumerate(self._places):
                 if place != MISSING:
                     file.seek(place)
@@ -279,7 +292,7 @@ def _rows(plan: SweepPlan, journal: SweepJournal) -> Iterator[dict[str, Any]]:
 
 
 def _write_csv(path: Path, columns: Mapping[str, type], rows: Iterator[dict[str, Any]]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with opened(path, "w", newline="") as file:
         writer = csv.DictWriter(file, list(columns), restval="")
         writer.writeheader()
         writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
@@ -304,7 +317,7 @@ def _write_parquet(path: Path, columns: Mapping[str, type], rows: Iterator[dict[
     schema = pyarrow.schema(
         [(name, kinds[kind]) for name, kind in columns.items()], metadata={"fleet_sim": json.dumps(about)}
     )
-    with parquet.ParquetWriter(path, schema) as writer:
+    with parquet.ParquetWriter(to_write(path), schema) as writer:
         while block := list(islice(rows, AT_ONCE)):
             content = {
                 name: [None if row.get(name) is None else kind(row[name]) for row in block]
@@ -345,7 +358,7 @@ def read_table(path: str | Path) -> SweepTable:
     """Return the table of a sweep; raises ConfigError for anything else."""
     check_table(path)
     file = Path(path)
-    if not file.is_file():
+    if not is_file(file):
         raise ConfigError("there is no such file", source=str(path))
     columns, about = (_read_csv(file), {}) if file.suffix.lower() == ".csv" else _read_parquet(file)
     if not set(OWN) <= set(columns):
@@ -367,7 +380,7 @@ def _read_parquet(path: Path) -> tuple[dict[str, list[Any]], dict[str, Any]]:
     """Return the columns of a file, and what it says about itself."""
     pyarrow, parquet = load_parquet(TABLES)
     try:
-        found = parquet.read_table(path)
+        found = parquet.read_table(to_read(path))
         about = json.loads((found.schema.metadata or {}).get(b"fleet_sim", b"{}"))
     except (OSError, ValueError, pyarrow.ArrowException) as error:
         raise ConfigError(f"cannot be read: {error}", source=str(path)) from error
@@ -377,7 +390,7 @@ def _read_parquet(path: Path) -> tuple[dict[str, list[Any]], dict[str, Any]]:
 def _read_csv(path: Path) -> dict[str, list[Any]]:
     """Return the columns of a CSV file by name; raises ConfigError if it cannot be read."""
     try:
-        with path.open(newline="", encoding="utf-8") as file:
+        with opened(path, newline="") as file:
             reader = csv.DictReader(file)
             rows = list(reader)
             names = list(reader.fieldnames or [])

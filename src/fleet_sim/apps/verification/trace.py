@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.base.errors import ConfigError
-from fleet_sim.base.files import data_roots, replacing
+from fleet_sim.base.files import data_roots, listed, read_text, write_file
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.params import ControllerMode
 from fleet_sim.base.scenario import as_scenario
@@ -179,9 +179,9 @@ class Difference:
 def shipped() -> dict[str, Path]:
     """Return the files of all shipped scenarios and swarm worlds by name, in order."""
     for root in data_roots():
-        files = [file for kind in ("config", "config/swarm") for file in sorted((root / kind).glob("*.yaml"))]
+        files = [file for kind in ("config", "config/swarm") for file in listed(root / kind, "*.yaml")]
         # Scenarios in sites have the names of others: they are told apart by their folder.
-        sites = {f"sites/{file.name}": file for file in sorted((root / "config/sites").glob("*.yaml"))}
+        sites = {f"sites/{file.name}": file for file in listed(root / "config/sites", "*.yaml")}
         if files:
             return {**{file.name: file for file in files}, **sites}
     raise ConfigError(f"the shipped scenarios were not found in {', '.join(map(str, data_roots()))}")
@@ -231,7 +231,7 @@ def _at(parts: Mapping[str, tuple[str, ...]], name: str, place: int) -> str:
 def load(file: Path = FILE) -> dict[str, Trace]:
     """Return the traces of the table by scenario; raises ConfigError."""
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        data = json.loads(read_text(file))
         if data["format"] != FORMAT:
             raise ConfigError(f"expected the format {FORMAT!r}, got {data['format']!r}", source=str(file))
         return {
@@ -257,8 +257,7 @@ def save(traces: Mapping[str, Trace], file: Path = FILE) -> None:
         for name, one in traces.items()
     }
     text = json.dumps({"format": FORMAT, "scenarios": scenarios}, indent=1)
-    with replacing(file) as part:
-        part.write_text(text + "\n", encoding="utf-8")
+    write_file(file, text + "\n")
 
 
 def _split(text: str) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ import os
 import re
 import socket
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 
 from fleet_sim.base.arrays import as_float, as_floats
 from fleet_sim.base.errors import StateError, missing_extra
+from fleet_sim.base.files import scratch_file
 
 # What the engine prints, as lines of our log instead of text between the output of programs.
 
@@ -78,7 +78,7 @@ def _filtered(number: int, kept: Callable[[bytes], bytes]) -> Iterator[None]:
         stream.flush()
     # libc has a buffer of its own: what is in it belongs to the old output.
     flush(None)
-    with tempfile.TemporaryFile() as target:
+    with scratch_file() as target:
         saved = os.dup(number)
         try:
             os.dup2(target.fileno(), number)

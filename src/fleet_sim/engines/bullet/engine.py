@@ -6,14 +6,13 @@ import math
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Rows, as_float
 from fleet_sim.base.errors import StateFileError
+from fleet_sim.base.files import read_bytes, scratch_folder, to_read, to_write, write_file
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.engines.bullet.client import NO_BODY, SUBSTEP, BulletClient
 from fleet_sim.engines.bullet.handle import count_own
@@ -278,10 +277,9 @@ class BulletCheckpoints:
         rows = world.rows
         # Bodies are made in this order when the state is read.
         rows = rows[np.argsort(mirror.bodies.table.body[rows], kind="stable")]
-        with TemporaryDirectory() as folder:
-            file = Path(folder, "state.bullet")
-            mirror.client.saveBullet(str(file))
-            return file.read_bytes(), rows, mirror.bodies.dynamics.kept
+        with scratch_folder() as folder:
+            mirror.client.saveBullet(str(to_write(file := folder / "state.bullet")))
+            return read_bytes(file), rows, mirror.bodies.dynamics.kept
 
     def _load(self, stored: StoredEngine) -> None:
         """Make all bodies anew, in the order that they had, and give them the engine's state from a file."""
@@ -293,11 +291,11 @@ class BulletCheckpoints:
         mirror.bodies.dynamics.take(stored.kept)
         mirror.ensure(stored.order)
         self._prepare()
-        with TemporaryDirectory() as folder:
-            file = Path(folder, "state.bullet")
-            file.write_bytes(stored.content)
+        with scratch_folder() as folder:
+            file = folder / "state.bullet"
+            write_file(file, stored.content)
             try:
-                self._go_to({"fileName": str(file)})
+                self._go_to({"fileName": str(to_read(file))})
             except mirror.client.module.error as error:
                 raise StateFileError(f"PyBullet does not take the engine's state back: {error}") from error
         self._catch_up()

@@ -11,6 +11,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import StateError
+from fleet_sim.base.files import is_file
 from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.engines.bullet.calls import RULES, BulletCall
@@ -167,7 +168,7 @@ def _visuals(client: BulletClient, body: int) -> tuple[LinkGeometry, ...]:
     for _, link, kind, sizes, name, position, orientation, rgba, *_ in client.getVisualShapeData(body):
         geometry = simple_geometry(client, kind, sizes)
         file = Path(name.decode(errors="replace"))
-        if kind == client.GEOM_MESH and file.suffix.lower() in FORMATS and file.is_file():
+        if kind == client.GEOM_MESH and file.suffix.lower() in FORMATS and is_file(file):
             geometry = Geometry(ShapeKind.MESH, mesh_path=str(file.resolve()), mesh_scale=sizes)
         if geometry is not None:
             # Unlike collision shapes, these are in the frame of their link.

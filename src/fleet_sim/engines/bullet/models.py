@@ -11,6 +11,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.files import to_read
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.engines.bullet.client import BulletClient
 from fleet_sim.engines.bullet.shapes import check_file, renew_meshes
@@ -95,11 +96,11 @@ def _only_body(client: BulletClient, path: str, *urdf_pose: list[float], **urdf_
     suffix = Path(path).suffix.lower()
     try:
         if suffix == ".sdf":
-            bodies = client.loadSDF(path)
+            bodies = client.loadSDF(str(to_read(path)))
         elif suffix in _UNPLACED:
-            bodies = client.loadMJCF(path)
+            bodies = client.loadMJCF(str(to_read(path)))
         else:
-            bodies = (client.loadURDF(path, *urdf_pose, **urdf_options),)
+            bodies = (client.loadURDF(str(to_read(path)), *urdf_pose, **urdf_options),)
     except client.module.error as error:
         raise InvalidValueError(f"PyBullet cannot load the model file {path!r}: {error}") from error
     if len(bodies) != 1:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.files import is_file
+from fleet_sim.base.files import is_file, to_read
 from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.engines.bullet.client import BulletClient
@@ -180,7 +180,11 @@ class ShapeCache:
             return {"shapeType": client.GEOM_CAPSULE, "radius": geometry.radius, "length": geometry.height}
         if kind == ShapeKind.MESH:
             check_file(geometry.mesh_path, "mesh")
-            return {"shapeType": client.GEOM_MESH, "fileName": geometry.mesh_path, "meshScale": geometry.mesh_scale}
+            return {
+                "shapeType": client.GEOM_MESH,
+                "fileName": str(to_read(geometry.mesh_path)),
+                "meshScale": geometry.mesh_scale,
+            }
         if kind == ShapeKind.PLANE:
             return {}
         raise InvalidValueError(f"shape kind {kind!r} has no geometry of its own; allowed: box, sphere, cylinder, "

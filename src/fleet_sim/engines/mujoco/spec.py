@@ -12,6 +12,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.files import is_file, status
 from fleet_sim.base.params import CollisionMode
 from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.engines.mujoco.bound import DAMPING, Compiled, mujoco_module, table_of
@@ -177,9 +178,9 @@ class ContactSurface(NamedTuple):
 def surfaces_of(model: RobotModel) -> dict[str, ContactSurface]:
     """Return the surfaces, by name of the link, that the URDF file of `model` gives in <contact> elements."""
     path = Path(model.path)
-    if path.suffix.lower() != ".urdf" or not path.is_file():
+    if path.suffix.lower() != ".urdf" or not is_file(path):
         return {}
-    return _read(str(path), path.stat().st_mtime_ns)
+    return _read(str(path), status(path).st_mtime_ns)
 
 
 @lru_cache(maxsize=256)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
 import logging
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -22,6 +19,7 @@ from fleet_sim.base.params import CollisionMode
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.learning.manipulation.arm import FLOOR
 from fleet_sim.learning.manipulation.config import BinSettings, Client, PickBinSettings, load_section, simulation_of
+from fleet_sim.models.generated import keep
 from fleet_sim.models.meshes.loading import hull_faces
 from fleet_sim.robots.actions.pick_and_drop import row_of_target
 from fleet_sim.robots.sim_object import SimObject
@@ -299,13 +297,6 @@ def _convex_corners(rng: np.random.Generator) -> Floats:
     return scaled
 
 
-@lru_cache(maxsize=1)
-def _folder() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="fleet_sim_objects_"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
-
-
 def _write_hull(name: str, corners: Floats) -> Path:
     """Write the convex hull of `corners` as an OBJ file with flat faces and return its path."""
     # Each face gets its own three vertices: shared vertices would share normals, and edges would look round.
@@ -320,9 +311,7 @@ def _write_hull(name: str, corners: Floats) -> Path:
     for index in range(len(faces)):
         corner = 3 * index + 1
         lines.append("f " + " ".join(f"{corner + offset}//{index + 1}" for offset in range(3)))
-    path = _folder() / f"{name}.obj"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
+    return keep(("\n".join(lines) + "\n").encode(), f"{name}.obj")
 
 
 # Heaps of objects: how they are spawned, come to rest, and sleep in the engine.

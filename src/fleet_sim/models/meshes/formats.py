@@ -14,7 +14,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Floats, Ints
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.files import is_file
+from fleet_sim.base.files import is_file, opened, read_bytes, status
 from fleet_sim.base.registry import Registry, instances_of
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.models.meshes.mesh import Material, Mesh, MeshFormat, Part, fans, units
@@ -198,7 +198,7 @@ def read_mtl(file: Path, notes: list[str]) -> dict[str, Material]:
         return {}
     materials: dict[str, Material] = {}
     name = ""
-    for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+    for line in read_bytes(file).decode(errors="replace").splitlines():
         words = line.split()
         if not words:
             continue
@@ -602,7 +602,7 @@ class MeshLimits:
         Only both ends of the file are checked, and triangles are counted where there may be too many; the full content
         is checked when the mesh is loaded.
         """
-        size, mesh_format = path.stat().st_size, FORMATS[path.suffix.lower()]
+        size, mesh_format = status(path).st_size, FORMATS[path.suffix.lower()]
         if size > self.max_bytes:
             return f"has {size} bytes, {self.max_bytes} are allowed; {_ADVICE}"
         if size == 0:
@@ -620,7 +620,7 @@ class MeshLimits:
 def _fault_at_ends(path: Path, size: int, mesh_format: MeshFormat) -> str:
     if mesh_format.fault is None:
         return ""
-    with path.open("rb") as file:
+    with opened(path, "rb") as file:
         head = file.read(_END)
         file.seek(max(0, size - _END))
         return mesh_format.fault(head, file.read(), size)
@@ -628,7 +628,7 @@ def _fault_at_ends(path: Path, size: int, mesh_format: MeshFormat) -> str:
 
 def count_triangles(path: Path) -> int:
     """Return the number of triangles in the mesh file `path`; its ending is one of FORMATS."""
-    mesh_format, data = FORMATS[path.suffix.lower()], path.read_bytes()
+    mesh_format, data = FORMATS[path.suffix.lower()], read_bytes(path)
     if mesh_format.count is not None:
         return mesh_format.count(data)
     return sum(len(part.triangles) for part in mesh_format.read(data, path).parts)

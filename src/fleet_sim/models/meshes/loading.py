@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import lru_cache
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Floats, Ints
 from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.files import read_bytes, status
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.base.spatial.triangles import Surface
 from fleet_sim.models.meshes.formats import FORMATS
@@ -31,7 +31,7 @@ def load_mesh(path: str) -> Mesh:
     try:
         # Numbers that overflow are found below, in what came of them.
         with np.errstate(over="ignore", invalid="ignore"):
-            mesh = FORMATS[file.suffix.lower()].read(file.read_bytes(), file)
+            mesh = FORMATS[file.suffix.lower()].read(read_bytes(file), file)
     except OSError as error:
         raise _unreadable(path, error) from error
     except (ValueError, IndexError, KeyError, ArithmeticError) as error:
@@ -50,7 +50,7 @@ def version_of(path: str) -> int:
     Part of the key of whatever is cached from a mesh, so that a changed file is read again.
     """
     try:
-        return os.stat(path).st_mtime_ns
+        return status(path).st_mtime_ns
     except (OSError, ValueError):
         return 0
 
@@ -61,10 +61,10 @@ def mesh_extents(path: str) -> tuple[Floats, Floats]:
     Boxes are cached until their files change. Raises InvalidValueError as `load_mesh` does.
     """
     try:
-        status = Path(path).stat()
+        about = status(path)
     except OSError as error:
         raise _unreadable(path, error) from error
-    lower, upper = _extents(path, status.st_mtime_ns, status.st_size)
+    lower, upper = _extents(path, about.st_mtime_ns, about.st_size)
     return lower.copy(), upper.copy()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from array import array
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +15,7 @@ from nav_msgs.msg import OccupancyGrid as OccupancyGridMsg
 
 from fleet_sim.base.arrays import Bools, Floats
 from fleet_sim.base.errors import ConfigError, InvalidValueError, MissingDependencyError
-from fleet_sim.base.files import beside, check_file, is_file, remote_input, resolve_config
+from fleet_sim.base.files import as_path, beside, check_file, is_file, remote_input, resolve_config
 from fleet_sim.robots.attachments import footprint_radius
 from fleet_sim.robots.dispatch import world_folders
 from fleet_sim.ros.interface import Bridge
@@ -233,15 +232,15 @@ def problem_with_map(sim: MultiRobotSimulationCore, url: str) -> MapProblem | No
     path = url.removeprefix("file://")
     if not path or "://" in path:
         return MapProblem(CODES.RESULT_MAP_DOES_NOT_EXIST, "map_url: expected a path, or file:// and a path")
-    try:
-        file = resolve_config(path)
-    except ConfigError as error:
-        return MapProblem(CODES.RESULT_MAP_DOES_NOT_EXIST, f"map_url: {error}")
     own = _own_file(sim)
-    if own is not None and is_file(file) and os.path.samefile(file, own):
+    if own is not None and is_file(own) and as_path(path).resolve() == own.resolve():
         return None
     try:
         with remote_input(world_folders(sim.world)):
+            try:
+                file = resolve_config(path)
+            except ConfigError as error:
+                return MapProblem(CODES.RESULT_MAP_DOES_NOT_EXIST, f"map_url: {error}")
             check_file(file, "map_url")
             if not is_file(file):
                 return MapProblem(CODES.RESULT_MAP_DOES_NOT_EXIST, f"map_url: there is no file {path[:200]!r}")

@@ -13,7 +13,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Rows
 from fleet_sim.base.errors import FleetSimError, InvalidValueError
-from fleet_sim.base.files import replacing
+from fleet_sim.base.files import writing
 from fleet_sim.base.settings import read
 from fleet_sim.warehouse.orders.allocation import Rounds, make_allocator
 from fleet_sim.warehouse.orders.charging import Charging, make_policy
@@ -154,7 +154,7 @@ def _spread(values: Floats) -> Mapping[str, float | None]:
 
 def _write(path: str | Path, header: list[str], lines: list[list[Any]]) -> None:
     # Whole or not at all, as half a table looks like a whole one.
-    with replacing(path) as part, part.open("w", newline="", encoding="utf-8") as file:
+    with writing(path, newline="") as file:
         writer = csv.writer(file)
         writer.writerow(header)
         writer.writerows(lines)

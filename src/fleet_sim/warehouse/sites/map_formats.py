@@ -17,7 +17,7 @@ import yaml
 
 from fleet_sim.base.arrays import AnyArray, Bools, Bytes, Floats, Ints
 from fleet_sim.base.errors import ConfigError, InvalidValueError, missing_extra
-from fleet_sim.base.files import is_file, read_bytes, replacing, write_png
+from fleet_sim.base.files import is_file, read_bytes, write_file, write_png
 from fleet_sim.base.params import Mode
 from fleet_sim.base.settings import Checked, read, setting
 from fleet_sim.warehouse.sites.grid import MOST_CELLS, Grid, check_size
@@ -192,8 +192,7 @@ def write_map(grid: Grid, path: str | Path) -> None:
         },
         sort_keys=False,
     )
-    with replacing(target) as part:
-        part.write_text(text, encoding="utf-8")
+    write_file(target, text)
 
 
 MAP_SERVER_FORMAT = MapServerFormat()

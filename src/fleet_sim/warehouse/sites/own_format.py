@@ -11,7 +11,7 @@ import yaml
 
 from fleet_sim.base.arrays import Ints, as_floats
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, brief, did_you_mean
-from fleet_sim.base.files import replacing
+from fleet_sim.base.files import write_file
 from fleet_sim.base.gate import LARGEST_EXTENT, LARGEST_SPEED
 from fleet_sim.base.settings import Checked, read, setting
 from fleet_sim.warehouse.sites.grid import Grid
@@ -275,8 +275,7 @@ def write_site(site: Site, path: str | Path) -> None:
         content["elsewhere"] = dict(site.elsewhere)
     text = yaml.dump(content, Dumper=_Dumper, sort_keys=False, width=1000, default_flow_style=None)
     # Whole or not at all: a site that ends in the middle may still be valid YAML, of a smaller site.
-    with replacing(path) as part:
-        part.write_text(text, encoding="utf-8")
+    write_file(path, text)
 
 
 # A site is read and edited by people: cells as a picture of letters, and an entry a line.

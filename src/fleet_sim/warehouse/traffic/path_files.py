@@ -15,7 +15,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Ints
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.files import replacing
+from fleet_sim.base.files import write_file
 from fleet_sim.warehouse.sites.grid import Grid
 from fleet_sim.warehouse.sites.reading import fail, read_text
 from fleet_sim.warehouse.traffic.problem import makespan, steps_to_rest
@@ -300,8 +300,7 @@ def write_paths(
         # Without goals, where robots are at the end is where they wanted to be.
         ends = np.asarray(cells[:, -1] if goals is None else goals, np.int64)
         lines = _lacam(np.asarray(cells), columns, rows, ends, grid, map_name)
-    with replacing(path) as part:
-        part.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_file(path, "\n".join(lines) + "\n")
 
 
 def _smart(columns: list[list[int]], rows: list[list[int]], lengths: list[int]) -> list[str]:

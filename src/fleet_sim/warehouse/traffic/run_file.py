@@ -12,7 +12,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats
 from fleet_sim.base.errors import ConfigError
-from fleet_sim.base.files import replacing
+from fleet_sim.base.files import write_file
 from fleet_sim.warehouse.sites.reading import read_text
 from fleet_sim.warehouse.traffic.figures import TASKS, FigureCollector
 
@@ -114,9 +114,8 @@ def write_run(path: str | Path, run: Run) -> None:
             "passages": _sparse(run.heat.passages),
             "waited_s": _sparse(run.heat.waited),
         }
-    with replacing(path) as part:
-        # NaN and inf are no JSON: a figure that is one is a mistake here, not in the file.
-        part.write_text(json.dumps(content, allow_nan=False) + "\n", encoding="utf-8")
+    # NaN and inf are no JSON: a figure that is one is a mistake here, not in the file.
+    write_file(path, json.dumps(content, allow_nan=False) + "\n")
 
 
 def _rounded(values: Floats) -> list[float]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 from fleet_sim.base.errors import ConfigError
-from fleet_sim.base.files import named
+from fleet_sim.base.files import is_file, named
 
 PASSWORD = "FLEET_SIM_MQTT_PASSWORD"
 """Environment variable with the password, which in a URL others on the machine could see."""
@@ -40,7 +40,7 @@ class BrokerAddress:
             raise ConfigError(f"--vda5050: {what}, got {parts.scheme}://{host or ''}{parts.path}")
         if ca is not None and parts.scheme != "mqtts":
             raise ConfigError("--vda5050-ca is for mqtts://")
-        if ca is not None and not os.path.isfile(ca):
+        if ca is not None and not is_file(ca):
             raise ConfigError(f"--vda5050-ca: there is no file {named(ca)!r}")
         user = unquote(parts.username) if parts.username else None
         password = os.environ.get(PASSWORD) if parts.password is None else unquote(parts.password)

@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy.typing as npt
 
 from fleet_sim.base.arrays import NO_ROWS, Bytes, Floats, Ints, Rows
 from fleet_sim.base.errors import InvalidValueError, missing_extra
+from fleet_sim.base.files import to_read
 from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.base.spatial.shapes import ROUND_KINDS, ShapeKind
@@ -328,7 +328,7 @@ def read_texture(path: str) -> Bytes:
     except ImportError as error:
         raise missing_extra("PIL", "camera", "Drawing textures") from error
     try:
-        with image_module.open(Path(path)) as image:
+        with image_module.open(to_read(path)) as image:
             pixels = np.asarray(image.convert("RGB"), np.uint8)
     except (OSError, ValueError) as error:
         raise InvalidValueError(f"texture {path!r} cannot be read: {error}") from error

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Ints
 from fleet_sim.base.errors import InvalidValueError, PlanError
-from fleet_sim.base.files import is_remote
+from fleet_sim.base.files import is_file, is_remote, opened, read_bytes, read_text, scratch_folder, write_file
 from fleet_sim.base.registry import Registry, subclasses_of
 from fleet_sim.base.settings import setting
 from fleet_sim.warehouse.traffic.network import Network
@@ -66,10 +65,10 @@ class ExternalPlanner(Planner):
 
     def plan(self, problem: Problem) -> Ints:
         """Return the paths that the program writes; raises PlanError where it fails, is late, or writes none."""
-        with tempfile.TemporaryDirectory(prefix="fleet_sim_plan_") as folder:
-            question, answer = Path(folder, "problem.json"), Path(folder, "paths.json")
-            question.write_text(json.dumps(as_mapping(problem)), encoding="utf-8")
-            self._run(question, answer, Path(folder, "said.txt"), problem.time_limit)
+        with scratch_folder("fleet_sim_plan_") as folder:
+            question, answer = folder / "problem.json", folder / "paths.json"
+            write_file(question, json.dumps(as_mapping(problem)))
+            self._run(question, answer, folder / "said.txt", problem.time_limit)
             return self._read(answer)
 
     def _run(self, question: Path, answer: Path, said: Path, limit: float) -> None:
@@ -80,7 +79,7 @@ class ExternalPlanner(Planner):
         """
         named = [part.replace("{problem}", str(question)).replace("{paths}", str(answer)) for part in self._command()]
         program = self.settings.command[0]
-        with said.open("wb") as output:
+        with opened(said, "wb") as output:
             try:
                 process = subprocess.Popen(
                     named, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
@@ -95,7 +94,7 @@ class ExternalPlanner(Planner):
                 _stop(process)
         if code != 0:
             raise PlanError(f"the planner {program!r} ended with code {code}{_told(said)}")
-        if not answer.is_file():
+        if not is_file(answer):
             raise PlanError(f"the planner {program!r} wrote no path file{_told(said)}")
 
     def _command(self) -> list[str]:
@@ -105,10 +104,12 @@ class ExternalPlanner(Planner):
 
     def _read(self, answer: Path) -> Ints:
         """Return the paths (robots, steps) in the file; raises PlanError for one that is too large or no such table."""
-        if answer.stat().st_size > MOST_BYTES:
-            raise PlanError(f"the path file has {answer.stat().st_size} bytes, at most {MOST_BYTES} are read")
         try:
-            paths = np.array(json.loads(answer.read_text(encoding="utf-8"))["paths"])
+            text = read_text(answer, MOST_BYTES)
+        except InvalidValueError as error:
+            raise PlanError(f"the path file {error}") from error
+        try:
+            paths = np.array(json.loads(text)["paths"])
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise PlanError(f'the path file is not {{"paths": rows of nodes of one length}}: {error}') from error
         # Whether they are paths is checked as for every planner.
@@ -143,7 +144,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def _told(said: Path) -> str:
-    text = said.read_text(encoding="utf-8", errors="replace").strip()
+    text = read_bytes(said).decode(errors="replace").strip()
     return f"; it said: {text[-MOST_TOLD:]}" if text else ""
 
 
