@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from fleet_sim.base.arrays import AnyArray, Bytes, Floats, Ints
-from fleet_sim.base.files import replacing
+from fleet_sim.base.files import write_file
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.warehouse.sites.grid import NO_CELL
 from fleet_sim.warehouse.traffic.columns import BROKEN, DELAYED, STOPPED
@@ -87,8 +87,7 @@ def write_league(path: str | Path, run: LeagueRun) -> None:
         "plannerSchedule": [_schedule(schedule) for schedule in run.schedules],
         "scheduleErrors": [],
     }
-    with replacing(path) as part:
-        part.write_text(json.dumps(content) + "\n", encoding="utf-8")
+    write_file(path, json.dumps(content) + "\n")
 
 
 def _schedule(schedule: Sequence[tuple[int, int]]) -> str:
