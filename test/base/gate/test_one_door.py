@@ -37,6 +37,7 @@ EXCEPTIONS = {
 OS = re.compile(
     "PathLike|fs(path|encode|decode)|getp?pid|kill|killpg|environ|pathsep|sep|linesep|name|uname|strerror|close|devnull"
     "|dup2?|fdopen|fstat|cpu_count|sysconf|nice|getcwd|register_at_fork|_exit|path|stat_result|O_WRONLY"
+    "|pipe|read|write|set_blocking"
 )
 OS_PATH = re.compile("abspath|join|split|splitext|basename|dirname|expanduser|realpath|normpath|isabs|commonpath|sep")
 MODULES = {"tempfile", "shutil", "glob", "fileinput", "linecache", "dbm", "shelve", "sqlite3"}
