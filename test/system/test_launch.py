@@ -47,6 +47,12 @@ def test_without_rviz_the_launch_says_so(arguments: list[str]) -> None:
     assert "rviz2 is not installed here" in output
 
 
+def test_a_launch_whose_node_ends_with_an_error_ends_with_one() -> None:
+    code, output = launch_to_its_end("fleet.launch.py", "config:=nowhere.yaml")
+    assert code != 0
+    assert "nowhere.yaml" in output and "ended with exit code 1" in output
+
+
 def pretended_rviz(prefix: Path) -> None:
     """Write a package called rviz2 whose program tells what it was started with, and ends."""
     program = prefix / "lib" / "rviz2" / "rviz2"

@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from launch import LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
+from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction, RegisterEventHandler
 from launch.conditions import IfCondition
+from launch.event_handlers import OnProcessExit
+from launch.events.process import ProcessExited
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
@@ -104,7 +106,14 @@ def simulation_launch(
     # RViz comes first: if it is not installed, nothing else is started.
     others = [one.name for one in more if isinstance(one, DeclareLaunchArgument)]
     tips = OpaqueFunction(function=partial(_say, to_try, [*values, SHOW_RVIZ.name, *others]))
-    return LaunchDescription([*declared([*arguments, SHOW_RVIZ]), rviz, tips, simulation, *more])
+    end = RegisterEventHandler(OnProcessExit(target_action=simulation, on_exit=_end_with_error))
+    return LaunchDescription([*declared([*arguments, SHOW_RVIZ]), rviz, tips, end, simulation, *more])
+
+
+def _end_with_error(event: ProcessExited, context: LaunchContext) -> None:
+    """End the launch with an exit code that is not 0 where the node has not ended well: what is raised here does so."""
+    if event.returncode and not context.is_shutdown:
+        raise RuntimeError(f"{event.process_name} ended with exit code {event.returncode}")
 
 
 def rviz_window(config: str, *, prefix: str = "", robot: str = "", use_sim_time: bool = True) -> list[Any]:
