@@ -2,8 +2,8 @@
 
 Each run is interrupted at a random moment, from the first line of the program on to some seconds after it says that it
 runs; `--seed` chooses the moments. A run is well if the exit code is 0, nothing is printed that should not be there,
-and the end takes at most `--seconds`: of real time, or, where other programs keep the machine busy, half of that of the
-node's own.
+and the end takes at most `--seconds`: of real time or, where other programs keep the machine busy, of processor time and
+waits.
 The exit code is the number of runs that are not.
 """
 
@@ -27,6 +27,8 @@ BEFORE = 0.3
 """Share of the runs that are interrupted before the node says that it runs."""
 IMPORTED = 0.5
 """In s of processor time: the interpreter itself starts until then, and Ctrl-C means nothing else than to Python."""
+WAITS = 0.5
+"""In s: what an end on an idle machine takes besides its processor time."""
 WRONG = re.compile(r"Traceback|Error|[Ff]atal|terminate|broken off|Exception ignored|core dumped")
 
 
@@ -45,7 +47,7 @@ class End(NamedTuple):
         found = WRONG.search(self.output)
         if found:
             return f"prints {found[0]!r}"
-        return "takes too long" if min(self.real, 2 * self.own) > seconds else ""
+        return "takes too long" if min(self.real, self.own + WAITS) > seconds else ""
 
 
 def processor_time(process: int) -> float:
