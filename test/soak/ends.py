@@ -2,8 +2,8 @@
 
 Each run is interrupted at a random moment, from the first line of the program on to some seconds after it says that it
 runs; `--seed` chooses the moments. A run is well if the exit code is 0, nothing is printed that should not be there,
-and the end takes at most `--seconds`: of real time or, where other programs keep the machine busy, of processor time and
-waits.
+and the end takes at most `--seconds`: of real time or, where other programs keep the machine busy, of processor time
+and waits.
 The exit code is the number of runs that are not.
 """
 
