@@ -263,3 +263,41 @@ def test_loads_are_taken_that_are_in_reach_and_nobody_has() -> None:
         away = complex(x - X, y - Y) * complex(math.cos(YAW), -math.sin(YAW))
         found = load["boundingBoxReference"]
         assert (found["x"], found["y"]) == pytest.approx((away.real, away.imag), abs=1e-5)
+
+
+def gap_of(points: np.ndarray, corners: np.ndarray) -> float:
+    """The least distance of points from a triangle; 0 inside."""
+    gaps = np.full(len(points), np.inf)
+    signs = []
+    for begin, end in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+        side, off = end - begin, points - begin
+        share = np.clip(off @ side / (side @ side), 0.0, 1.0)[:, None]
+        gaps = np.minimum(gaps, np.linalg.norm(off - share * side, axis=1))
+        signs.append(np.sign(side[0] * off[:, 1] - side[1] * off[:, 0]))
+    return float(np.where(np.abs(np.sum(signs, axis=0)) == 3, 0.0, gaps).min())
+
+
+@holds("api:vda5050.zones", fault="warehouse/vda5050/acceptance.py: the first edge begins at (y, y)")
+def test_orders_are_refused_whose_way_touches_a_blocked_zone() -> None:
+    random, seen = np.random.default_rng(8), {True: 0, False: 0}
+    robot = {"pose": [X, Y, Z, YAW], "shape": BODY, "controller": {"type": "differential", "max_linear_vel": 0.9}}
+    radius, shares = math.hypot(0.3, 0.45), np.linspace(0.0, 1.0, 400)[:, None]
+    for number in range(30):
+        bench = VehicleBench(scenario("3.0", robot=robot, simulation={"timestep": 0.05}))
+        ways = [(X, Y), *map(tuple, random.uniform(-4.0, 4.0, (2, 2)).tolist())]
+        corners = random.uniform(-0.7, 0.7, (3, 2)) + random.uniform(-3.5, 3.5, 2)
+        vertices = [{"x": x, "y": y} for x, y in corners.tolist()]
+        zone = {"zoneId": "wall", "zoneType": "BLOCKED", "vertices": vertices}
+        assert bench.send("zoneSet", {"zoneSet": {"mapId": "map", "zoneSetId": "z", "zones": [zone]}}) == {}
+        bench.instant("enableZoneSet", "on", zoneSetId="z")
+        places = np.concatenate([np.array(a) + shares * np.subtract(b, a) for a, b in pairwise(ways)])
+        gap = gap_of(places, corners)
+        # Places of a way are looked at that are a tenth of a metre apart.
+        if status(bench.state(), "on") != "FINISHED" or radius - 0.01 < gap < radius + 0.01:
+            continue
+        good = gap > radius
+        assert (bench.order(line(f"o{number}", ways)) == {}) is good, (number, gap)
+        seen[good] += 1
+        if not good:
+            assert "NO_ROUTE_TO_TARGET" in errors(bench.state())
+    assert min(seen.values()) > 7
