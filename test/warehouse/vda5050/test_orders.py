@@ -477,8 +477,15 @@ def test_vehicles_in_the_traffic_are_sent_by_it(tmp_path: Path) -> None:
     assert bench.order(line("o", [(x, y), far, (x, y)])) == {}
     bench.run(lambda state: state["lastNodeId"] == "n1")
     assert bench.place == pytest.approx(far)
+    # On its way back, where it stands until it may go on.
+    bench.run(lambda state: abs(state["agvPosition"]["x"] - far[0]) > 0.8)
     bench.instant("startPause", "p")
-    bench.run(lambda state: status(state, "p") == "FINISHED")
+    bench.run(lambda state: status(state, "p") == "FINISHED" and not state["driving"])
+    stands = bench.place
+    assert 0.8 < abs(stands[0] - far[0]) < 2.5
+    for _ in range(20):
+        bench.sim.step_once()
+    assert bench.place == stands
     bench.instant("stopPause", "q")
     bench.arrive("n2")
     assert bench.place == pytest.approx((x, y))
