@@ -98,8 +98,11 @@ test-constraints: $(READY)  ## Verify the versions in constraints.txt, in a virt
 	@if grep -v '^#' constraints.txt | grep -qvxFf <($(RUN)python -m pip freeze --disable-pip-version-check); \
 	then $(MAKE) --no-print-directory test-constrained; else echo "make test-constraints: $(VENV) has just these versions"; fi
 
+# With the hashes in constraints.lock; then the project itself, which asks no index for anything.
 test-constrained:
-	$(MAKE) --no-print-directory install VENV=$(CONSTRAINED_VENV) CONSTRAINTS=constraints.txt
+	$(MAKE) --no-print-directory venv VENV=$(CONSTRAINED_VENV)
+	$(CONSTRAINED_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement constraints.lock
+	$(CONSTRAINED_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable ./src/pocket_ros --editable .
 	$(CONSTRAINED_VENV)/bin/fleet-sim verify
 	$(CONSTRAINED_VENV)/bin/python -m pytest -q -m "not slow" $(CONTRACTS) $(ARGS)
 
@@ -174,9 +177,10 @@ sbom: $(READY) $(AUDIT_READY)  ## Write the bill of materials of what is install
 	@mkdir -p dist
 	$(AUDIT_VENV)/bin/cyclonedx-py environment $(RUN)python --output-file dist/fleet_sim.cdx.json
 
-constraints: $(READY)  ## Write the versions that are installed, once they are tested, to constraints.txt
+constraints: $(READY)  ## Write the versions that are installed, once they are tested, to constraints.txt, and with hashes to the .lock files
 	@{ echo "# The versions the tests passed with, on Python 3.11: make install CONSTRAINTS=constraints.txt"; \
 	  $(RUN)python -m pip freeze --exclude-editable --disable-pip-version-check | grep -v ' @ '; } > constraints.txt
+	$(RUN)python .ci/lock
 
 clean:  ## Remove the virtual environment and everything that was built
 	rm -rf $(VENV) $(PEER_VENV) $(AUDIT_VENV) $(CONSTRAINED_VENV) build install log dist demo soak fuzz .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import json
 import os
 import re
 import subprocess
@@ -149,3 +150,72 @@ def test_extras_have_names_that_every_pip_understands() -> None:
     asked = re.findall(r"fleet_sim\[([^\]]+)\]", text + "".join(hints))
     assert {name for names in asked for name in names.split(",")} <= set(extras)
     assert not [name for name in extras if "_" in name]
+
+
+def locked(file: str) -> dict[str, set[str]]:
+    """Return the versions of each package in a lock file; each line must have hashes."""
+    entries = (ROOT / file).read_text(encoding="utf-8").replace(" \\\n", " ").splitlines()[1:]
+    found: dict[str, set[str]] = {}
+    for entry in entries:
+        matched = re.fullmatch(r"([\w.-]+)==(\S+)(?: ; [^-]+)?((?: +--hash=sha256:[0-9a-f]{64})+)", entry)
+        assert matched, entry
+        found.setdefault(re.sub(r"[-_.]+", "-", matched[1]).lower(), set()).add(matched[2])
+    return found
+
+
+def test_what_ci_and_the_image_install_is_of_the_tested_versions_and_has_hashes() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = dict(line.lower().split("==") for line in lines if not line.startswith("#"))
+    tested = {re.sub(r"[-_.]+", "-", name): version for name, version in pins.items()}
+    for file in ("constraints.lock", "docker.lock"):
+        versions = locked(file)
+        wrong = {name: versions[name] for name in tested.keys() & versions.keys() if tested[name] not in versions[name]}
+        assert not wrong, f"{file}: not the versions of constraints.txt, make constraints writes both: {wrong}"
+    assert tested.keys() <= locked("constraints.lock").keys()
+    docker, make = ((ROOT / name).read_text(encoding="utf-8") for name in ("Dockerfile", "Makefile"))
+    installs = [line for line in docker.splitlines() if "pip install" in line]
+    assert "--require-hashes -r docker.lock" in installs[0]
+    assert len(installs) == 2 and "--no-deps --no-build-isolation" in installs[1]
+    assert re.search(r"^ARG BASE=python:\d+\.\d+\.\d+-slim-\w+$", docker, re.MULTILINE)
+    constrained = make.partition("\ntest-constrained:")[2].partition("\n\n")[0]
+    assert "--require-hashes --requirement constraints.lock" in constrained
+    assert "--no-deps --no-build-isolation" in constrained
+
+
+def test_packages_of_npm_have_versions_and_hashes() -> None:
+    wanted = json.loads((ROOT / ".ci/npm/package.json").read_text(encoding="utf-8"))["dependencies"]
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in wanted.values())
+    packages = json.loads((ROOT / ".ci/npm/package-lock.json").read_text(encoding="utf-8"))["packages"]
+    others = {name: entry for name, entry in packages.items() if name}
+    assert {f"node_modules/{name}" for name in wanted} <= others.keys()
+    assert all(entry["integrity"].startswith("sha512-") for entry in others.values())
+    run = (ROOT / ".ci/run").read_text(encoding="utf-8")
+    assert "npm ci " in run and "npm install" not in run and "--ignore-scripts" in run
+
+
+def test_no_address_of_a_package_registry_is_in_a_file() -> None:
+    names = (
+        "pypi org",
+        "pythonhosted org",
+        "npmjs org",
+        "npmjs com",
+        "yarnpkg com",
+        "crates io",
+        "docker io",
+        "ghcr io",
+    )
+    names += (
+        "quay io",
+        "mcr microsoft com",
+        "gcr io",
+        "golang org/dl",
+        "anaconda org",
+        "rubygems org",
+        "debian org/debian",
+    )
+    pattern = re.compile("|".join(re.escape(name.replace(" ", ".")) for name in names))
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False).stdout
+    files = [ROOT / name for name in listed.decode().split("\0") if name] or sorted(ROOT.glob("*"))
+    texts = {file: file.read_bytes().decode("utf-8", "replace") for file in files if file.is_file()}
+    assert len(texts) > 10
+    assert not {str(file): found[0] for file, text in texts.items() if (found := pattern.search(text))}
