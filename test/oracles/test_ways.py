@@ -95,8 +95,8 @@ def test_feedback_of_a_route_is_what_is_driven_from_there(make_sim: Make, step: 
 )  # fmt: skip
 def test_a_robot_waits_for_a_door_where_its_leaf_could_touch_it(make_sim: Make, kind: str, step: float) -> None:
     sim, robot = hall(make_sim, step, [(60, 61, 0, 17), (60, 61, 27, 60)])
-    time, thick, hold = 2.3, 0.06, 0.9
-    door = {"kind": kind, "time": time, "thickness": thick, "hold": hold, "automatic": 1.3, "direction": -1}
+    time, thick, hold = 2.3, 0.06, 0.05
+    door = {"kind": kind, "time": time, "thickness": thick, "hold": hold, "automatic": 0.25, "direction": -1}
     gate = build_door(sim, DoorSettings(name="gate", begin=(6.05, 1.7), end=(6.05, 2.7), **door))
     # On another floor: nobody waits for it, and it stays as it is.
     above = build_door(sim, DoorSettings(name="above", begin=(3.05, 1.6), end=(3.05, 2.8), floor=0.8, **door))
@@ -123,6 +123,38 @@ def test_a_robot_waits_for_a_door_where_its_leaf_could_touch_it(make_sim: Make, 
     begin = waits[-1][2]
     assert begin - waits[0][2] <= time + 2 * step
     sim.close()
+
+
+@pytest.mark.parametrize("step", [0.05, 0.037])
+@holds("api:MoveAction.progress", fault="robots/actions/routing.py: of the ways between doors the bends are left out")
+def test_two_doors_on_a_way_with_bends_are_waited_for_one_after_the_other(make_sim: Make, step: float) -> None:
+    sim, robot = hall(make_sim, step, [(40, 43, 0, 20), (40, 43, 30, 60), (70, 73, 0, 36), (70, 73, 46, 60)])
+    door = {"kind": "sliding", "time": 1.7, "thickness": 0.06, "hold": 0.05, "automatic": 0.25}
+    gates = [
+        build_door(sim, DoorSettings(name=name, begin=(x, low), end=(x, low + 1.0), **door))
+        for name, x, low in (("first", 4.15, 2.0), ("second", 7.15, 3.6))
+    ]
+    goals = [(2.7, 0.9), (5.7, 1.4), (8.8, 4.9)]
+    action = fs.MoveAction([fs.Pose.from_yaw(x, y, 0.0, 0.4) for x, y in goals], route=True, keep_height=True)
+    openings = []
+    sim.register_callback(lambda _sim, _dt: openings.append([gate.opening for gate in gates]))
+    places, said = driven(sim, robot, action)
+    assert action.status == "completed" and robot.position == pytest.approx((*goals[-1], 0.2))
+    left, asked = lengths_left(places), np.array(openings)
+    for number, feedback in enumerate(said[:-1]):
+        assert feedback["distance_left"] == pytest.approx(left[number], abs=0.02 + 1e-6), number
+    for name, x, opening in (("first", 4.15, asked[:, 0]), ("second", 7.15, asked[:, 1])):
+        waits = [at for at, feedback in enumerate(said[:-1]) if feedback["blocked_by"] == name]
+        assert waits and said[waits[-1]]["phase"] == "waiting" and waits[-1] - waits[0] <= (1.7 + 2 * step) / step
+        # It waits within a look of where the leaf is in reach; the leaf stays open until it is past.
+        edge = x - 0.03 - RADIUS - 0.05
+        assert edge - 0.06 <= places[waits[-1], 0] <= edge + 0.02
+        inside = (places[:, 0] > edge + 0.02) & (places[:, 0] < x + 0.03 + RADIUS)
+        assert inside.any() and (opening[inside] == 1.0).all()
+    # The second door is not asked for before the first one is passed.
+    assert (asked[places[:, 0] < 4.1, 1] == 0.0).all()
+    for goal in goals:
+        assert np.linalg.norm(places - goal, axis=1).min() < 1.1 * step
 
 
 @holds(

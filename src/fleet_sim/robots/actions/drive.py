@@ -297,7 +297,9 @@ class MoveAction(OnRoute):
 
     def _distance_left(self, agent: Agent) -> float:
         first, *others = self._legs
-        return distance_left(agent, first.way) + sum(leg.length for leg in others)
+        # Before a door or a lift all of the leg is still to be driven.
+        here = distance_left(agent, first.way) if self._drives else first.length
+        return here + sum(leg.length for leg in others)
 
     def progress(self, agent: Agent) -> dict[str, Any]:
         """Return phase, duration, remaining distance (m, along the route or in a straight line), waypoint, poses."""
