@@ -43,7 +43,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     ),
     "sensing/collision": ("distances", "meetings", "blocking", "vision"),
     "models/kinematics": ("descents", "wheels", "kinematics", "joints", "dynamics"),
-    "robots/actions": ("ways", "actions", "blocked_goals", "blocking", "ros_goals"),
+    "robots/actions": ("ways", "actions", "blocked_goals", "blocking", "doors_and_lifts", "ros_goals"),
     "robots": ("entities", "wheels", "joints", "kinematics", "actions", "motion_laws", "written_columns", "dynamics"),
     "sensing/sensors": ("scans", "vision", "body_sensors", "sensor_noise", "ros_sensors"),
     "warehouse/traffic": (

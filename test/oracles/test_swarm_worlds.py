@@ -194,6 +194,26 @@ def test_nobody_is_beyond_the_border_or_in_an_object(count: int, update: str) ->
     assert objects > 0 or count == 1
 
 
+@holds("api:RectangularWorld.step", fault="swarm/separation.py: sides of objects have no ends")
+@pytest.mark.parametrize("update", ["together", "in_turn"])
+def test_a_disc_beside_a_corner_is_pushed_from_the_corner(update: str) -> None:
+    triangle = np.array([2.6 + 1.9j, 4.1 + 2.2j, 3.2 + 3.4j])
+    points = [[point.real, point.imag] for point in triangle]
+    thing = {"type": "StaticObject", "points": points, "position": [0, 0], "anchor_point": [0, 0]}
+    # Almost in line with the side that ends there; the nearest point is the corner.
+    way = np.exp(1j * (np.angle(triangle[2] - triangle[0]) + 0.1))
+    for far, wanted in ((0.21, 0.21), (0.17, 0.2)):
+        place = triangle[2] + far * way
+        stays = {
+            "position": [place.real, place.imag],
+            "agent_radius": 0.2,
+            "controller": {"type": "static", "output": [0, 0]},
+        }
+        world = world_of([stays], objects=[thing], update=update)
+        world.step()
+        np.testing.assert_allclose(places_of(world), [triangle[2] + wanted * way], atol=1e-9)
+
+
 @holds("api:AgentConfig.stop_at_goal", fault="swarm/stepping.py: agents are halted outside of goals")
 @pytest.mark.parametrize("update", ["together", "in_turn"])
 @pytest.mark.parametrize("count", [1, 30])
