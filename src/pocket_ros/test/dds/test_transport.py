@@ -214,7 +214,7 @@ def test_packets_that_are_no_messages_write_no_lines_unless_asked_for(
 
 
 def test_what_ctrl_c_leaves_unknown_does_not_crash_the_end(other_domain: int) -> None:
-    # The handler of a signal runs, and raises, as soon as a call into Cyclone is back: before its result is noted.
+    # The handler of a signal raises as soon as a call into Cyclone is back, before its result is noted.
     code = f"""
 from pocket_ros.dds import participant
 from pocket_ros.dds.endpoints import EndpointQos
