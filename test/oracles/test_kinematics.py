@@ -14,6 +14,8 @@ import rigid
 from oracle_rows import holds
 
 import fleet_sim as fs
+from fleet_sim.models.kinematics.tree import joint_frames
+from fleet_sim.models.loading import load_robot_model
 
 ROBOTS = ["arm6", "car", "diff_base", "mobile_manipulator", "omni_base", "panda", "rail_arm"]
 SHIPPED = Path(__file__).parents[2] / "urdf"
@@ -139,6 +141,24 @@ def test_links_are_where_pinocchio_has_them_and_move_so(name: str) -> None:
             assert np.allclose(linear, moves + np.cross(turns, arm) + base[:3, :3] @ way, atol=1e-9), link
             assert np.allclose(angular, turns + base[:3, :3] @ spin, atol=1e-9), link
         sim.close()
+
+
+@pytest.mark.parametrize("name", ["mobile_manipulator", "panda", "rail_arm"])
+@holds("api:joint_frames", fault="models/kinematics/tree.py: slides are along the axes in the frames of the children")
+def test_moving_links_are_in_those_above_where_pinocchio_has_them(name: str) -> None:
+    foreign, model = Foreign(name), load_robot_model(str(SHIPPED / f"{name}.urdf"))
+    rng, names = np.random.default_rng(5), [model.joint_names[joint] for joint in model.movable]
+    low, high = (np.clip(limit[model.movable], -2.0, 2.0) for limit in (model.lower, model.upper))
+    values = rng.uniform(np.where(low < high, low, -1.0), np.where(low < high, high, 1.0), (3, len(names)))
+    positions, turns = joint_frames(model, values)
+    for robot in range(3):
+        foreign.put(dict(zip(names, values[robot].tolist(), strict=True)))
+        for index, joint in enumerate(model.movable.tolist()):
+            above = int(model.parents[joint])
+            parent = foreign.link(model.base_name if above < 0 else model.link_names[above])
+            wanted = rigid.inverse(parent) @ foreign.link(model.link_names[joint])
+            found = rigid.frame(positions[robot, index], turns[robot, index])
+            assert np.allclose(found, wanted, atol=1e-9), (robot, names[index])
 
 
 @pytest.mark.parametrize("name", ROBOTS)
