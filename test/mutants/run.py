@@ -175,7 +175,10 @@ def _expressions(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
         if name in ("annotation", "returns", "decorator_list"):
             continue
         for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST):
+            if isinstance(child, ast.UnaryOp) and getattr(getattr(node, "func", None), "attr", "") == "reshape":
+                # Of the -1 of a shape only the sign counts.
+                yield child
+            elif isinstance(child, ast.AST):
                 yield from _expressions(child)
 
 
