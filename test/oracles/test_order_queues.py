@@ -212,3 +212,23 @@ def test_a_visit_takes_its_times_and_moves_the_pod_as_its_settings_say(tmp_path:
         idle, whole = figures["pods"]["station_idle_s"], sim.sim_time
         assert idle["left"] == pytest.approx(whole, abs=2 * step)
         assert whole - idle["right"] == pytest.approx(work, abs=4 * step)
+
+
+@holds("api:Orders.submit", fault="warehouse/orders/pods/crew.py: the least urgent order comes to a workstation first")
+def test_workstations_begin_with_the_most_urgent_orders(tmp_path: Path) -> None:
+    pods = {"list": [{"id": "shelf", "at": [4.5, 2.5], "stock": {"tea": 9}}], "open_orders": 1}
+    with scenario(tmp_path, {**pods, "replenishment": {"type": "never"}}) as sim:
+        orders, begun = sim.get_manager("orders"), list[str]()
+        sim.events.on(
+            "order_changed", lambda order, before, state, robot: begun.append(order) if state == "assigned" else None
+        )
+        # By priority, then by release, then as they were submitted.
+        for name, priority, release in (("e", 0, 0.0), ("d", 1, 0.6), ("b", 1, 0.4), ("c", 1, 0.4), ("a", 2, 0.6)):
+            orders.submit(id=name, lines={"tea": 1}, drop="left", priority=priority, release=release)
+        orders.close_station("left")
+        for _ in range(6):
+            sim.step_once()
+        orders.open_station("left")
+        while orders.delivered < 5 and sim.sim_time < 200.0:
+            sim.step_once()
+        assert begun == ["a", "b", "c", "d", "e"]
