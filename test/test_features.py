@@ -125,21 +125,6 @@ def test_what_nobody_has_is_not_in_the_hash(make_sim: MakeSim) -> None:
     assert used.state_hash() == plain.state_hash()
 
 
-def test_one_by_one_and_in_a_batch_are_equal(make_sim: MakeSim) -> None:
-    batch, single, grid = make_sim(), make_sim(), make_sim()
-    params = [
-        AgentSpawnParams(name=f"r_{i}", initial_pose=Pose((float(i), 0, 0)), features={"load": {"mass": 1.0}})
-        for i in range(4)
-    ]
-    batch.spawn_all(params)
-    for one in reversed(params):
-        single.spawn(one)
-    grid.spawn_robots_from_config([{"name": "r", "load": {"mass": 1.0}, "grid": {"count": 4, "columns": 4}}])
-    for sim in (batch, single, grid):
-        sim.step_once()
-    assert batch.state_hash() == single.state_hash() == grid.state_hash()
-
-
 def test_rows_are_used_again_without_the_feature(sim: Sim) -> None:
     robot = robots(sim, 1, features={"load": {"mass": 1.0}})[0]
     row = robot.row
@@ -170,19 +155,6 @@ def test_saved_states_hold_it_also_those_from_before_its_first_use(sim: Sim) -> 
     assert sim.state_hash() == empty_hash and sim.features.use("load").steps == 0
     with pytest.raises(StateError):
         first.feature("load")
-
-
-def test_reset_and_clear(make_sim: MakeSim) -> None:
-    sim, fresh = make_sim(), make_sim()
-    robots(sim, features={"load": {"mass": 1.0}})
-    before = sim.state_hash()
-    sim.step_once()
-    sim.reset()
-    assert sim.state_hash() == before
-    sim.clear()
-    for one in (sim, fresh):
-        robots(one)
-    assert sim.state_hash() == fresh.state_hash()
 
 
 def test_commands_of_a_feature_reach_it_at_its_first_use_too(sim: Sim) -> None:

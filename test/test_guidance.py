@@ -5,7 +5,6 @@ What is added here is small and nonsense. Where another file adds something alre
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,19 +14,10 @@ from typing import Any, TypeVar
 import pytest
 from dummies import (
     Asleep,
-    Beacon,
-    Corner,
     Fog,
-    Ghosts,
     Greet,
-    Head,
     Hop,
-    Jump,
-    Lift,
-    Nudge,
-    Seven,
     Slowly,
-    Straight,
     WindyParams,
 )
 
@@ -38,15 +28,8 @@ from fleet_sim.apps.sweeps.sweep import SweepRuns
 from fleet_sim.base.registry import Registry
 from fleet_sim.base.settings import json_schema
 from fleet_sim.base.settings.fields import fields_of
-from fleet_sim.robots.actions.registry import ACTIONS
-from fleet_sim.robots.motion.controllers import CONTROLLERS
-from fleet_sim.robots.motion.laws import motion_law_names
-from fleet_sim.sensing.sensors.registry import SENSORS
 from fleet_sim.sensing.sensors.render.renderer import RENDERERS
 from fleet_sim.sensing.sensors.render.shot import Lighting
-from fleet_sim.swarm import registry
-from fleet_sim.swarm.world import RectangularWorld
-from fleet_sim.world.commands import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 BOX = fs.ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
@@ -54,6 +37,16 @@ Sim = fs.MultiRobotSimulationCore
 Test = TypeVar("Test", bound=Callable[..., object])
 
 ELSEWHERE = {
+    "a motion law": "test/robots/motion/test_laws.py",
+    "a controller": "test/robots/test_controllers.py",
+    "an action": "test/robots/actions/test_parameters_count.py",
+    "a robot model": "test/models/test_resolver.py",
+    "a sensor": "test/sensing/sensors/test_system.py",
+    "a swarm controller, sensor, metric or spawner": "test/swarm/test_made_in_code.py",
+    "an environment": "test/test_plugins.py",
+    "a system in the step": "test/world/test_pipeline.py",
+    "a reason not to collide": "test/sensing/collision/test_rules.py",
+    "a command": "test/world/test_commands.py",
     "a mesh format": "test/models/meshes/test_new_format.py",
     "a format of sites": "test/warehouse/sites/test_new_format.py",
     "a planner of traffic": "test/warehouse/traffic/test_new_planner.py",
@@ -145,36 +138,6 @@ def test_a_setting_with_a_column_fills_it(sim: Sim) -> None:
 # ---- robots ----------------------------------------------------------------------------------------------------------
 
 
-@row("a motion law")
-def test_a_motion_law_moves_robots(sim: Sim) -> None:
-    if Jump.name not in motion_law_names():  # an index is for ever
-        fs.register_motion_law(Jump.name, Jump())
-    agent = add_robot(sim, motion_mode=Jump.name)
-    agent.set_velocity(1.0)
-    sim.step_once()
-    assert agent.get_pose().x == 5.0
-
-
-@row("a controller")
-@named(CONTROLLERS, "nudge_of_guidance", Nudge, fs.register_controller)
-def test_a_controller_has_a_name_in_scenarios() -> None:
-    entry = {"name": "r", "collision_shape": {"shape_type": "box"}, "controller": "nudge_of_guidance"}
-    with Sim.from_dict({"simulation": {"gui": False}, "robots": [entry]}) as sim:
-        sim.step_once()
-        assert sim.agents[0].is_moving
-    assert "nudge_of_guidance" in fs.list_controllers()
-
-
-@row("an action")
-@named(ACTIONS, "hop_of_guidance", Hop, fs.register_action)
-def test_an_action_has_a_name_in_commands(sim: Sim) -> None:
-    agent = add_robot(sim)
-    answer = sim.inbox.put(fs.ExecuteAction(names=("r",), actions=({"type": "hop_of_guidance"},)))
-    sim.step_once()
-    assert answer.result().value["r"].status is fs.ActionStatus.COMPLETED
-    assert agent.is_action_queue_empty()
-
-
 @row("why an action ended")
 @pytest.mark.parametrize("cause", fs.ActionCause)
 def test_a_cause_reaches_whoever_asks_and_has_a_number_in_ros(sim: Sim, cause: fs.ActionCause) -> None:
@@ -187,33 +150,7 @@ def test_a_cause_reaches_whoever_asks_and_has_a_number_in_ros(sim: Sim, cause: f
     assert re.search(rf"^uint8 {cause.name.replace('LLED', 'L?LED')}\b", message, re.MULTILINE)
 
 
-@row("a robot model")
-def test_a_model_has_a_name_in_scenarios(tmp_path: Path) -> None:
-    file = tmp_path / "stool.urdf"
-    file.write_text(
-        '<robot name="stool"><link name="seat"><collision><geometry><sphere radius="0.3"/></geometry></collision>'
-        "</link></robot>",
-        encoding="utf-8",
-    )
-    fs.register_model("stool_of_guidance", file)
-    try:
-        robots = [{"name": "r", "urdf_path": "stool_of_guidance"}]
-        with Sim.from_dict({"simulation": {"gui": False}, "robots": robots}) as sim:
-            sim.step_once()
-            assert sim.world.aabb_upper[sim.agents[0].row, 0] == pytest.approx(0.3)
-    finally:
-        fs.unregister_model("stool_of_guidance")
-
-
 # ---- sensors ---------------------------------------------------------------------------------------------------------
-
-
-@row("a sensor")
-def test_a_sensor_has_a_name_in_spawn_entries(sim: Sim) -> None:
-    with named(SENSORS, "beacon_of_guidance", Beacon, fs.register_sensor):
-        agent = add_robot(sim, x=3.0, sensors=["beacon_of_guidance"])
-        sim.step_once()
-        assert agent.sensor("beacon").read().distance == 3.0  # type: ignore[attr-defined]
 
 
 @row("a renderer")
@@ -228,67 +165,7 @@ def test_a_renderer_draws_for_cameras(sim: Sim) -> None:
     assert picture.rgb.shape == (3, 4, 3) and (picture.rgb == 128).all()
 
 
-# ---- swarms and environments -----------------------------------------------------------------------------------------
-
-
-@row("a swarm controller, sensor, metric or spawner")
-def test_parts_of_swarms_have_names_in_worlds() -> None:
-    parts: dict[str, type[Any]] = {"controller": Straight, "sensor": Seven, "metric": Head, "spawner": Corner}
-    for kind, cls in parts.items():
-        registry.register_dictlike_type(kind, f"{kind}_of_guidance", cls)
-    agent = {"type": "MazeAgent", "controller": "controller_of_guidance", "sensors": ["sensor_of_guidance"]}
-    spawner = {"type": "spawner_of_guidance", "agent": agent}
-    try:
-        world = RectangularWorld({"time_step": 0.5, "spawners": [spawner], "metrics": ["metric_of_guidance"]})
-        world.evaluate(3)
-    finally:
-        for kind in parts:
-            registry.KINDS[kind].unregister(f"{kind}_of_guidance")
-    (one,) = world.population
-    assert math.hypot(one.x_pos - 1.0, one.y_pos - 1.0) > 0.5
-    assert [sensor.current_state for sensor in one.sensors] == [7]
-    assert [metric.value for metric in world.metrics] == [7.0]
-
-
-@row("an environment")
-def test_an_environment_has_an_id() -> None:
-    gymnasium = pytest.importorskip("gymnasium")
-    from fleet_sim.learning.envs.spaces import ENVIRONMENTS, Entry, register_all
-
-    ENVIRONMENTS["FleetSim/Guidance-v0"] = Entry("fleet_sim.learning.envs.vector:NavigationEnv")
-    try:
-        register_all()
-        with gymnasium.make("FleetSim/Guidance-v0") as env:
-            seen, _ = env.reset(seed=1)
-            assert env.observation_space.contains(seen)
-    finally:
-        del ENVIRONMENTS["FleetSim/Guidance-v0"]
-        gymnasium.registry.pop("FleetSim/Guidance-v0", None)
-
-
 # ---- the step --------------------------------------------------------------------------------------------------------
-
-
-@row("a system in the step")
-def test_a_system_runs_in_its_place_and_is_timed(sim: Sim, robot: fs.Agent) -> None:
-    seen: list[tuple[float, bool]] = []
-    run = lambda dt: seen.append((dt, sim.world.in_step))  # noqa: E731
-    sim.pipeline.add(fs.System("wind", fs.Phase.UPDATE, run), before="motion")
-    sim.step_once()
-    names = [system.name for system in sim.pipeline.systems]
-    assert names[names.index("wind") + 1] == "motion" and seen == [(0.1, True)]
-    assert "wind" in sim.get_profiling_stats()["systems"]
-
-
-@row("a reason not to collide")
-def test_a_collision_rule_counts_in_detection_and_blocking(sim: Sim) -> None:
-    agent, _ = add_robot(sim, motion_mode="omnidirectional"), add_robot(sim, "other", x=1.0)
-    agent.block_on_collision = True
-    sim.world.collision_rules.add(Ghosts())
-    agent.set_goal(fs.Pose((1.0, 0.0, 0.0)))
-    while agent.is_moving:
-        sim.step_once()
-    assert agent.get_pose().x == 1.0 and sim.get_active_collision_pairs() == []
 
 
 @row("a reason not to drive, or to drive slower")
@@ -309,30 +186,6 @@ def test_a_drive_rule_rejects_commands_and_a_speed_rule_lowers_speeds(sim: Sim, 
 
 
 # ---- the world outside -----------------------------------------------------------------------------------------------
-
-
-@row("a command")
-@named(COMMANDS, "lift_of_guidance", Lift)
-def test_a_command_is_applied_recorded_and_replayed(make_sim: Callable[..., Sim]) -> None:
-    def lifting() -> Sim:
-        sim = make_sim()
-        add_robot(sim)
-
-        def carry_out(command: Lift) -> fs.CommandAck:
-            rows = [sim.get_object(name).row for name in command.names]
-            sim.world.position[rows, 2] += command.height
-            return fs.CommandAck(accepted_names=command.names)
-
-        sim.dispatcher.handle(Lift, carry_out)
-        return sim
-
-    sim, again = lifting(), lifting()
-    log = fs.record_commands(sim)
-    sim.inbox.put(fs.Command.from_dict({"type": "lift_of_guidance", "names": ["r"], "height": 2.0}))
-    sim.step_once()
-    assert sim.agents[0].get_pose().z == 2.0
-    fs.replay_commands(again, log)
-    assert again.state_hash() == sim.state_hash()
 
 
 @row("a measure of sweeps")

@@ -32,12 +32,6 @@ def test_a_stale_handle_says_what_it_stood_for(sim: Sim) -> None:
     assert agent != sim.get_object("next")
 
 
-def test_handles_of_one_entity_are_equal(sim: Sim) -> None:
-    agent = robot(sim, "a")
-    assert agent == sim.get_object("a") == sim.get_object(agent.object_id) == sim.agents[0]
-    assert len({agent, sim.get_object("a")}) == 1
-
-
 def test_a_removed_robot_lets_go_and_its_queue_ends(sim: Sim) -> None:
     carrier, load = robot(sim, "a"), sim.spawn(fs.SimObjectSpawnParams(name="load"))
     carrier.attach_object(load)

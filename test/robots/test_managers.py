@@ -273,18 +273,3 @@ def test_values_of_ones_own_are_not_shared(sim: fs.MultiRobotSimulationCore) -> 
     own["load"] = 2
     second = sim.spawn(fs.AgentSpawnParams(urdf_path="diff_base", user_data=own))
     assert (first.user_data["load"], second.user_data["load"]) == (1, 2)
-
-
-def test_one_by_one_equals_in_bulk() -> None:
-    hashes = set()
-    for bulk in (False, True):
-        with fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, target_rtf=0)) as sim:
-            poses = [fs.Pose.from_xyz(2.0 * i, 0.0, 0.0) for i in range(5)]
-            params = [fs.AgentSpawnParams(urdf_path="mobile_manipulator", initial_pose=pose) for pose in poses]
-            if bulk:
-                sim.spawn_all(params)
-            else:
-                for each in params:
-                    sim.spawn(each)
-            hashes.add(sim.state_hash())
-    assert len(hashes) == 1

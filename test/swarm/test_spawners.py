@@ -173,7 +173,14 @@ def test_what_is_wrong_is_said_with_its_place(spawner: dict[str, Any], message: 
 
 def crowded(**spawner: Any) -> MultiRobotSimulationCore:
     """Return a simulation in which faults are survived, with more agents than there is room for."""
-    full = {"type": "uniform", "region": [[1, 1], [2, 2]], "n": 400, "avoid_overlap": True, "agent": AGENT, **spawner}
+    full = {
+        "type": "uniform",
+        "region": [[1, 1], [1.4, 1.4]],
+        "n": 40,
+        "avoid_overlap": True,
+        "agent": AGENT,
+        **spawner,
+    }
     config = {
         "simulation": {"gui": False, "monitor": False, "target_rtf": 0},
         "swarm": {"size": [10, 10], "spawners": [full]},

@@ -80,19 +80,6 @@ def test_every_part_of_a_world_together_is_that_of_the_world_alone(agent: str, u
     assert_same(varied(world, 3, VARIED), 36, alone=alone)
 
 
-def test_teams_and_groups_and_objects() -> None:
-    agent = {"type": "MazeAgent", "agent_radius": 0.1, "controller": BINARY}
-    sensors = [{**FOV, "target_team": "red"}]
-    world = crowd({"controller": BINARY, "sensors": sensors, "team": "blue"}, 3, update="in_turn")
-    world["agents"] = [
-        {**agent, "name": "first", "position": [0.4, 0.4], "team": "red", "sensors": [{**FOV, "target_team": "blue"}]},
-        {"type": "StaticAgent", "position": [1.5, 1.2], "agent_radius": 0.2, "team": "red"},
-    ]
-    world["objects"] = [{"type": "StaticObject", "points": [[2, 2], [2.6, 2], [2.6, 2.6], [2, 2.6]]}]
-    world["metrics"] = [{"type": "Scatter", "team": "blue"}]
-    assert_same(varied(world, 3, VARIED), 60)
-
-
 METRICS = [name for name, cls in BUILT_IN.items() if issubclass(cls, CrowdMetric) and name == cls.__name__]
 
 

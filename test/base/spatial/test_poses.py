@@ -14,7 +14,6 @@ import pytest
 
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.spatial import quaternions
-from fleet_sim.base.spatial import quaternions as components
 from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.base.spatial.shapes import distances_to_lines
@@ -38,32 +37,6 @@ def test_inverse() -> None:
     position, orientation = poses.compose(*a, *poses.inverse(*a))
     assert np.allclose(position, 0.0)
     assert np.allclose(np.abs(orientation[:, 3]), 1.0)
-
-
-def test_rows_do_not_depend_on_their_company() -> None:
-    a, b = some(1000), some(1000, 1)
-    many = poses.compose(*a, *b)
-    for row in (0, 7, 999):
-        one = poses.compose(a[0][[row]], a[1][[row]], b[0][[row]], b[1][[row]])
-        assert one[0].tobytes() == many[0][[row]].tobytes()
-        assert one[1].tobytes() == many[1][[row]].tobytes()
-
-
-def test_components_agree_with_rows() -> None:
-    vectors, turns = some(20)
-    rows = np.arange(20)[::-1]
-    index = components.vector_index(rows)
-    gathered = components.gather(vectors, index)
-    frames = components.gather_quaternions(turns, rows)
-    assert np.array_equal(gathered.T, vectors[rows])
-    there = components.to_world(frames, gathered)
-    assert np.allclose(there.T, quaternions.rotate(turns[rows], vectors[rows]))
-    assert np.allclose(components.to_body(frames, there), gathered)
-    assert np.allclose(components.cross(gathered, there).T, np.cross(gathered.T, there.T))
-    assert np.allclose(components.dot(gathered, there), (gathered * there).sum(axis=0))
-    back = np.zeros_like(vectors)
-    components.scatter(back, index, gathered)
-    assert np.array_equal(back, vectors)
 
 
 def test_a_matrix_is_the_rotation_it_was_made_from() -> None:

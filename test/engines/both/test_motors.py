@@ -179,27 +179,6 @@ def test_robots_whose_joints_are_apart_move_as_alone(make_sim: Make, file: str) 
     assert ends("gone", "gone_too") == pytest.approx(alone, abs=1e-6)
 
 
-def test_a_motor_does_the_same_in_a_large_company(make_sim: Make, file: str) -> None:
-    def ends(others: int) -> list[tuple[float, ...]]:
-        sim = make_sim(physics=True)
-        agents = [
-            spawn(sim, file, pose=fs.Pose.from_xyz(5.0 * place, 0.0, 0.0), motors={"max_velocity": 0.8})
-            for place in range(3 + others)
-        ]
-        agents[0].set_joints_targets({"a": 0.4, "b": -1.5})
-        agents[1].set_joints_velocities({"a": 0.2, "b": -0.1})
-        agents[2].set_joints_forces({"a": 0.3})
-        states = []
-        for _ in range(10):
-            sim.step_once()
-            states += [agent.get_joint_state(name) for agent in agents[:3] for name in "abc"]
-        return [tuple(state) for state in states]
-
-    # The motors of few joints are computed one by one, those of many as arrays.
-    for alone, in_company in zip(ends(0), ends(10), strict=True):
-        assert alone == pytest.approx(in_company, abs=1e-12)
-
-
 def test_what_rests_beside_moving_joints_can_be_put_elsewhere(make_sim: Make, file: str) -> None:
     sim = make_sim(physics=True)
     agent = spawn(sim, file)
@@ -325,15 +304,3 @@ def test_links_push_each_other(make_sim: MakeSim_links_of_one_robot, self_collis
     assert (left > 0.05) is self_collision
     if self_collision:
         assert sim.get_self_collisions(arm)
-
-
-def test_a_run_is_the_same_again(make_sim: MakeSim_links_of_one_robot) -> None:
-    sim = make_sim(physics=True, timestep=0.02, enable_floor=False)
-    arm = spawn_links_of_one_robot(sim, self_collision=True)
-    arm.set_joints_targets(FOLDED)
-    for _ in range(60):
-        sim.step_once()
-    moment = sim.save_state()
-    hashes = [sim.state_hash() for _ in range(10) if sim.step_once() is None]
-    sim.restore_state(moment)
-    assert [sim.state_hash() for _ in range(10) if sim.step_once() is None] == hashes

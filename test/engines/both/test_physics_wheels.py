@@ -73,14 +73,3 @@ def test_it_pushes_a_box_and_is_stopped_by_a_wall(sim: MultiRobotSimulationCore)
     stopped = robot.position[0]
     run(sim, 40)
     assert robot.position[0] == pytest.approx(stopped, abs=0.02)
-
-
-def test_two_robots_drive_alike_alone_and_together(make_sim: MakeSim) -> None:
-    together, alone = (make_sim(physics=True, timestep=0.05) for _ in range(2))
-    pair = [spawn(together, "a"), spawn(together, "b", Pose.from_xyz(0, 5, 0))]
-    single = spawn(alone, "a")
-    for robot in (*pair, single):
-        robot.set_velocity(0.5, wz=0.3)
-    run(together, 40)
-    run(alone, 40)
-    assert pair[0].position == pytest.approx(single.position, abs=1e-6)

@@ -115,24 +115,6 @@ def test_walls_are_not_reached_within_the_horizon(allowed: float, speed: float) 
     assert vy[0] == pytest.approx(0.2)
 
 
-def test_the_same_in_company_far_away() -> None:
-    random = np.random.default_rng(5)
-    x, y, vx, vy = random.uniform(-1.5, 1.5, (4, 12))
-    wanted = random.uniform(-1.0, 1.0, (2, 12))
-    alone = avoiding_velocities(
-        discs(x, y, vx, vy), every_pair(12), (wanted[0], wanted[1]), np.ones(12), horizon=2.0, dt=DT
-    )
-    both = [np.concatenate((values, values + (100.0 if at < 2 else 0.0))) for at, values in enumerate((x, y, vx, vy))]
-    first, second = every_pair(24)
-    near = (second < 12) | (first >= 12)
-    twice = np.concatenate((wanted, wanted), axis=1)
-    together = avoiding_velocities(
-        discs(*both), (first[near], second[near]), (twice[0], twice[1]), np.ones(24), horizon=2.0, dt=DT
-    )
-    assert together[0][:12].tolist() == alone[0].tolist()
-    assert together[1][:12].tolist() == alone[1].tolist()
-
-
 def test_ranks_go_by_distance_and_then_as_they_come() -> None:
     owner = np.array([1, 0, 1, 1])
     order, ranks = nearest_ranks(owner, np.array([2.0, 1.0, 2.0, 1.5]), 3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterator
 from itertools import combinations_with_replacement
 from pathlib import Path
@@ -16,7 +15,6 @@ import fleet_sim as fs
 from fleet_sim.base.arrays import Floats, Ints
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ShapeArrays, ShapeKind
-from fleet_sim.sensing.collision import contacts as distances
 from fleet_sim.sensing.collision.distances import contact_pairs, distances_between
 from fleet_sim.world.shapes import Geometry, half_extents_of
 
@@ -141,32 +139,6 @@ def test_touching_nested_and_aligned_boxes_of_all_sizes(make_sim: Maker, scale: 
     # Face on face they touch, whatever rounding says.
     other.set_pose(fs.Pose((scale, 0, 0)))
     assert sim.queries.closest_points(one, other, 1e-9 * scale)
-
-
-def test_compiled_and_in_python_they_are_the_same_bits_alone_and_in_company(
-    monkeypatch: pytest.MonkeyPatch, zoo: Any
-) -> None:
-    sim, made = zoo
-    rng = np.random.default_rng(2)
-    rows = []
-    for twins in made.values():
-        for entity in twins:
-            entity.set_pose(fs.Pose(tuple(rng.uniform(-0.7, 0.7, 3)), tuple(turn(rng))))
-            rows.append(entity.row)
-    pairs = np.array([(one, other) for one in rows for other in rows if one < other])
-    together = sim.exact.distances(pairs, 0.3)
-    touching = sim.exact.reaching(pairs, 0.05) <= 0.05
-    np.testing.assert_array_equal(touching, together <= 0.05)
-    few = pairs[:: len(pairs) // 40]
-    for pair, distance in zip(pairs[::7], together[::7], strict=True):
-        assert sim.exact.distances(pair[None], 0.3)[0] == distance
-    monkeypatch.setitem(sys.modules, "numba", None)
-    distances.kernels.cache_clear()
-    try:
-        np.testing.assert_array_equal(sim.exact.distances(few, 0.3), together[:: len(pairs) // 40])
-        np.testing.assert_array_equal(sim.exact.reaching(few, 0.05) <= 0.05, touching[:: len(pairs) // 40])
-    finally:
-        distances.kernels.cache_clear()
 
 
 # ---- Distances in closed form: against PyBullet, against their own definition, and in any company --------------------

@@ -82,12 +82,12 @@ def write(tmp_path: Path, scenario: dict[str, Any], name: str = "scenario") -> s
 def test_a_reset_gathers_anew_and_robots_may_go(tmp_path: Path, scenario: dict[str, Any]) -> None:
     with MultiRobotSimulationCore.from_dict(scenario, source=write(tmp_path, scenario)) as sim:
         gathered = OrderRun(sim, sim.get_manager("orders"))
-        for _ in range(600):
+        for _ in range(200):
             sim.step_once()
         first = gathered.figures()
         sim.reset()
         assert gathered.figures()["simulated_s"] == 0.0
-        for _ in range(600):
+        for _ in range(200):
             sim.step_once()
         again = gathered.figures()
         same = ("tasks_done", "driven_m", "driven_loaded_m", "orders_submitted", "flow_time_s_p50", "share_idle")

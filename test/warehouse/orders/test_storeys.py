@@ -70,20 +70,13 @@ def test_an_order_to_another_storey_is_served_with_its_load_in_the_lift() -> Non
 
 
 @pytest.mark.slow
-def test_the_shipped_robots_serve_both_ways_and_a_saved_run_goes_on_alike() -> None:
+def test_the_shipped_robots_serve_both_ways() -> None:
     with Sim.from_yaml(SITES / "two_floors_orders.yaml") as sim:
         orders = sim.get_manager("orders")
-        while sim.sim_time < 100.0:
-            sim.step_once()
-        saved = sim.save_state()
         while sim.sim_time < 450.0:
             sim.step_once()
-        figures, hashed = orders.figures(), sim.state_hash()
+        figures = orders.figures()
         assert figures["orders"]["done"] >= 4 and not figures["orders"]["failed"]
-        sim.restore_state(saved)
-        while sim.sim_time < 450.0:
-            sim.step_once()
-        assert (orders.figures(), sim.state_hash()) == (figures, hashed)
 
 
 def test_the_nearest_robot_is_the_one_on_the_storey_of_the_load() -> None:
