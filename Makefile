@@ -91,7 +91,7 @@ test-slow-pocket_ros: $(READY)
 
 # What tells fastest that a version of a dependency does other things than expected: the same bits, names, files, readers, ROS.
 CONTRACTS := test/test_public_api.py test/test_output.py test/test_scenarios.py test/base/config test/base/settings test/models/meshes test/swarm/test_contract.py \
-  test/sensing/sensors/test_lidar.py test/learning/envs/test_contracts.py test/ros/test_wire.py
+  test/sensing/sensors/test_lidar.py test/learning/envs/test_contracts.py test/ros/test_templates.py
 
 # What the tests have run with already needs no second look.
 test-constraints: $(READY)  ## Verify the versions in constraints.txt, in a virtual environment of their own, with the fastest tests

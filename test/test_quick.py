@@ -27,7 +27,7 @@ def test_oracles_of_a_part_come_first_then_its_folder_then_who_imports_it(touche
     after = own + folders.count(part)
     assert set(folders[own:after]) == {part}
     assert "test/test_determinism.py" in files[after:], "by the names that fleet_sim passes on"
-    assert "test/models/meshes/test_formats.py" not in files
+    assert "test/base/settings/test_files.py" not in files
 
 
 def test_what_changed_is_run_itself_and_other_files_touch_who_names_them(touched: Callable[..., list[str]]) -> None:

@@ -187,6 +187,31 @@ def test_a_robot_that_rests_with_a_pod_works_again_when_that_is_removed(tmp_path
         assert orders.status("b").state is OrderState.DONE
 
 
+def test_a_busy_floor_goes_on_from_states_in_the_same_way(tmp_path: Path) -> None:
+    """What orders, pods, chargers, the traffic and its disturbances remember shows minutes later only."""
+    pods = {"count": 16, "skus": 8, "items": [3, 6], "replenishment": {"type": "threshold", "options": {"below": 0.9}}}
+    arrivals = [demand("a"), {"per_hour": [900], "lines": [1, 3], "quantity": [1, 3], "due_after": 60}]
+    trouble = {"delays": {"probability": 0.02, "shortest": 1, "longest": 4}, "breakdowns": {"probability": 0.001}}
+    with scenario(
+        tmp_path,
+        pods,
+        robot={"battery": {"capacity_wh": 1.0, "level": 0.35, "drive_energy": 20, "charge_power": 200}},
+        traffic={"disturbances": trouble},
+        orders={"arrivals": arrivals, "charging": {"policy": "opportunity"}, "idle": "park"},
+    ) as sim:
+        sim.run_simulation(duration=40.0)
+        saved, file, seen = sim.save_state(), tmp_path / "floor.state", []
+        sim.save_state(file)
+        for go_back in (None, lambda: sim.restore_state(saved), lambda: sim.load_state(file), sim.reset):
+            if go_back is not None:
+                go_back()
+            sim.run_simulation(duration=120.0 - sim.sim_time)
+            figures, traffic = orders_of(sim).figures(), sim.get_manager("traffic").figures()
+            seen.append((sim.state_hash(), figures, traffic["delays"]))
+        assert all(one == seen[0] for one in seen)
+        assert figures["pods"]["visits"] and figures["orders"]["done"] and traffic["delays"], "something happens"
+
+
 def test_own_policies_are_asked_and_checked(tmp_path: Path) -> None:
     own = {"choice": {"type": "pod_floor.FirstPod"}, "place": {"type": "pod_floor.Nowhere"}}
     with scenario(tmp_path, {**ONE, **own}) as sim:

@@ -221,6 +221,11 @@ class DistanceTables:
         most = min(max(self._most_memory // (max(count, 1) * np.dtype(kind).itemsize), 1), max(2 * count, 1))
         return np.empty((most, count), kind)
 
+    @property
+    def shut(self) -> tuple[Bools, Bools]:
+        """The nodes that are blocked, and those that are barred, as given to `block`."""
+        return self._blocked.copy(), self._barred.copy()
+
     def block(self, blocked: Bools, barred: Bools | None = None) -> None:
         """Let these nodes (N,) be blocked from now on, and barred; tables are mended where that changes a distance."""
         given = np.zeros(len(blocked), bool) if barred is None else barred

@@ -407,12 +407,14 @@ class PlanTiming:
         planner = self._planning.planner
         own = {name: value for name, value in vars(planner).items() if name not in ("network", "settings")}
         when = (self._next_tick, self._pending, self.changed, self.cut_off)
-        return planner, self._copied(own), *when, self.barred.copy()
+        # Orders measure ways by the tables as the last plan left them.
+        return planner, self._copied(own), *when, self.barred.copy(), self._network.tables.shut
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""
-        planner, state, self._next_tick, self._pending, self.changed, self.cut_off, barred = saved
+        planner, state, self._next_tick, self._pending, self.changed, self.cut_off, barred, shut = saved
         self.barred[:] = barred
+        self._network.tables.block(*shut)
         self._planning.planner = planner
         vars(planner).update(self._copied(state))
         self._execution.frozen = self._pending is not None
