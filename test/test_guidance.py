@@ -48,7 +48,7 @@ ELSEWHERE = {
     "a reason not to collide": "test/sensing/collision/test_rules.py",
     "a command": "test/world/test_commands.py",
     "a mesh format": "test/models/meshes/test_new_format.py",
-    "a format of sites": "test/warehouse/sites/test_new_format.py",
+    "a format of sites": "test/warehouse/sites/test_formats.py",
     "a planner of traffic": "test/warehouse/traffic/test_new_planner.py",
     "a section of a scenario": "test/base/config/test_scenario.py",
     "a feature": "test/test_features.py",
