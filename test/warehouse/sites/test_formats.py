@@ -7,6 +7,8 @@ import logging
 import math
 import re
 import shlex
+import struct
+import zlib
 from collections.abc import Iterator
 from dataclasses import astuple, replace
 from pathlib import Path
@@ -240,6 +242,20 @@ def test_a_map_is_written_as_it_is_read(tmp_path: Path, maps: Path) -> None:
     again = read_site(tmp_path / "out.yaml").grid
     assert (again.free_mask == grid.free_mask).all()
     assert (again.cell, again.origin) == (grid.cell, grid.origin)
+
+
+@pytest.mark.parametrize("size", [6_000, 16_000, 60_000])
+def test_a_picture_that_is_far_larger_than_its_file_is_refused(tmp_path: Path, size: int) -> None:
+    file = map_server(tmp_path)
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    header = struct.pack(">IIBBBBB", size, size, 8, 0, 0, 0, 0)
+    picture = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
+    (tmp_path / "hall.pgm").write_bytes(b"\x89PNG\r\n\x1a\n" + picture)
+    with pytest.raises(ConfigError, match=r"too many|exceeds limit"):
+        read_site(file)
 
 
 def test_unknown_files_are_refused(tmp_path: Path) -> None:

@@ -162,7 +162,8 @@ def _picture(data: bytes, path: Path) -> AnyArray:
             # Palettes and others become plain colors; those with opacity keep it.
             whole = picture if picture.mode in ("L", "LA", "RGB", "RGBA") else picture.convert("RGBA")
             return np.asarray(whole, np.uint8)
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as error:
+    # Pillow refuses pictures of more than 179 million pixels by itself.
+    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError) as error:
         raise ConfigError(f"the image cannot be read: {error}", source=str(path)) from error
 
 
