@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +119,8 @@ def test_requests_mean_the_entities_that_pass_their_filters() -> None:
     for bounds in (*regions, (ball, (0.3, -0.4, 0.2), (1.3, 0.0, 0.0))):
         for pattern, tags, every, wanted in (
             ("", [], 0, []), ("bot", [], 0, []), ("_1", ["two", "three"], 0, []), ("", ["two", "three"], 1, []),
-            ("", [], 0, [kinds.CATEGORY_HUMAN]), ("", ["two"], 0, [kinds.CATEGORY_ROBOT, kinds.CATEGORY_HUMAN]),
+            ("", [], 0, [kinds.CATEGORY_HUMAN]), ("", [], 0, [kinds.CATEGORY_ROBOT]),
+            ("", ["two"], 0, [kinds.CATEGORY_ROBOT, kinds.CATEGORY_HUMAN]),
         ):  # fmt: skip
             filters = messages.EntityFilters(filter=pattern, categories=[kinds(category=kind) for kind in wanted])
             filters.tags = messages.TagsFilter(tags=tags, filter_mode=every)
@@ -134,4 +136,21 @@ def test_requests_mean_the_entities_that_pass_their_filters() -> None:
                 and near(bounds, frame, half)
             ]
             assert matching(sim, infos, filters) == passed and len(passed) < 41
+    row = sim.agents[0].row
+    for tags, text, fits in ((100, 10_000, True), (101, 3, False), (3, 10_001, False)):
+        info = messages.EntityInfo(
+            category=kinds(category=kinds.CATEGORY_ROBOT), tags=["t"] * tags, description="d" * text
+        )
+        if fits:
+            infos.give(row, info)
+        else:
+            with pytest.raises(fs.InvalidValueError, match="at most 100 tags"):
+                infos.give(row, info)
+    for points in ([(0.0, 0.0, 0.0)], [(0.0, math.nan, 0.0), (1.0, 1.0, 1.0)]):
+        corners = [geometry.Vector3(x=x, y=y, z=z) for x, y, z in points]
+        with pytest.raises(fs.InvalidValueError, match="two finite points"):
+            matching(sim, infos, messages.EntityFilters(bounds=messages.Bounds(type=box, points=corners)))
+    endless = fs.ShapeParams("plane")
+    floor = sim.spawn(fs.SimObjectSpawnParams(endless, endless, pickable=False))
+    assert bounds_of(sim.world, floor.row).type == messages.Bounds.TYPE_EMPTY
     sim.close()
