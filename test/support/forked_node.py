@@ -109,7 +109,9 @@ def run(asked: dict[str, Any], output: int) -> int:
 
 def serve(asked_by: socket.socket) -> None:
     """Fork a node for each request, and tell who has ended, until nobody asks any more."""
-    import fleet_sim.ros.main  # noqa: F401
+    import fleet_sim.ros.main
+    import fleet_sim.ros.node
+    import fleet_sim.simulation  # noqa: F401
 
     woken, wake = os.pipe2(os.O_NONBLOCK)
     signal.set_wakeup_fd(wake)
