@@ -209,7 +209,7 @@ class MultiRobotSimulationCore(DocumentedNames):
                 links=WorldLinks(self.world),
                 sensors=self.sensors,
                 laws=laws,
-                controllers=controllers,
+                plan_controller=controllers.plan,
                 features=self.features,
             )
         )

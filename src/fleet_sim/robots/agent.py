@@ -102,7 +102,7 @@ def plan_controllers(world: World, spec: Any) -> ControllerPlan:
         return ControllerPlan()
     if isinstance(spec, ControllerParams):
         return ControllerPlan(spec)
-    plan: ControllerPlan = world.controllers.plan(spec)
+    plan: ControllerPlan = world.plan_controller(spec)
     return plan
 
 

@@ -6,7 +6,7 @@ These protocols are the only way to reach upwards. A simulation connects the par
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -168,13 +168,6 @@ class LawBook(Protocol):
         """Return the feature that robots with the law of this index need, or None."""
 
 
-class ControllerBook(Protocol):
-    """The controllers by name."""
-
-    def plan(self, spec: Any) -> Any:
-        """Return the checked ControllerPlan for the `controller` of a spawn entry."""
-
-
 class FeatureBook(Protocol):
     """The features that entities have besides a body."""
 
@@ -204,7 +197,8 @@ class Parts:
     links: LinkBook | None = None
     sensors: SensorBook | None = None
     laws: LawBook | None = None
-    controllers: ControllerBook | None = None
+    plan_controller: Callable[[Any], Any] | None = None
+    """Returns the checked ControllerPlan for the `controller` of a spawn entry."""
     features: FeatureBook | None = None
 
 
@@ -246,8 +240,8 @@ class ConnectedParts:
     """The sensors."""
     laws = _Connected[LawBook]("motion laws")
     """The motion laws."""
-    controllers = _Connected[ControllerBook]("registry of controllers")
-    """The registry of controllers."""
+    plan_controller = _Connected[Callable[[Any], Any]]("registry of controllers")
+    """Returns the checked ControllerPlan for the `controller` of a spawn entry."""
     features = _Connected[FeatureBook]("features")
     """The features in use."""
 

@@ -528,14 +528,6 @@ class SteppedAside(NamedTuple):
         return any(_opposite(self.way, way_ahead(world, row), self.reach) for row in rows)
 
 
-class _WayAside(NamedTuple):
-    """A way off the ways of others, in the pieces that it is driven in, and its length in m."""
-
-    part: RoutedPart
-    legs: list[Leg]
-    length: float
-
-
 def step_aside(agent: Agent, poses_left: int) -> SteppedAside | None:
     """Return where and how the robot gives way, if it is the one to do so of those that hold each other up.
 
@@ -551,13 +543,13 @@ def step_aside(agent: Agent, poses_left: int) -> SteppedAside | None:
     able = {other: way for other, way in ways.items() if way is not None}
     if row not in ring:
         way_aside = None if able else _way_aside(world, row)
-    elif able and min(able, key=lambda other: (able[other].length, -world.object_id[other])) == row:
+    elif able and min(able, key=lambda other: (able[other][2], -world.object_id[other])) == row:
         way_aside = able[row]
     else:
         way_aside = None
     if way_aside is None:
         return None
-    part = way_aside.part
+    part, legs, _ = way_aside
     # Back from the place aside, then along the route: nobody may come the other way there.
     back = np.concatenate((part.way.positions[::-1, :2], part.start[None, :2]))
     way = np.concatenate((back, way_ahead(world, row)[1:]))
@@ -569,7 +561,7 @@ def step_aside(agent: Agent, poses_left: int) -> SteppedAside | None:
         if _opposite(way, way_ahead(world, other), radius + footprint_radius(world, other) + APART)
     )
     reach = radius + max([footprint_radius(world, other) for other in near], default=0.0) + APART
-    return SteppedAside(way_aside.legs, way, others, poses_left, world.clock.time + LONGEST, reach)
+    return SteppedAside(legs, way, others, poses_left, world.clock.time + LONGEST, reach)
 
 
 def way_ahead(world: World, row: int) -> Floats:
@@ -607,8 +599,11 @@ def _ring(world: World, row: int) -> list[int]:
         chain.append(following)
 
 
-def _way_aside(world: World, row: int) -> _WayAside | None:
-    """Return the way of the robot in `row` to the nearest place that is off the ways of all robots near it."""
+def _way_aside(world: World, row: int) -> tuple[RoutedPart, list[Leg], float] | None:
+    """Return the way of the robot in `row` to the nearest place that is off the ways of all robots near it.
+
+    Also the pieces that it is driven in, and its length in m.
+    """
     agent: Agent = world.handles[row]
     action = _on_route(world, row)
     if action is None or not action.may_step_aside(agent):
@@ -630,7 +625,7 @@ def _way_aside(world: World, row: int) -> _WayAside | None:
         return None
     # The leaf of an open door may be in the way.
     legs = legs_of(agent, [found])
-    return None if isinstance(legs, Failure) else _WayAside(found, legs, _giving_way_length(found))
+    return None if isinstance(legs, Failure) else (found, legs, _giving_way_length(found))
 
 
 def _near(world: World, row: int) -> list[int]:

@@ -43,17 +43,18 @@ class Nav2Interface(Interface):
             # Services belong to the executor's thread.
             self.bridge.mailbox.post(partial(self._servers.on_fleet_changed, roster))
 
+    def has_work(self) -> bool:
+        return self._is_on
+
     def receive(self) -> None:
-        if self._is_on:
-            self._localization.receive()
-            self._teleop.receive()
+        self._localization.receive()
+        self._teleop.receive()
 
     def publish(self, now: int) -> None:
         """Publish true poses and maps, each at its own rate."""
-        if self._is_on:
-            self._localization.publish(now, all_robots=self._pose_times.poll() is not None)
-            if self._map_times.poll() is not None:
-                self._maps.publish(now)
+        self._localization.publish(now, all_robots=self._pose_times.poll() is not None)
+        if self._map_times.poll() is not None:
+            self._maps.publish(now)
 
     def _serve(self, robot: str) -> list[Any]:
         """Return the servers of one robot; their message packages are needed only here."""

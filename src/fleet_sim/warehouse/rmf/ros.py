@@ -15,8 +15,8 @@ class RmfInterface(Interface):
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
-        self._topics = None
-        if not speaks_rmf(bridge):
+        self._is_on = speaks_rmf(bridge)
+        if not self._is_on:
             return
         require_packages(PACKAGES, "ros.rmf")
         # Imported here: who does not use them need not have these packages, nor wait for them.
@@ -24,10 +24,11 @@ class RmfInterface(Interface):
 
         self._topics = RmfTopics(bridge, bridge.params.rmf)
 
+    def has_work(self) -> bool:
+        return self._is_on
+
     def receive(self) -> None:
-        if self._topics is not None:
-            self._topics.receive()
+        self._topics.receive()
 
     def publish(self, now: int) -> None:
-        if self._topics is not None:
-            self._topics.publish(now)
+        self._topics.publish(now)
