@@ -166,7 +166,11 @@ def expanded(value: Any, folder: str) -> Any:
     """Return an input with what its texts stand for."""
     if isinstance(value, str):
         text = value.replace("{canary}", folder)
-        return re.sub(r"\{long (\d+)\}", lambda found: "x" * int(found[1]), text) if "{long" in text else text
+        return (
+            re.sub(r"\{long (\d+)\}", lambda found: "x" * min(int(found[1][:9]), 10**6), text)
+            if "{long" in text
+            else text
+        )
     if isinstance(value, list):
         return [expanded(one, folder) for one in value]
     if isinstance(value, dict):
@@ -315,6 +319,14 @@ def _in_section(section: str, base: dict[str, Any], build: Build) -> Build:
     return scenario
 
 
+MANY = 4000
+"""A setting that may be as large as this counts something, such as pixels, rays or agents."""
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int
+
+
 class Generator:
     """Inputs as JSON: where one goes, and what it is. The same `random` makes the same ones."""
 
@@ -322,6 +334,7 @@ class Generator:
         self._places = documents()
         self.sections: dict[str, dict[str, list[int]]] = {}
         self._files: dict[str, list[int]] = {}
+        self._counts: dict[str, dict[str, list[int]]] = {}
         for index, (section, (name, values, build)) in enumerate(self._places):
             if NAMES_OF_FILES.search(name) and "" in values:
                 self._files.setdefault(section, []).append(index)
@@ -329,14 +342,19 @@ class Generator:
             one = probe[0] if isinstance(probe, list) and probe else probe
             group = " ".join(one) if isinstance(one, dict) else "itself"
             self.sections.setdefault(section, {}).setdefault(group, []).append(index)
+            if name and isinstance(values[0], int) and max(filter(_is_count, values[:2]), default=0) >= MANY:
+                self._counts.setdefault(section, {}).setdefault(group, []).append(index)
 
     def scenario(self, random: Random, section: str = "") -> Any:
         """Return a scenario with one place at one of its worst values, now and then with a second one."""
         section = section or random.choice(list(self.sections))
-        groups, files = self.sections[section], self._files.get(section, [])
+        groups, files, counts = self.sections[section], self._files.get(section, []), self._counts.get(section, {})
         if files and random.random() < 0.3:
             _, (_, values, build) = self._places[random.choice(files)]
             values = [value for value in values if isinstance(value, str) and "/" in value]
+        elif counts and random.random() < 0.2:
+            _, (_, values, build) = self._places[random.choice(counts[random.choice(list(counts))])]
+            values = [max(filter(_is_count, values[:2]))]
         else:
             # Each setting of a section as often as the others: agents of swarms have most of the places.
             _, (_, values, build) = self._places[random.choice(groups[random.choice(list(groups))])]
