@@ -105,7 +105,7 @@ class NodeParameters:
         self.record_inputs = self._once(
             "record_inputs", "", "Record all external input in this file; empty: no recording."
         )
-        text = "Folder in which the service sim/record may write files; empty: requests are rejected."
+        text = "Folder in which sim/record and worlds of messages may write new files; empty: none."
         self.record_folder = self._once("record_folder", "", text)
         self.record_sensors = self._recorded_sensors()
         text = "Real seconds after which goals of a disconnected client end; 0: never."

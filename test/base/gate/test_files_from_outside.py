@@ -17,6 +17,7 @@ from fleet_sim.base.errors import FleetSimError
 from fleet_sim.base.scenario import as_scenario
 from fleet_sim.base.settings import parse_remote
 from fleet_sim.robots.dispatch import LoadWorld
+from fleet_sim.world.commands import Spawn
 
 OFFICE = "sites/office.yaml"
 CONTENTS = {
@@ -160,6 +161,34 @@ def test_a_world_that_is_refused_has_written_nothing(sim: fs.MultiRobotSimulatio
     sim.step_once()
     sim.close()
     assert listing(private) != before
+
+
+@pytest.mark.parametrize("mesh", ["way/canary.obj", "../canary.obj", "../../absent.obj", "way/canary.dae"])
+def test_a_model_in_a_folder_for_models_leads_to_no_mesh_elsewhere(
+    sim: fs.MultiRobotSimulationCore, private: Path, mesh: str
+) -> None:
+    """A message that names it gets no more than what is in the folder; the operator gets what the model says."""
+    shape = f'<visual><geometry><mesh filename="{mesh}"/></geometry></visual>'
+    (private / "models" / "leading.urdf").write_text(f'<robot name="r"><link name="base">{shape}</link></robot>')
+    with audited(private) as audit:
+        with pytest.raises(FleetSimError, match="there is no mesh"):
+            sim.dispatcher.dispatch(Spawn(robots=({"name": "r", "urdf_path": "leading"},), remote=True))
+        with pytest.raises(FleetSimError, match="there is no mesh"):
+            load(sim, "{robots: [{name: r, urdf_path: leading}]}")
+    assert not audit.read
+    if mesh.endswith("canary.obj"):
+        assert fs.load_robot_model(private / "models" / "leading.urdf").visuals
+
+
+def test_a_spawn_beside_what_the_operator_made_of_files_elsewhere(private: Path) -> None:
+    """What is his is drawn, measured and moved as before, whoever spawns beside it."""
+    with fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, monitor=False, physics=True)) as sim:
+        shape = fs.ShapeParams("mesh", mesh_path=str(private / "canary.obj"))
+        sim.spawn(fs.SimObjectSpawnParams(shape, shape, fs.Pose.from_xyz(0.0, 0.0, 1.0), name="own"))
+        for number in range(2):
+            sim.dispatcher.dispatch(Spawn(robots=({"name": f"r{number}", "pose": [0.2 * number, 0, 1]},), remote=True))
+            sim.step_once()
+        assert (sim.guard.total, len(sim.agents)) == (0, 2)
 
 
 def test_the_operator_reads_and_writes_as_before(private: Path) -> None:
