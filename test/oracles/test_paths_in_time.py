@@ -97,7 +97,9 @@ def scene(seed: int) -> tuple[Network, Ints, bool, np.random.Generator]:
         width = 67 if seed % 4 == 2 else int(random.integers(4, 9))
         free = random.random((int(random.integers(2, 6)), width)) < 0.85
         free[:, :-10] = False
-        network = Network.of_grid(Site("random", Grid(free | (np.arange(width) == width - 3))), 0.4)
+        free |= np.arange(width) == width - 3
+        # Others have more rows than columns.
+        network = Network.of_grid(Site("random", Grid(free.T if seed % 4 == 0 else free)), 0.4)
         robots = int(0.6 * len(network))
     starts, goals = networks.random_places(random, network, robots)
     goals = np.where(Problem(network, starts, goals).unreachable(), starts, goals)
