@@ -75,6 +75,7 @@ def crosses(a: complex, b: complex, c: complex, d: complex) -> bool:
 def test_nobody_is_seen_through_walls_and_others(count: int) -> None:
     rng, radius, theta, distance = np.random.default_rng(count), 0.06, 0.5, 2.2
     sight = {"type": "BinaryFOVSensor", "theta": theta, "distance": distance, "occlusion": True, "walls": False}
+    line = {"type": "BinaryLOSSensor", "angle": 0.23, "distance": 2.2, "occlusion": True}
     corners = [[(1.5, 1.2), (2.0, 1.3), (1.8, 2.4)], [(4.1, 3.1), (4.9, 3.3), (4.4, 3.9)]]
     objects = [
         {"type": "StaticObject", "points": points, "position": [0, 0], "anchor_point": [0, 0]} for points in corners
@@ -83,14 +84,14 @@ def test_nobody_is_seen_through_walls_and_others(count: int) -> None:
     for index in range(count):
         agent = {"position": rng.uniform((0.2, 0.2), (6.3, 5.0)).tolist(), "angle": float(rng.uniform(-3, 3))}
         team = "red" if index % 4 == 0 else "blue"
-        sensors = [sight, {**sight, "target_team": "red"}]
+        sensors = [sight, {**sight, "target_team": "red"}, line, {**line, "occlusion": False}]
         agents.append({**agent, "agent_radius": radius, "team": team, "collides": False, "sensors": sensors})
     world = world_of(agents, objects=objects)
     world.step()
     places, headings = places_of(world), world.everyone.headings
     walls = [(complex(*wall[:2]), complex(*wall[2:])) for wall in world.walls.tolist()]
     assert len(walls) == 4 + 6
-    hidden = sure = 0
+    hidden = sure = ended = 0
     for me in range(count):
         seen, unsure = [False, False], False
         for other in range(count):
@@ -112,13 +113,26 @@ def test_nobody_is_seen_through_walls_and_others(count: int) -> None:
             hidden += not clear
         if not unsure:
             sure += 1
-            read = [sensor.current_state for sensor in world.population[me].sensors]
+            read = [sensor.current_state for sensor in world.population[me].sensors[:2]]
             assert read == seen, me
         else:
             assert all(
-                sensor.current_state >= one for sensor, one in zip(world.population[me].sensors, seen, strict=True)
+                sensor.current_state >= one for sensor, one in zip(world.population[me].sensors[:2], seen, strict=True)
             )
-    assert hidden > 5 and sure > 5
+        # Along a line it looks as far as the first wall, measured to the middles of discs.
+        ways = (np.delete(places, me) - places[me]) * np.exp(-1j * (headings[me] + 0.23))
+        met = ways[(ways.real >= 0.0) & (np.abs(ways.imag) <= radius) & (ways.real <= distance)].real
+        along, limit = np.exp(1j * (headings[me] + 0.23)), math.inf
+        for a, b in walls:
+            one, other = (a - places[me]) / along, (b - places[me]) / along
+            x1, y1, x2, y2 = one.real, one.imag, other.real, other.imag
+            if y1 * y2 < 0.0 and (at := x1 - y1 * (x2 - x1) / (y2 - y1)) > 0.0:
+                limit = min(limit, at)
+        assert world.population[me].sensors[3].current_state == (len(met) > 0)
+        if not any(abs(way - limit) < 2e-3 for way in met):
+            assert world.population[me].sensors[2].current_state == bool((met < limit).any()), me
+            ended += bool(len(met)) and not (met < limit).any()
+    assert hidden > 5 and sure > 5 and (ended > 0 or count < 100)
 
 
 @holds("api:SwarmAgent.touching", fault="swarm/separation.py: the lighter one makes the whole correction")
