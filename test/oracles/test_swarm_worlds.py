@@ -208,6 +208,46 @@ def test_nobody_is_beyond_the_border_or_in_an_object(count: int, update: str) ->
     assert objects > 0 or count == 1
 
 
+@holds(
+    "api:Sensor.outlines", fault="swarm/sensors/binary.py: what is drawn of a line is turned by its angle the other way"
+)
+@pytest.mark.parametrize("shown", [True, False])
+def test_what_sensors_see_is_drawn_where_it_is(shown: bool) -> None:
+    diagonal = math.hypot(6.5, 5.2)
+    sensors = [
+        {"type": "BinaryLOSSensor", "angle": 0.23, "distance": 1.3},
+        {"type": "BinaryLOSSensor"},
+        {"type": "BinaryFOVSensor", "theta": 0.6, "bias": -0.35, "distance": 1.7},
+        {"type": "BinaryFOVSensor", "theta": 4.0, "distance": 99.0},
+    ]
+    starts = [([1.2, 3.1], 0.7), ([4.3, 2.2], -2.1)]
+    agents = [
+        {
+            "position": at,
+            "angle": yaw,
+            "sensors": [sensor | {("draw" if "LOS" in sensor["type"] else "show"): shown} for sensor in sensors],
+        }
+        for at, yaw in starts
+    ]
+    world = world_of(agents)
+    group = world.population_groups[0]
+    drawn = [sensor.outlines(group) for sensor in group.sensors]
+    if not shown:
+        assert drawn == [None] * 4
+        return
+    for index, (at, yaw) in enumerate(starts):
+        begin = complex(*at)
+        lines = [outline[index] @ [1, 1j] for outline in drawn]
+        assert lines[0] == pytest.approx([begin, begin + 1.3 * np.exp(1j * (yaw + 0.23))])
+        assert lines[1] == pytest.approx([begin, begin + diagonal * np.exp(1j * yaw)])
+        # From the agent along one edge, round, and back along the other.
+        assert lines[2][0] == pytest.approx(begin)
+        rim = (lines[2][1:] - begin) * np.exp(-1j * (yaw - 0.35))
+        assert np.abs(rim) == pytest.approx(1.7) and np.diff(np.angle(rim)).min() > 0.0
+        assert np.angle(rim[[0, -1]]) == pytest.approx([-0.6, 0.6])
+        assert np.abs(lines[3] - begin) == pytest.approx(diagonal) and len(lines[3]) == len(lines[2]) - 1
+
+
 @holds("api:RectangularWorld.step", fault="swarm/separation.py: sides of objects have no ends")
 @pytest.mark.parametrize("update", ["together", "in_turn"])
 def test_a_disc_beside_a_corner_is_pushed_from_the_corner(update: str) -> None:
