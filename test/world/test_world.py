@@ -170,7 +170,7 @@ def test_books_agree_after_any_history(history: list[tuple[bool, int]]) -> None:
     assert world.capacity == max(1, len(world))
 
 
-@pytest.mark.parametrize("part", ["actions", "bodies", "links", "sensors", "laws", "controllers"])
+@pytest.mark.parametrize("part", ["actions", "bodies", "links", "sensors", "laws", "plan_controller"])
 def test_a_part_that_is_not_connected_says_what_to_do(part: str) -> None:
     with pytest.raises(StateError, match=r"this world has no .*; use MultiRobotSimulationCore"):
         getattr(new_world(), part)
