@@ -106,6 +106,30 @@ def test_turn_ends_at_the_angle(step: float, angle: float) -> None:
     assert ideal - 1e-9 <= action.get_duration() <= ideal + 2 * step + 1e-9
 
 
+@holds("api:DriveByAction.progress", "api:TurnAction.progress", fault="robots/actions/follow.py: what is left is 0")
+@pytest.mark.parametrize("turning", [False, True])
+def test_feedback_of_a_motion_by_a_distance_or_an_angle_is_what_is_made_and_left_of_it(turning: bool) -> None:
+    with build(0.037) as sim:
+        agent = robot(sim, "differential")
+        action = fs.TurnAction(-2.3, 0.8) if turning else fs.DriveByAction((-1.3, 0.0, 0.0), -0.7)
+        agent.add_action(action)
+        way, count = (2.3 if turning else 1.3), 0
+        sim.step_once()
+        while not action.is_complete() and sim.sim_time < 20.0:
+            pose, count = agent.get_pose(), count + 1
+            made = (
+                abs(math.remainder(pose.yaw - 0.7, 2 * math.pi)) if turning else math.hypot(pose.x + 0.4, pose.y - 0.3)
+            )
+            said = action.progress(agent)
+            # Looked at in each step before the robot moves on: of the step before.
+            sim.step_once()
+            later = action.progress(agent)
+            assert (said["phase"], said["blocked_by"]) == ("moving", "")
+            assert said["done"] + said["distance_left"] == pytest.approx(way)
+            assert later["done"] == pytest.approx(made, abs=1e-9)
+        assert count > 20 and later["distance_left"] == pytest.approx(0.0, abs=1e-6)
+
+
 # ---- to poses --------------------------------------------------------------------------------------------------------
 
 
