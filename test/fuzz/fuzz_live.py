@@ -16,13 +16,14 @@ import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from threading import Thread
 from typing import Any
 
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "support")]
 
 from fuzz_files import SEEDS
-from fuzz_schema import NUMBERS, SECRET, TEXTS, Canaries, Generator, expanded, watch_files
+from fuzz_schema import NUMBERS, TEXTS, Canaries, Generator, expanded, watch_files
 from fuzz_target import Target
 
 START = 120.0
@@ -101,6 +102,7 @@ class Watched:
 
     def __init__(self, canaries: Canaries) -> None:
         import rclpy
+        from rclpy.context import Context
         from rclpy.executors import SingleThreadedExecutor
         from rclpy.qos import qos_profile_sensor_data
         from rosgraph_msgs.msg import Clock
@@ -112,9 +114,10 @@ class Watched:
         self._config.write_text(text, encoding="utf-8")
         self._clock = self._seen = -1.0
         self._sent = 0
-        rclpy.init()
-        self.node = rclpy.create_node("asker")
-        self._executor = SingleThreadedExecutor()
+        self._context = Context()
+        rclpy.init(context=self._context)
+        self.node = rclpy.create_node("asker", context=self._context)
+        self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
         self.node.create_subscription(Clock, "/clock", self._tick, qos_profile_sensor_data)
         self._clients: dict[str, Any] = {}
@@ -130,12 +133,14 @@ class Watched:
         self._notes.write_text("", encoding="utf-8")
         arguments = [str(self._canaries.folder), str(self._notes), "--ros-args", "-p", f"config:={self._config}"]
         path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
-        self._process = subprocess.Popen(
-            [sys.executable, __file__, *arguments],
-            env={**os.environ, "PYTHONPATH": path},
-            stdout=subprocess.DEVNULL,
-            stderr=self._canaries.folder.with_suffix(".log").open("ab"),
-        )
+        with self._canaries.folder.with_suffix(".log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, __file__, *arguments],
+                env={**os.environ, "PYTHONPATH": path},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+            )
         if not self._goes_on(START):
             raise RuntimeError("the node did not begin")
         self._memory = self._resident()
@@ -146,7 +151,17 @@ class Watched:
         if self._process is not None:
             self._process.send_signal(signal.SIGKILL)
             self._process.wait()
+            assert self._process.stdin is not None
+            self._process.stdin.close()
             self._process = None
+
+    def close(self) -> None:
+        """End the node and the client."""
+        self.end()
+        self.node.destroy_node()
+        self._context.try_shutdown()
+        for suffix in (".notes", ".yaml", ".log"):
+            self._canaries.folder.with_suffix(suffix).unlink(missing_ok=True)
 
     def _resident(self) -> int:
         assert self._process is not None
@@ -225,7 +240,6 @@ def live_target() -> Target:
 
     canaries, generator = Canaries(), Generator()
     watched = Watched(canaries)
-    weakref.finalize(canaries, watched.end)
     end = time.monotonic() + 20.0
     while time.monotonic() < end and not watched.node.count_subscribers("/helper/cmd_vel"):
         watched._executor.spin_once(0.1)
@@ -300,6 +314,7 @@ def live_target() -> Target:
         made = json.dumps(tree).encode()
         return made if len(made) < 1 << 16 else data
 
+    weakref.finalize(feed, watched.close)
     seed = json.dumps({"way": "topic", "name": "/cart/cmd_vel", "field": ["linear", "x"], "value": 0.1}).encode()
     return Target(feed, [seed], (), (FileNotFoundError,), mutate, mutate_share=1.0, seconds=300.0, memory=1 << 36)
 
@@ -312,6 +327,12 @@ def main() -> int:
         with notes.open("a", encoding="utf-8") as file:
             file.write(f"{line}\n")
 
+    def end_with_client() -> None:
+        # The input of this process ends with who started it, however that ends.
+        sys.stdin.read()
+        os._exit(0)
+
+    Thread(target=end_with_client, daemon=True).start()
     watch_files(folder, note)
     from fleet_sim.ros import main as program
 
@@ -320,5 +341,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    assert SECRET
     sys.exit(main())
