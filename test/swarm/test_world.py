@@ -350,7 +350,7 @@ def test_a_spawner_of_an_agent_is_written_as_that_agent(tmp_path: Path) -> None:
 def test_a_world_of_ones_own_is_made_again_as_such() -> None:
     world = Own({"size": [3, 3]})
     text = world.config.to_yaml()
-    assert "test_world_files:Own" in text
+    assert "test_world:Own" in text
     assert type(world_from_config(RectangularWorldConfig.from_yamls(text))) is Own
     with pytest.raises(ConfigError, match="settings of Other, not of Own"):
         Own({"type": Other})
