@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import fleet_sim as fs
 from fleet_sim.warehouse.orders import CancelOrders, OrderState, RobotState, SetStationsOpen, SubmitOrders
 from fleet_sim.warehouse.orders.desk import OrderNews
 from fleet_sim.warehouse.orders.order import FINAL
-from fleet_sim.warehouse.orders.turns import Timers
+from fleet_sim.warehouse.orders.turns import Service, Timers
 from fleet_sim.world.commands import Command
 
 ONE = {"id": "first", "pick": "shelf_a", "drop": "dock", "load": 12.0, "pick_time": 2.0, "drop_time": 3.0}
@@ -343,3 +344,48 @@ def test_what_is_due_comes_by_tick_and_then_in_the_order_it_was_asked_for() -> N
     (past,) = timers.due(2)
     assert (past.what, past.subject, past.token) == ("past", 8, 3)
     assert [timer.what for timer in timers.due(100)] == ["late"]
+
+
+def test_robots_are_served_in_the_order_they_came() -> None:
+    service = Service(1)
+    assert [service.enter(0, row) for row in (3, 1, 2)] == [True, False, False]
+    # Each place has a line of its own.
+    assert service.enter(9, 4)
+    assert service.length(0) == 3
+    assert service.leave(0, 3) == 1
+    assert service.leave(0, 1) == 2
+    assert service.leave(0, 2) is None
+    assert service.length(0) == 0
+
+
+def test_who_gives_up_waiting_calls_nobody() -> None:
+    service = Service(1)
+    for row in (1, 2, 3):
+        service.enter(0, row)
+    assert service.leave(0, 2) is None
+    assert service.leave(0, 1) == 3
+    assert service.leave(0, 77) is None
+    assert service.leave(5, 1) is None
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 5])
+@pytest.mark.parametrize("seed", range(4))
+def test_places_serve_as_many_as_they_can_and_the_longest_waiting_first(at_once: int, seed: int) -> None:
+    rng, service = np.random.default_rng(seed), Service(at_once)
+    lines: dict[int, list[int]] = defaultdict(list)
+    for row in range(300):
+        place = int(rng.integers(3))
+        line = lines[place]
+        if rng.integers(2) or not line:
+            line.append(row)
+            assert service.enter(place, row) == (len(line) <= at_once)
+        else:
+            at = int(rng.integers(len(line)))
+            called = service.leave(place, line.pop(at))
+            # The first of those who wait moves up where one that was served has left.
+            assert called == (line[at_once - 1] if at < at_once and len(line) >= at_once else None)
+        if row % 50 == 0:
+            saved = service.save()
+            service = Service(at_once)
+            service.restore(saved)
+        assert all(service.length(number) == len(rows) for number, rows in lines.items())
