@@ -10,6 +10,7 @@ import random
 import subprocess
 import sys
 import zipfile
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -29,7 +30,7 @@ from fleet_sim.apps.verification import trace as table
 from fleet_sim.robots.actions.registry import ACTIONS, describe_action
 from fleet_sim.sensing.sensors.registry import SENSORS
 from fleet_sim.world.features import FEATURES
-from fleet_sim.world.state_files import object_of, read_archive, write_archive
+from fleet_sim.world.state_files import Stateful, object_of, read_archive, write_archive
 
 Sim = fs.MultiRobotSimulationCore
 MakeSim = Callable[..., Sim]
@@ -393,6 +394,37 @@ class Noted:
     place: tuple[float, float] | None
     line: list[int]
     any: Any
+
+
+class Part(Stateful):
+    """A part with an array that others hold, a queue with an end, and a part of its own."""
+
+    STATE = ("numbers", "queues", "inner")
+
+    def __init__(self, inner: Part | None = None) -> None:
+        self.numbers = np.zeros(2)
+        self.queues = {"a": deque([[1]], 3)}
+        self.inner = inner
+
+
+def test_the_state_of_a_part_is_a_copy_and_is_put_back_in_place() -> None:
+    part = Part(Part())
+    numbers, inner = part.numbers, part.inner
+    assert inner is not None
+    saved = part.save()
+    for one in (part, inner):
+        one.numbers[0] = 7.0
+        one.queues["a"][0].append(2)
+        one.queues["b"] = deque()
+    for _ in range(2):
+        part.restore(saved)
+        assert part.numbers is numbers and part.inner is inner
+        for one in (part, inner):
+            assert one.numbers.tolist() == [0.0, 0.0]
+            assert one.queues == {"a": deque([[1]])} and one.queues["a"].maxlen == 3
+            # What happens from here on must not be in the saved state.
+            one.numbers[1] = 8.0
+            one.queues["a"][0].append(3)
 
 
 def test_numbers_in_a_file_are_checked(kept: tuple[Sim, Path]) -> None:

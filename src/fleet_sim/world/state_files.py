@@ -18,7 +18,6 @@ import zipfile
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cached_property, partial
@@ -251,8 +250,10 @@ def copied(value: Any) -> Any:
     kind = type(value)
     if kind in _UNCHANGING:
         return value
-    if kind in (list, set, tuple, deque):
-        return copy(value) if {*map(type, value)} <= _UNCHANGING else kind(map(copied, value))
+    if kind is deque:
+        return deque(map(copied, value), value.maxlen)
+    if kind in (list, set, tuple):
+        return kind(value) if {*map(type, value)} <= _UNCHANGING else kind(map(copied, value))
     if kind is dict:
         return value.copy() if {*map(type, value.values())} <= _UNCHANGING else {k: copied(v) for k, v in value.items()}
     if isinstance(value, Stateful):
