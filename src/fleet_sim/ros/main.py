@@ -9,6 +9,7 @@ import argparse
 import ctypes
 import faulthandler
 import gc
+import logging
 import os
 import signal
 import sys
@@ -71,7 +72,7 @@ LONGEST_STEP = 1.5
 """After a signal a step that takes longer, in s, is broken off; what comes before the end of the first step, too."""
 
 FIRST_STEP_BROKEN_OFF = (0.2, 1.0)
-"""In s after a signal: the first step, which imports and compiles what it needs, is told to end by an exception."""
+"""In s after a signal, from when an exception ends the first step while it imports or compiles, or wherever it is."""
 
 LONGEST_START = 20.0
 """After that, in s, a start ends even where no code of Python can run."""
@@ -124,8 +125,19 @@ class Worker(Thread):
             self.error = error
         self._ended.put(self.name)
 
+    @property
+    def is_preparing(self) -> bool:
+        """Whether it imports or compiles right now."""
+        frame = sys._current_frames().get(self.ident or 0)
+        name = "" if frame is None else str(frame.f_globals.get("__name__"))
+        return name.partition(".")[0] in ("numba", "llvmlite", "importlib")
+
     def break_off(self) -> None:
-        """Raise BrokenOff in the thread, as soon as it runs code of Python."""
+        """Raise BrokenOff in the thread, as soon as it runs code of Python.
+
+        What guards code of users, or calls it from C, may make an ordinary fault of it: that is not worth a line.
+        """
+        logging.disable(logging.CRITICAL)
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident or 0), ctypes.py_object(BrokenOff))
 
 
@@ -343,19 +355,21 @@ def shut_down(
     import rclpy
 
     simulation, spinning = workers
-    begin, tries = time.monotonic(), list(FIRST_STEP_BROKEN_OFF)
+    begin, tries = time.monotonic(), 0
     while simulation.is_alive() and time.monotonic() < begin + LONGEST_STEP:
         # More than once: a run that begins only now has not got the first request.
         node.simulation.stop()
-        if on_signal.is_starting and tries and time.monotonic() > begin + tries[0]:
-            # Again if what is called catches all exceptions, but not while the thread cleans up.
+        early, late = (time.monotonic() > begin + delay for delay in FIRST_STEP_BROKEN_OFF)
+        # Again if what is called catches all exceptions, but not while the thread cleans up.
+        if on_signal.is_starting and ((late and tries < 2) or (early and not tries and simulation.is_preparing)):
+            tries = 2 if late else 1
             simulation.break_off()
-            tries.pop(0)
         simulation.join(STOP_PERIOD)
     if simulation.is_alive():
         if on_signal.is_starting:
             leave_start()
         abandon(simulation, LONGEST_STEP)
+    logging.disable(logging.NOTSET)
     # From here on all waits are bounded.
     on_signal.forget()
     if spinning.is_alive():
