@@ -309,3 +309,21 @@ def test_what_is_behind_a_lidar_is_seen_by_its_last_rays_and_its_first(compiled:
         if labels:
             assert np.array_equal(reading.labels, np.where(np.isfinite(wanted), thing.object_id, -1))
         sim.remove_object(thing)
+
+
+@holds("api:LidarReading.ranges", fault="sensing/sensors/lidar.py: what is as near as range_min is too near")
+def test_the_limits_of_a_range_are_ranges() -> None:
+    sim, cube = simulation("never"), fs.ShapeParams("box", half_extents=(0.5, 0.5, 0.5))
+    put(sim, cube, rigid.frame_of(fs.Pose.from_yaw(1.0, 0.0, 0.25, 0.0)))
+    # The face is 0.5 m ahead, to the last bit.
+    for near, far, told in (
+        (0.5, 0.75, 0.5),
+        (0.25, 0.5, 0.5),
+        (0.515625, 0.75, -math.inf),
+        (0.25, 0.484375, math.inf),
+    ):
+        lidar = sim.add_sensor(
+            "lidar", pose=[0.0, 0.0, 0.25, 0.0], rays=1, angle_min=0.0, angle_max=0.0, range_min=near, range_max=far,
+            name=f"from_{near}_to_{far}".replace(".", "_"),
+        )  # fmt: skip
+        assert lidar.read().ranges[0] == told
