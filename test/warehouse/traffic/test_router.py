@@ -15,7 +15,6 @@ from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.params import ActionCause, RouteMode
 from fleet_sim.warehouse.sites import Grid, Roadmap, Site, Warehouse, Zone, ZoneKind
 from fleet_sim.warehouse.traffic import Router, across
-from fleet_sim.warehouse.traffic.across import TOUCH, Sight, pulled
 from fleet_sim.world.routes import NoRoute
 
 
@@ -50,30 +49,6 @@ def away(point: Floats, low: Floats) -> float:
     """Return the distance from a point to a cell."""
     offset = np.maximum(np.maximum(low - point, point - low - 1.0), 0.0)
     return float(np.sqrt(offset @ offset))
-
-
-def test_discs_may_touch_walls_and_borders() -> None:
-    blocked = np.zeros((3, 5), bool)
-    blocked[0, 2] = True
-    sight = Sight(blocked)
-    assert sight.is_clear((0.5, 1.5), (4.5, 1.5), 0.5)
-    assert not sight.is_clear((0.5, 1.5), (4.5, 1.5), 0.5 + 3.0 * TOUCH)
-    assert sight.is_clear((0.5, 2.5), (4.5, 2.5), 0.5)
-    assert not sight.is_clear((0.4, 2.5), (4.5, 2.5), 0.5)
-    # A point that stands is a line, too.
-    assert sight.is_clear((4.0, 1.0), (4.0, 1.0), 1.0)
-    assert not sight.is_clear((2.5, 0.5), (2.5, 0.5), 0.0)
-
-
-def test_a_way_in_the_open_is_one_line() -> None:
-    points = [(float(x), 0.0) for x in range(40)]
-    assert pulled(points, lambda begin, end: True) == [points[0], points[-1]]
-    assert pulled(points[:1], lambda begin, end: True) == points[:1]
-
-
-def test_a_way_without_sight_stays_as_it_is() -> None:
-    points = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (2.0, 1.0)]
-    assert pulled(points, lambda begin, end: False) == points
 
 
 # ---- Zones and roadmaps: what is not allowed is not driven, and limits are kept --------------------------------------
