@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 from hosted_node import hosted_node
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import Image
 
 import fleet_sim as fs
+from fleet_sim.ros.sensors import image_message
+from fleet_sim.sensing.sensors.sensor import CameraSensorParams
 
 rclpy = pytest.importorskip("rclpy")
 
@@ -119,3 +124,22 @@ def test_frames_of_sensors_hang_from_what_carries_them(make_sim: Any) -> None:
     ]
     place = transforms[1].transform.translation
     assert (place.x, place.y, place.z) == (0.0, 0.1, 0.2)
+
+
+def test_a_picture_that_nobody_asks_for_takes_no_memory() -> None:
+    params = CameraSensorParams(width=3000, height=2000)
+    size = 3 * params.width * params.height
+    tracemalloc.start()
+    try:
+        message = image_message(params, "frame", "rgb8", 3)
+        assert tracemalloc.get_traced_memory()[1] < size / 100
+        tracemalloc.reset_peak()
+        picture = np.arange(size, dtype=np.uint8)
+        data = message.fill(5, data=picture)
+        # A list of its bytes would take eight times as much for each copy.
+        assert tracemalloc.get_traced_memory()[1] < 12 * size
+    finally:
+        tracemalloc.stop()
+    read = deserialize_message(data, Image)
+    assert (read.width, read.height, read.header.stamp.nanosec) == (3000, 2000, 5)
+    assert np.array_equal(np.asarray(read.data, np.uint8), picture)
