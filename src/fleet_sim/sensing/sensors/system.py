@@ -230,6 +230,7 @@ class SensorGroup:
             "state": {name: values.copy() for name, values in self.state.items()},
             "progress": self._schedule.progress,
             "latest": [sensor.last for sensor in self.sensors],
+            "read": [sensor.has_consumer for sensor in self.sensors],
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
@@ -244,6 +245,10 @@ class SensorGroup:
         for place in places:
             sensor, last = saved["sensors"][place], saved["latest"][place]
             sensor.took(*(last or (None, -1)))
+        # Consumers are not saved: whose sensor was not read then has subscribed to it as of now.
+        idle = [place for place, read in enumerate(saved["read"]) if not read and saved["sensors"][place].is_alive]
+        again = [saved["sensors"][place] for place in idle if saved["sensors"][place].has_consumer]
+        self._prepare(np.array([sensor.index for sensor in again], np.int64), self.kind.resume)
 
 
 # SensorGroups: which sensors are read in one call, and in which steps of their period.
