@@ -119,8 +119,8 @@ def execute(args: argparse.Namespace) -> int:
     with broker_options.connected(sim, args) as lines:
         wall, interrupted = run(sim, kept, recorded.steps_of(sim, inputs, watched=args.view), progress_of(sim, args))
     print("\n".join([*outcome.lines(wall), *lines]))
-    # A run that the options end earlier or later than the scenario has no time to arrive in.
-    faults = outcome.faults(whole=args.duration is None and not interrupted)
+    # A run that ends earlier or later than the scenario says has no time to arrive in.
+    faults = outcome.faults(whole=args.duration is None and inputs is None and not interrupted)
     files.add(sim, outcome, robots, wall, faults, interrupted)
     files.write()
     if source is not None:
