@@ -233,7 +233,8 @@ def problem_with_map(sim: MultiRobotSimulationCore, url: str) -> MapProblem | No
     if not path or "://" in path:
         return MapProblem(CODES.RESULT_MAP_DOES_NOT_EXIST, "map_url: expected a path, or file:// and a path")
     own = _own_file(sim)
-    if own is not None and is_file(own) and as_path(path).resolve() == own.resolve():
+    own = None if own is None else own.resolve()
+    if as_path(path).resolve() == own:
         return None
     try:
         with remote_input(world_folders(sim.world)):
@@ -241,6 +242,9 @@ def problem_with_map(sim: MultiRobotSimulationCore, url: str) -> MapProblem | No
                 file = resolve_config(path)
             except ConfigError as error:
                 return MapProblem(CODES.RESULT_MAP_DOES_NOT_EXIST, f"map_url: {error}")
+            # By the name of a shipped one, too.
+            if file.resolve() == own:
+                return None
             check_file(file, "map_url")
             if not is_file(file):
                 return MapProblem(CODES.RESULT_MAP_DOES_NOT_EXIST, f"map_url: there is no file {path[:200]!r}")
