@@ -384,6 +384,18 @@ def test_every_path_exists() -> None:
     assert [path for path in paths() if not any((base / path).exists() for base in BASES)] == []
 
 
+def test_files_that_sources_name_exist() -> None:
+    """Docstrings and comments point to `other.py`, or `room/other.py`: files that move leave such lines behind."""
+    files = [f"/{file.relative_to(ROOT).as_posix()}" for file in ROOT.rglob("*.py") if ".venv" not in file.parts[1:]]
+    wrong = {
+        f"{module.relative_to(PACKAGE)}: {name}"
+        for module in MODULES
+        for name in re.findall(r"`([\w/]+\.py)`", module.read_text(encoding="utf-8"))
+        if not any(file.endswith(f"/{name}") for file in files)
+    }
+    assert not wrong
+
+
 def test_every_name_is_where_the_text_says() -> None:
     places = re.findall(r"`([A-Z]\w+)` of `([\w/]+)\.py`", TEXT)
     assert len(places) > 10

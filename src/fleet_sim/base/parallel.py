@@ -1,7 +1,6 @@
 """Jobs in many processes, on this machine or on a cluster of Ray.
 
-An Executor makes a WorkCrew, which runs jobs and yields how each ended. Processes of this machine are in `local.py`, a
-cluster of Ray is in `ray_cluster.py`.
+An Executor makes a WorkCrew, which runs jobs and yields how each ended: in processes of this machine, or in a cluster.
 """
 
 from __future__ import annotations

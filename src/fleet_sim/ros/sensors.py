@@ -693,8 +693,8 @@ class SensorFramesTopic(Interface):
             self._publisher.publish(TFMessage(transforms=transforms))
 
 
-# Sensors in ROS 2, one interface per file. A sensor is read only while somebody subscribes to its topic. `topics.py`
-# has the endpoints of all kinds; a kind names its message and fills it, as `range.py` does in a few lines.
+# All kinds. A sensor is read only while somebody subscribes to its topic; a kind names its message and fills it, as
+# `range_message` does in a few lines.
 
 
 SENSORS: dict[str, type[Interface]] = {

@@ -215,7 +215,7 @@ class Measured(Protocol):
 
 
 class WorldContents(Protocol):
-    """What metrics ask a world for; see `contents.py`."""
+    """What metrics ask a world for; see `swarm_world.py`."""
 
     def make_metric(self, spec: object) -> Measured:
         """Return a metric of this world that is not in its list."""

@@ -809,7 +809,7 @@ class _Paths:
         return differ_mask
 
 
-# What is recorded, one kind of topic per file, in the order in which it is written. A topic names its message type
+# What is recorded, in the order in which it is written. A topic names its message type
 # and writes from samples, not from the world, as it runs in the process that writes.
 
 

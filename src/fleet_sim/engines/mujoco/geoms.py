@@ -1,6 +1,6 @@
 """Collision geometries as geoms of an mjSpec, and the inertia of bodies made of them.
 
-A mesh collides as its convex hull, of at most MOST_HULL_POINTS corners; a concave one as the plates of `sheets.py`.
+A mesh collides as its convex hull, of at most MOST_HULL_POINTS corners; a concave one as `plates`.
 """
 
 from __future__ import annotations

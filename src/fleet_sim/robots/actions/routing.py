@@ -441,7 +441,6 @@ def _stands(world: World, row: int) -> bool:
 # Giving way: of robots on routes that hold each other up one drives aside, and goes on when the others have passed. A
 # ring of robots that stand before each other is found by who blocks whom. Each looks for a place off the ways of all;
 # the one with the shortest way there steps aside, waits until nobody comes the opposite way any more, and goes on.
-# `routing.py` finds the place, and `doorways.py` cuts the way at doors.
 
 
 APART = 0.1

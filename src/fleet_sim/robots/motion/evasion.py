@@ -1,6 +1,6 @@
 """Avoidance of robots that cannot move sideways: each chooses speeds (v, w) that it can drive, one after the other.
 
-Each takes the cheapest way (`rollout.py`) whose reservation is clear of all others': of the new ones of robots that
+Each takes the cheapest way whose reservation is clear of all others': of the new ones of robots that
 have chosen, and of where the rest would brake to a stop. Braking is always clear, so robots that all choose like this
 never touch, whatever the costs are. A robot that drives backward is one that looks the other way, with speeds of the
 other sign.

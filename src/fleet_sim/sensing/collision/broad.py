@@ -4,7 +4,7 @@ Two boxes pair when on each axis the gap between them is at most the margin: `lo
 `lower_b <= upper_a + margin`, evaluated in float64. Boxes that touch pair at margin 0. The result is that of comparing
 every box with every other: how they are found changes only the time.
 
-Compiled code sorts boxes of about one size into cells (`compiled_cells.py`). All others, and all of them in Python, are
+Compiled code sorts boxes of about one size into cells. All others, and all of them in Python, are
 compared with those boxes that begin before they end along one axis.
 """
 

@@ -8,7 +8,7 @@ Closed forms exist for pairs of upright shapes (rotated about z only, or upside 
 with capsules, and planes with everything; all others are undecided and left to a general solver. Only additions,
 products, divisions, square roots and comparisons are used: a result is the same bit for bit, alone and in a batch.
 
-Pairs of upright shapes are measured by a kernel, `compiled_upright.py`, in Python or compiled; the others on arrays.
+Pairs of upright shapes are measured by a kernel, in Python or compiled; the others on arrays.
 """
 
 from __future__ import annotations

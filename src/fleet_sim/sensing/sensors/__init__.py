@@ -1,6 +1,6 @@
 """Sensors: what robots see, measure and touch. Read when due and asked for, in simulation time.
 
-One kind per file, a `SensorKind` that reads all of its sensors in one call; its name is in `registry.py`.
+A kind is a `SensorKind`, which reads all of its sensors in one call; its name is in `registry.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Controllers of swarm agents: one per file. One line here gives it its names."""
+"""Controllers of swarm agents. One line here gives each its names."""
 
 from __future__ import annotations
 

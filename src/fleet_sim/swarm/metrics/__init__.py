@@ -1,4 +1,4 @@
-"""Metrics of swarm worlds: a formula per file, on arrays and as a metric. One line here gives it its names."""
+"""Metrics of swarm worlds: formulas on arrays, and metrics. One line here gives each its names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sensors of swarm agents: one per file. One line here gives it its names."""
+"""Sensors of swarm agents. One line here gives each its names."""
 
 from __future__ import annotations
 
