@@ -136,7 +136,7 @@ def test_a_node_that_is_killed_in_the_middle_of_goals_and_spawns(fleet: Running,
     asked = [spawner.call_async(Spawn.Request(name=f"more_{index}", shape=box)) for index in range(50)]
     client.until(lambda: any(future.done() for future in asked), "a spawn")
     node.process.kill()
-    node.process.wait()
+    node.wait()
     lister = client.node.create_client(List, "/sim/list")
     client.until(lambda: not lister.service_is_ready(), "the end of the node to be noticed")
     again = NodeProcess(tmp_path / "again.log", *ARGUMENTS)

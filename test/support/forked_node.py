@@ -70,7 +70,7 @@ class ForkedNode:
             _hear(0.0)
         return CODES.get(self.pid)
 
-    def wait(self, timeout: float) -> int:
+    def wait(self, timeout: float = 60.0) -> int:
         """Wait for its end; return its exit code. Raises TimeoutExpired."""
         deadline = time.monotonic() + timeout
         while self.poll() is None:

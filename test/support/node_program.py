@@ -53,6 +53,9 @@ class NodeProcess:
     def __init__(self, log: Path, *arguments: str, program: Sequence[str] = ()) -> None:
         self.log = log
         self._begin = 0
+        # A library of a test is loaded at the start of a process, and by no fork of an older one.
+        if not program and "LD_PRELOAD" in os.environ:
+            program = ("-m", "fleet_sim.ros.main")
         with log.open("w") as output:
             if program:
                 command = [sys.executable, *program, "--ros-args", *arguments]

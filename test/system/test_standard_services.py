@@ -13,6 +13,7 @@ import yaml
 from geometry_msgs.msg import Twist, Vector3
 from node_program import Client, NodeProcess, running
 from rclpy.action import ActionClient
+from rclpy.qos import HistoryPolicy, QoSProfile
 
 from fleet_sim.warehouse.sites import Site, Station, StationKind, write_site
 from fleet_sim.warehouse.sites.grid import Grid
@@ -22,6 +23,7 @@ srv = pytest.importorskip("simulation_interfaces.srv")
 action = pytest.importorskip("simulation_interfaces.action")
 
 RESULT = msg.Result
+ALL = QoSProfile(history=HistoryPolicy.KEEP_ALL)
 OK, UNSUPPORTED, NOT_FOUND = RESULT.RESULT_OK, RESULT.RESULT_FEATURE_UNSUPPORTED, RESULT.RESULT_NOT_FOUND
 WRONG_STATE, FAILED = RESULT.RESULT_INCORRECT_STATE, RESULT.RESULT_OPERATION_FAILED
 STOPPED, PLAYING, PAUSED, QUITTING, NO_WORLD = range(5)
@@ -150,7 +152,9 @@ def test_steps_are_simulated_with_feedback(world: World) -> None:
 
 def test_of_many_goals_at_once_each_has_an_answer(world: World) -> None:
     world.go_to(PAUSED)
-    client = ActionClient(world.client.node, action.SimulateSteps, "/sim/simulate_steps")
+    # Its answers come at once, too: of more than ten the default of a client keeps the last ones.
+    keeps_all = {"goal_service_qos_profile": ALL, "result_service_qos_profile": ALL}
+    client = ActionClient(world.client.node, action.SimulateSteps, "/sim/simulate_steps", **keeps_all)
     world.client.until(client.server_is_ready, "the action")
     sent = [client.send_goal_async(action.SimulateSteps.Goal(steps=2)) for _ in range(60)]
     world.client.until(lambda: all(future.done() for future in sent), "60 answers")

@@ -436,18 +436,24 @@ class GuardedHost(str):
         self.pending.setdefault(address, {})[connection] = None
         if not self.trims and self.number_pending > MOST_PENDING:
             self.trims = True
-            asyncio.get_running_loop().call_later(0.1, self._trim)
+            asyncio.get_running_loop().call_later(0.1, self._trim, asyncio.get_running_loop())
 
     @property
     def number_pending(self) -> int:
         """How many connections have not asked for anything."""
         return sum(map(len, self.pending.values()))
 
-    def _trim(self) -> None:
+    def _trim(self, loop: asyncio.AbstractEventLoop) -> None:
         self.trims = False
         while self.number_pending > MOST_PENDING:
             most = max(self.pending.values(), key=len)
-            next(iter(most)).drop()
+            oldest = next(iter(most))
+            # On a busy machine what it asked may be there, and not be read yet.
+            if loop.time() < oldest.begin + SHORTEST_SILENCE:
+                self.trims = True
+                loop.call_later(0.1, self._trim, loop)
+                return
+            oldest.drop()
 
     def drop_silent(self) -> None:
         """Drop the connections that have asked for nothing, now and later; for the thread of the server.
@@ -464,8 +470,8 @@ class GuardedHost(str):
 
 MOST_PENDING = 200
 """Connections at the same time that have not asked for anything."""
-LONGEST_SILENCE = 10.0
-"""How long a connection may take to ask for something, in s."""
+SHORTEST_SILENCE, LONGEST_SILENCE = 0.5, 10.0
+"""How long a connection may take to ask for something, in s: where there are too many, and at most."""
 
 
 class PendingConnection(asyncio.Protocol):
@@ -480,6 +486,7 @@ class PendingConnection(asyncio.Protocol):
         self.protocol = protocol
         self._host, self._page = host, page
         self._head = b""
+        self.begin = 0.0
         self._transport: asyncio.Transport
         self._address = ""
         self._end: asyncio.TimerHandle | None = None
@@ -492,7 +499,8 @@ class PendingConnection(asyncio.Protocol):
             transport.abort()
             return
         self._address = str((transport.get_extra_info("peername") or ("",))[0])
-        self._end = asyncio.get_running_loop().call_later(LONGEST_SILENCE, self.drop)
+        loop = asyncio.get_running_loop()
+        self.begin, self._end = loop.time(), loop.call_later(LONGEST_SILENCE, self.drop)
         self._host.add_pending(self, self._address)
 
     def data_received(self, data: bytes) -> None:
