@@ -391,7 +391,7 @@ def test_memory_is_flat_over_hundreds_of_steps() -> None:
 
 PROGRAM = """
 import sys
-sys.path.insert(0, {folder!r})
+sys.path[:0] = [{folder!r}, {folder!r} + '/../support']
 from test_pickled_worlds import long_world, resident
 world = long_world()
 world.evaluate(5_000)
