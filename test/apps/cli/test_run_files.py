@@ -283,7 +283,7 @@ SLOW = "{name: s, urdf_path: diff_base, actions: [{type: move_to, target_pose: [
         (f"robots: [{SLOW}]", [], "1 robot short of the goal"),
         # Who looks at a part of a run expects nobody to arrive in it.
         (f"robots: [{SLOW}]", ["--duration", "1"], None),
-        ("robots: [{name: r}]\ncallbacks: ['mine:fails']", [], "10 errors in callback (fails)"),
+        ("robots: [{name: r}]\ncallbacks: ['failing_code:fails']", [], "10 errors in callback (fails)"),
         (
             WALL.split("\n", 2)[2].replace("[6, 0, 0]", "[3.2, 0, 0]"),
             ["--duration", "8"],
@@ -295,7 +295,7 @@ SLOW = "{name: s, urdf_path: diff_base, actions: [{type: move_to, target_pose: [
 def test_what_failed_is_the_last_line_and_the_exit_code(
     tmp_path: Path, scenario_summary: str, options: list[str], last: str | None
 ) -> None:
-    (tmp_path / "mine.py").write_text(CODE)
+    (tmp_path / "failing_code.py").write_text(CODE)
     settings = "simulation: {gui: false, target_rtf: 0, timestep: 0.1, duration: 1, max_failures: 0}\n"
     (tmp_path / "run.yaml").write_text(settings + scenario_summary)
     command = ("run", "run.yaml", *options, "--json", "run.json")
@@ -313,9 +313,9 @@ def test_what_failed_is_the_last_line_and_the_exit_code(
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_a_run_with_its_summary_and_code(tmp_path: Path, number: signal.Signals, code: int) -> None:
-    (tmp_path / "mine.py").write_text(CODE.replace("number=0", f"number={int(number)}"))
+    (tmp_path / "failing_code.py").write_text(CODE.replace("number=0", f"number={int(number)}"))
     settings = "simulation: {gui: false, target_rtf: 0, timestep: 0.1, duration: 0}\n"
-    (tmp_path / "run.yaml").write_text(settings + "robots: [{name: r}]\ncallbacks: ['mine:ends']\n")
+    (tmp_path / "run.yaml").write_text(settings + "robots: [{name: r}]\ncallbacks: ['failing_code:ends']\n")
     program = "import sys; from fleet_sim.apps.cli import start; sys.exit(start())"
     command = [sys.executable, "-c", program, "run", "run.yaml", "--json", "run.json"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -325,9 +325,18 @@ def test_a_signal_ends_a_run_with_its_summary_and_code(tmp_path: Path, number: s
 
 
 def test_a_refused_plan_is_a_failure(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(CODE)
+    (tmp_path / "failing_code.py").write_text(CODE)
     (tmp_path / "open.map").write_text("type octile\nheight 4\nwidth 6\nmap\n" + "......\n" * 4)
     done = fleet_sim_command(
-        "traffic", "run", "open.map", "--robots", "2", "--seconds", "5", "--planner", "mine:Rubbish", cwd=tmp_path
+        "traffic",
+        "run",
+        "open.map",
+        "--robots",
+        "2",
+        "--seconds",
+        "5",
+        "--planner",
+        "failing_code:Rubbish",
+        cwd=tmp_path,
     )
     assert done.returncode == 1
