@@ -164,6 +164,7 @@ objects:
 def test_check_says_what_cannot_go_well(tmp_path: Path) -> None:
     (tmp_path / "hall.yaml").write_text("""
 simulation: {timestep: 2.0, duration: 1.0}
+ros: {groups: [state]}
 objects:
   - {name: wall, pose: [3, 0, 0.5, 0.7], shape: {shape_type: box, half_extents: [0.1, 2, 0.5]}, collision_mode: static}
   - {name: crate, pose: [-3, 0, 0.1], shape: {shape_type: box, half_extents: [0.1, 0.1, 0.1]}}
@@ -172,12 +173,14 @@ robots:
   - {name: lost, urdf_path: diff_base, actions: [{type: move_to, target_pose: [2.5, 0.6, 0]}]}
   - {name: blind, urdf_path: diff_base, pose: [0, 2, 0], actions: [{type: pick, target_object_id: crat}]}
   - {name: fine, urdf_path: diff_base, pose: [0, 4, 0], actions: [{type: pick, target_object_id: crate}]}
+  - {name: amr 7, urdf_path: diff_base, pose: [0, 8, 0]}
   - {name: beside, urdf_path: diff_base, pose: [0, 6, 0], actions: [{type: move_to, target_pose: [2.5, -0.8, 0]}]}
 """)
     done = fleet_sim_command("check", "hall.yaml", cwd=tmp_path)
     assert done.returncode == 1
     assert [line.removeprefix("fleet-sim: error: hall.yaml: ") for line in done.stderr.splitlines()] == [
         "simulation.timestep: a step of 2 s is longer than the run of 1 s",
+        "'amr 7' would have no topics: a ROS name has letters, digits and _, and begins with a letter",
         "blind: Pick: there is no 'crat' to take",
         "stuck: starts inside of 'wall', at (3, 0)",
         "lost: is sent to a place inside of 'wall', at (2.5, 0.6)",

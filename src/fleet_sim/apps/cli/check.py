@@ -95,20 +95,24 @@ def check(config: Mapping[str, Any], source: str) -> list[str]:
     params.gui = params.monitor = False
     with MultiRobotSimulationCore(params) as sim:
         fill_scenario(sim, settings, source=source)
-        return [f"{source}: {text}" for text in _doomed(sim)]
+        return [f"{source}: {text}" for text in _doomed(sim, for_ros="ros" in config)]
 
 
-def _doomed(sim: MultiRobotSimulationCore) -> Iterator[str]:
-    """Yield what each robot starts in, is sent into, or is told to take that is not there."""
+def _doomed(sim: MultiRobotSimulationCore, *, for_ros: bool) -> Iterator[str]:
+    """Yield what each robot starts in, is sent into, or is to take and is not there; and names that ROS refuses."""
     import numpy as np
 
     from fleet_sim.robots.actions.drive import MoveAction
     from fleet_sim.robots.drive import LEAST_DEPTH
+    from fleet_sim.world.names import is_ros_name
     from fleet_sim.world.schema import NO_ROW
 
     world, params = sim.world, sim.params
     if params.duration and params.timestep > params.duration:
         yield f"simulation.timestep: a step of {params.timestep:g} s is longer than the run of {params.duration:g} s"
+    for name in (agent.name or "" for agent in sim.agents if for_ros):
+        if not is_ros_name(name):
+            yield f"{name!r} would have no topics: a ROS name has letters, digits and _, and begins with a letter"
     places = [(agent, agent.get_pose(), "starts") for agent in sim.agents]
     for row, action in world.actions.with_rows():
         agent = world.handles[row]
