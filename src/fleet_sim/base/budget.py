@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import TypeVar
 
 from fleet_sim.base.errors import InvalidValueError
 
@@ -21,14 +22,22 @@ LONGEST_NAME = 255
 """Characters of the name of anything that a request from outside makes."""
 
 
+T = TypeVar("T")
+
+
 @contextmanager
-def from_outside() -> Iterator[None]:
-    """Count what is asked for inside as one request from outside."""
-    token = _spent.set({})
+def during(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """Set `variable` inside, and what it was afterwards."""
+    token = variable.set(value)
     try:
         yield
     finally:
-        _spent.reset(token)
+        variable.reset(token)
+
+
+def from_outside() -> AbstractContextManager[None]:
+    """Count what is asked for inside as one request from outside."""
+    return during(_spent, {})
 
 
 def is_from_outside() -> bool:

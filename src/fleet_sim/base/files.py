@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,6 +26,7 @@ from typing import IO, Any
 from urllib.parse import quote
 
 from fleet_sim.base.arrays import Bytes, png_bytes
+from fleet_sim.base.budget import during
 from fleet_sim.base.errors import (
     ConfigError,
     InvalidValueError,
@@ -58,32 +59,20 @@ def remote_input(folders: Iterable[str | Path] = (), *, output: str | Path = "")
     """Treat what is read inside as input from outside: it may read below `folders`, and write new files in `output`."""
     # With what is made of the models in those folders, which nobody can name without knowing it.
     reads = tuple(expanded(folder).resolve() for folder in (*folders, cache_folder("models")))
-    token = _rights.set(_Rights(reads, (expanded(output).resolve(),) if output else ()))
-    try:
+    with during(_rights, _Rights(reads, (expanded(output).resolve(),) if output else ())):
         yield
-    finally:
-        _rights.reset(token)
 
 
-@contextmanager
-def operator_input() -> Iterator[None]:
+def operator_input() -> AbstractContextManager[None]:
     """Inside, what is done is the operator's own again, such as the end of what he began."""
-    token = _rights.set(None)
-    try:
-        yield
-    finally:
-        _rights.reset(token)
+    return during(_rights, None)
 
 
 @contextmanager
 def discarding() -> Iterator[None]:
     """Let what is written inside go to a folder that is thrown away: nothing is created or replaced."""
-    with scratch_folder("fleet_sim-trial-") as folder:
-        token = _trial.set(folder)
-        try:
-            yield
-        finally:
-            _trial.reset(token)
+    with scratch_folder("fleet_sim-trial-") as folder, during(_trial, folder):
+        yield
 
 
 @contextmanager
@@ -91,11 +80,8 @@ def scratch_folder(prefix: str = "fleet_sim-") -> Iterator[Path]:
     """Yield a folder that is removed at the end; whoever asks may read and write in it."""
     with tempfile.TemporaryDirectory(prefix=prefix) as name:
         folder = Path(name).resolve()
-        token = _scratch.set((*_scratch.get(), folder))
-        try:
+        with during(_scratch, (*_scratch.get(), folder)):
             yield folder
-        finally:
-            _scratch.reset(token)
 
 
 def scratch_file() -> IO[bytes]:
