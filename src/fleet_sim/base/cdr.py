@@ -70,19 +70,6 @@ ROBOT_STATE: Numbers = {
 ROBOT_TEXTS = ("blocked_by", "loads", "order", "last_error")
 """The texts of a RobotState."""
 
-FLEET_COLUMNS = {
-    **dict.fromkeys(("positions", "linear_velocities", "angular_velocities", "goal_positions"), ("f8", 3)),
-    **dict.fromkeys(("orientations", "goal_orientations"), ("f8", 4)),
-    **dict.fromkeys(("distances_left", "batteries"), ("f8", 1)),
-    **dict.fromkeys(("faults", "load_counts"), ("u4", 1)),
-    **dict.fromkeys(("modes", "operating_modes", "last_causes"), ("u1", 1)),
-    **dict.fromkeys(("moving", "busy", "blocked", "carrying", "charging", "has_goal"), ("?", 1)),
-}
-"""The columns of a FleetColumns: the NumPy type of their numbers, and how many each robot has."""
-
-FLEET_TEXTS = ("names", "blocked_by", "loads", "orders", "last_errors")
-"""The columns of texts of a FleetColumns; they follow the numbers."""
-
 Text = str | Sequence[str]
 """A text, or a list of texts."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
@@ -11,8 +12,8 @@ import numpy as np
 from geometry_msgs.msg import Pose, Twist
 from rclpy.serialization import serialize_message
 
-from fleet_sim.base.arrays import NO_ROWS, Bools, Bytes, Floats, Ints, Rows
-from fleet_sim.base.cdr import FLEET_COLUMNS, FLEET_TEXTS, ROBOT_STATE, ColumnsTemplate, ElementsTemplate, Text
+from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Bytes, Floats, Ints, Rows
+from fleet_sim.base.cdr import ROBOT_STATE, ColumnsTemplate, ElementsTemplate, Text
 from fleet_sim.base.errors import FleetSimError, InvalidValueError
 from fleet_sim.base.geometry import Pose as Goal
 from fleet_sim.base.params import ControllerMode
@@ -62,19 +63,23 @@ def states_template(map_frame: str) -> ElementsTemplate:
     return ElementsTemplate(message, "robots", ROBOT_STATE, serialize_message)
 
 
-MOTION_COLUMNS = (
-    ("positions", 0, 3),
-    ("orientations", 3, 7),
-    ("linear_velocities", 7, 10),
-    ("angular_velocities", 10, 13),
-    ("distances_left", 13, 14),
-    ("batteries", 14, 15),
-    ("goal_positions", 15, 18),
-    ("goal_orientations", 18, 22),
-)
-"""Where the columns of a FleetColumns are among the numbers `motion` of ROBOT_STATE."""
-CODE_COLUMNS = ("modes", "operating_modes", "last_causes")
-FLAG_COLUMNS = ("moving", "busy", "blocked", "carrying", "charging", "has_goal")
+FLEET_COLUMNS = {
+    "positions": ("f8", 3),
+    "orientations": ("f8", 4),
+    "linear_velocities": ("f8", 3),
+    "angular_velocities": ("f8", 3),
+    "distances_left": ("f8", 1),
+    "batteries": ("f8", 1),
+    "goal_positions": ("f8", 3),
+    "goal_orientations": ("f8", 4),
+    **dict.fromkeys(("faults", "load_counts"), ("u4", 1)),
+    **dict.fromkeys(("modes", "operating_modes", "last_causes"), ("u1", 1)),
+    **dict.fromkeys(("moving", "busy", "blocked", "carrying", "charging", "has_goal"), ("?", 1)),
+}
+"""The columns of a FleetColumns, those of a type in the order of ROBOT_STATE: the type, and how many a robot has."""
+
+FLEET_TEXTS = ("names", "blocked_by", "loads", "orders", "last_errors")
+"""The columns of texts of a FleetColumns; they follow the numbers."""
 
 
 def columns_template(map_frame: str, names: Sequence[str]) -> ColumnsTemplate:
@@ -306,13 +311,15 @@ class FleetStatesTopic(Interface):
             template.write("codes", codes)
             template.write("flags", flags)
         if self._columns is not None:
-            columns = self._columns.columns
-            for name, begin, end in MOTION_COLUMNS:
-                columns[name][:] = motion[:, begin:end] if end > begin + 1 else motion[:, begin]
-            columns["faults"][:] = faults
-            for names, values in ((CODE_COLUMNS, codes), (FLAG_COLUMNS, flags)):
-                for index, name in enumerate(names):
-                    columns[name][:] = values[:, index]
+            # Of numbers of four bytes the message has others, too.
+            self._columns.columns["faults"][:] = faults
+            groups: dict[str, AnyArray] = {"f8": motion, "u1": codes, "?": flags}
+            begins = Counter[str]()
+            for name, (kind, width) in FLEET_COLUMNS.items():
+                if kind in groups:
+                    column, begin = self._columns.columns[name], begins[kind]
+                    column[:] = groups[kind][:, begin : begin + width].reshape(column.shape)
+                    begins[kind] += width
 
     def _set_columns_of_texts(self) -> None:
         if self._columns is None:
