@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,7 @@ def _fault_of(call: ast.Call, given: set[str]) -> str:
     return whole if whole.startswith("tempfile.") else ""
 
 
+@cache
 def found() -> dict[tuple[str, str], list[int]]:
     """Return the lines of all faults of the package by module and call."""
     lines: dict[tuple[str, str], list[int]] = {}
