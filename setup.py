@@ -11,10 +11,7 @@ ROOT = Path(__file__).parent
 
 def data_files() -> list[tuple[str, list[str]]]:
     """Return the ament index entry, package.xml and every file in the data folders, which may be absent."""
-    found = [
-        ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
-        (f"share/{NAME}", ["package.xml"]),
-    ]
+    found = [("share/ament_index/resource_index/packages", [f"resource/{NAME}"]), (f"share/{NAME}", ["package.xml"])]
     for folder in ("config", "examples", "launch", "rviz", "urdf"):
         files = (file for file in ROOT.joinpath(folder).rglob("*") if file.is_file() and file.suffix != ".pyc")
         for parent in sorted({file.parent for file in files}):

@@ -66,11 +66,7 @@ def measure(count: int, size: tuple[int, int], rounds: int, clock: Callable[[], 
     lens = Intrinsics.from_fov(*size, 1.2)
     shot = Shot(lens, np.array([-side, -0.3 * side, 0.8]), optical_orientations(body)[0], shadows=shadows)
     opengl, tiny = (make_renderer(mirror, name) for name in ("opengl", "tiny"))
-    works = {
-        "bare": bare_call(mirror, shot),
-        "tiny": lambda: tiny.render(shot),
-        "opengl": lambda: opengl.render(shot),
-    }
+    works = {"bare": bare_call(mirror, shot), "tiny": lambda: tiny.render(shot), "opengl": lambda: opengl.render(shot)}
     times: dict[str, list[float]] = {name: [] for name in works}
     for round_number in range(rounds + 1):
         for name, work in works.items():

@@ -105,10 +105,7 @@ def rows_of(count: int, walls: int, rounds: int) -> None:
         ("all, with events", everything),
         ("blocking", block),
     ):
-        print(
-            f"{scene:>24} {name:>18} {timed(fleet, rounds, work)} {len(found[0]):8d} {len(hits[0]):8d}",
-            flush=True,
-        )
+        print(f"{scene:>24} {name:>18} {timed(fleet, rounds, work)} {len(found[0]):8d} {len(hits[0]):8d}", flush=True)
 
 
 def main() -> None:

@@ -192,12 +192,7 @@ def bytes_per_body(engine: str, count: int) -> float:
     """Return by how much this process grows with a cube at rest, in bytes: run it in a process of its own."""
     # Without compiled code, which takes more memory than all of the bodies.
     params = fs.SimulationParams(
-        gui=False,
-        physics=True,
-        engine=engine,
-        timestep=0.02,
-        collision_check_frequency=0.0,
-        compiled_code="never",
+        gui=False, physics=True, engine=engine, timestep=0.02, collision_check_frequency=0.0, compiled_code="never"
     )
 
     def resident() -> int:

@@ -37,11 +37,7 @@ def build(count: int, law: str, kind: str) -> World:
     legs = 10 if kind == "path" else 1
     goals = random.uniform(-5000.0, 5000.0, (len(moving) * legs, 3)) * [1.0, 1.0, 0.0]
     if kind == "path":
-        goals = np.repeat(world.position[moving], legs, axis=0) + random.uniform(-4.0, 4.0, goals.shape) * [
-            1,
-            1,
-            0,
-        ]
+        goals = np.repeat(world.position[moving], legs, axis=0) + random.uniform(-4.0, 4.0, goals.shape) * [1, 1, 0]
     yaws = random.uniform(-3.0, 3.0, len(goals)) if kind == "turn" else np.zeros(len(goals))
     lengths = np.full(len(moving), legs)
     give_paths(world, moving, lengths, goals, from_yaws(yaws), align_final=kind == "turn")

@@ -30,9 +30,7 @@ from fleet_sim import (
     SimulationParams,
     Wait,
 )
-from fleet_sim import (
-    Path as Waypoints,
-)
+from fleet_sim import Path as Waypoints
 from fleet_sim.learning.envs import Franka2Env
 from fleet_sim.swarm import run_sim
 

@@ -12,14 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from dummies import (
-    Asleep,
-    Fog,
-    Greet,
-    Hop,
-    Slowly,
-    WindyParams,
-)
+from dummies import Asleep, Fog, Greet, Hop, Slowly, WindyParams
 
 import fleet_sim as fs
 from fleet_sim.apps.cli import main as command_line

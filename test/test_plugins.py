@@ -110,10 +110,7 @@ PROGRAMS = {
         "a = fs.parse_action_goal('beep', '{}'); spawn().execute_action(a); sim.step_once(); print(a.status.name)",
         "COMPLETED",
     ),
-    "controller": (
-        "a = spawn(controller='nudge'); sim.step_once(); print(a.get_pose().x > 0.0)",
-        "True",
-    ),
+    "controller": ("a = spawn(controller='nudge'); sim.step_once(); print(a.get_pose().x > 0.0)", "True"),
     "controllers are listed": ("print('nudge' in fs.list_controllers())", "True"),
     "motion law": (
         "a = spawn(motion_mode='jump'); a.set_velocity(1.0); sim.step_once(); print(a.get_pose().x, a.motion_mode)",

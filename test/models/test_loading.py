@@ -42,8 +42,7 @@ ALL = sorted(str(file.relative_to(DATA)) for file in DATA.rglob("*.urdf") if "ra
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in ALL if name not in UNREADABLE],
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in ALL if name not in UNREADABLE]
 )
 def test_urdf_is_read_as_pybullet_reads_it(name: str, client: int) -> None:
     model = load_robot_model(DATA / name)
@@ -166,11 +165,7 @@ def test_included_files_are_spliced_in(tmp_path: Path) -> None:
 
 @spoiled(
     ARM,
-    (
-        "</worldbody>",
-        "<body name='other'/></worldbody>",
-        "its world has 2 bodies (<body 'base'>, <body 'other'>)",
-    ),
+    ("</worldbody>", "<body name='other'/></worldbody>", "its world has 2 bodies (<body 'base'>, <body 'other'>)"),
     ('angle="radian"', 'angle="radian" coordinate="global"', "<compiler>: coordinate='global' is not supported"),
     ('type="slide"', 'type="slde"', "<joint 'lift'>: unknown type of joint 'slde'. Did you mean 'slide'?"),
     ('class="ghost" size', 'class="gosht" size', "<geom>: there is no default class 'gosht'"),

@@ -133,11 +133,7 @@ def test_feedback_of_a_motion_by_a_distance_or_an_angle_is_what_is_made_and_left
 # ---- to poses --------------------------------------------------------------------------------------------------------
 
 
-@holds(
-    "api:MoveTo",
-    "api:MoveAction",
-    fault="robots/motion/path.py: braking counts on 0.9 of the acceleration",
-)
+@holds("api:MoveTo", "api:MoveAction", fault="robots/motion/path.py: braking counts on 0.9 of the acceleration")
 @pytest.mark.parametrize("code", FORMS)
 @pytest.mark.parametrize("step", [0.05, 0.013])
 def test_paths_take_the_time_of_their_trapezoids_and_end_at_the_pose(step: float, code: str) -> None:

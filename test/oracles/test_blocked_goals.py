@@ -141,10 +141,7 @@ def test_recordings_and_snapshots_name_what_blocks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("starts", "mover", "patience"), [((1.2, 8.1), "b", 6.0), ((1.2, 6.9), "a", 2.0)])
-@holds(
-    "api:MoveTo.progress",
-    fault="robots/actions/routing.py: a robot aside keeps 0.1 m less from the ways of others",
-)
+@holds("api:MoveTo.progress", fault="robots/actions/routing.py: a robot aside keeps 0.1 m less from the ways of others")
 def test_of_two_that_meet_the_one_nearer_to_room_for_both_makes_way(
     starts: tuple[float, float], mover: str, patience: float
 ) -> None:

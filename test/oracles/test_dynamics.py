@@ -30,11 +30,7 @@ def raw() -> Any:
     pybullet.disconnect(client)
 
 
-@holds(
-    "api:Agent.mass",
-    "api:Agent.get_link_pose",
-    fault="engines/bullet/models.py: masses are scaled to 1 kg",
-)
+@holds("api:Agent.mass", "api:Agent.get_link_pose", fault="engines/bullet/models.py: masses are scaled to 1 kg")
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_robot_is_what_its_file_says(make_sim: Make, raw: Any, name: str) -> None:
     """Every mass, inertia and link pose, at joints that are all different, and the torques that gravity asks for."""

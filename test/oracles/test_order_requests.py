@@ -123,12 +123,7 @@ def test_policies_of_pods_are_asked_about_what_is_there_and_wanted(tmp_path: Pat
     demand = {"per_hour": [9000], "end": 20, "lines": [1, 3], "quantity": [1, 3]}
     with scenario(tmp_path, pods, orders={"arrivals": [demand]}, simulation={"seed": seed}) as sim:
         orders = sim.get_manager("orders")
-        counter, storage, crew, stock = (
-            orders.pods.counter,
-            orders.pods.storage,
-            orders.pods.crew,
-            orders.pods.stock,
-        )
+        counter, storage, crew, stock = (orders.pods.counter, orders.pods.storage, orders.pods.crew, orders.pods.stock)
         seen = {PodRequest: 0, StorageRequest: 0, ReplenishRequest: 0}
         kinds, filled = len(stock.skus), 0
 

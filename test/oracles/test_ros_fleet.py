@@ -85,11 +85,7 @@ def test_an_empty_battery_is_a_fault_and_the_cause_that_a_goal_fails_for(node: H
     assert node.sim.sim_time < 72.0 / 41.0 + 0.06
     node.step()
     state = states(node)["flat"]
-    assert (state.faults, state.battery, state.last_cause) == (
-        RobotState.FAULT_BATTERY_EMPTY,
-        0.0,
-        Cause.BATTERY_EMPTY,
-    )
+    assert (state.faults, state.battery, state.last_cause) == (RobotState.FAULT_BATTERY_EMPTY, 0.0, Cause.BATTERY_EMPTY)
     assert state.last_error == outcome.result.text and state.operating_mode == RobotState.AUTOMATIC
     assert states(node)["a"].faults & RobotState.FAULT_BATTERY_EMPTY == 0
 

@@ -225,8 +225,7 @@ def test_feedback_says_how_far_it_is_and_a_result_what_blocked(node: HeardNode) 
 
 
 @holds(
-    *(f"ros:fleet_sim_msgs/CommandResult.stamp.{part}" for part in ("sec", "nanosec")),
-    fault="ros/fleet.py: no time",
+    *(f"ros:fleet_sim_msgs/CommandResult.stamp.{part}" for part in ("sec", "nanosec")), fault="ros/fleet.py: no time"
 )
 def test_navigate_takes_routes_only_where_there_are_some(node: HeardNode) -> None:
     """A route where the scenario has no site ends the action: nothing drives through walls instead."""

@@ -112,10 +112,7 @@ def test_readings_are_what_brute_force_finds(count: int, update: str, theta: flo
     assert decided > count and found.min() > 0
 
 
-@holds(
-    "api:LevyController.act",
-    fault="swarm/controllers/walks.py: max of length and timeout in place of min",
-)
+@holds("api:LevyController.act", fault="swarm/controllers/walks.py: max of length and timeout in place of min")
 def test_ways_of_a_levy_walk_have_the_tail_that_its_index_says() -> None:
     index, speed, dt, longest = 1.3, 0.7, 0.05, 4.0
     controller = {

@@ -170,9 +170,7 @@ def test_writing_into_a_position_moves_the_agent(name: str) -> None:
 
 
 @holds(
-    "api:SwarmAgent.dead",
-    "api:SwarmAgent.stopped_duration",
-    fault="swarm/stepping.py: stopped agents keep their speed",
+    "api:SwarmAgent.dead", "api:SwarmAgent.stopped_duration", fault="swarm/stepping.py: stopped agents keep their speed"
 )
 @pytest.mark.parametrize("update", ["together", "in_turn"])
 @pytest.mark.parametrize("count", [1, 40])

@@ -106,10 +106,7 @@ def test_what_a_vehicle_cannot_do_is_refused_from_its_limits_on() -> None:
         assert taken(bench, order) is good, edge
 
 
-@holds(
-    "api:vda5050.orientationType",
-    fault="warehouse/vda5050/driving.py: TANGENTIAL headings are those on the map",
-)
+@holds("api:vda5050.orientationType", fault="warehouse/vda5050/driving.py: TANGENTIAL headings are those on the map")
 def test_headings_speeds_and_lines_of_edges_are_those_of_the_order() -> None:
     """A vehicle that drives sideways: on each edge one heading, one speed, and no other place than its line."""
     bench = bench_of("omni")

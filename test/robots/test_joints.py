@@ -422,10 +422,7 @@ def test_numbers_for_all_joints_may_agree(make_sim: Make, gripper: str) -> None:
 def test_actions_on_followers_fail_with_the_reason(make_sim: Make, gripper: str) -> None:
     sim = make_sim()
     agent = spawn(sim, gripper)
-    actions = [
-        fs.JointAction({"twice": 0.5}),
-        fs.JointTrajectoryAction(["twice"], times=[1.0], positions=[[0.5]]),
-    ]
+    actions = [fs.JointAction({"twice": 0.5}), fs.JointTrajectoryAction(["twice"], times=[1.0], positions=[[0.5]])]
     for action in actions:
         agent.add_action(action)
         run(sim, 3)

@@ -11,14 +11,7 @@ import pytest
 
 import fleet_sim as fs
 from fleet_sim.sensing.sensors import OccupancyGrid
-from fleet_sim.warehouse.nav2.maps import (
-    INSCRIBED,
-    LETHAL,
-    inflated,
-    problem_with_map,
-    window,
-    with_boxes,
-)
+from fleet_sim.warehouse.nav2.maps import INSCRIBED, LETHAL, inflated, problem_with_map, window, with_boxes
 from fleet_sim.warehouse.nav2.planning import REACH, SPACING, dense, headings, is_clear, smoothed
 from fleet_sim.warehouse.nav2.topics import free_length, projected
 from fleet_sim.warehouse.sites import Grid, read_site, write_map, write_site

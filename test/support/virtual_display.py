@@ -34,12 +34,7 @@ def virtual_display(*options: str) -> Iterator[str]:
 def window_environment(display: str) -> dict[str, str]:
     """Return the environment of a program that opens a window on `display` and imports what this one does."""
     # Drawn in software: a virtual display has no graphics card.
-    return {
-        **os.environ,
-        "DISPLAY": display,
-        "LIBGL_ALWAYS_SOFTWARE": "1",
-        "PYTHONPATH": os.pathsep.join(sys.path),
-    }
+    return {**os.environ, "DISPLAY": display, "LIBGL_ALWAYS_SOFTWARE": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
 
 
 def press_key(key: str, display: str) -> None:

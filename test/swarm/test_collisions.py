@@ -10,14 +10,7 @@ import pytest
 from fleet_sim.base.arrays import AnyArray, Floats
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.swarm.agents import Controller, Group
-from fleet_sim.swarm.neighbours import (
-    NOTHING,
-    Discs,
-    Hiding,
-    Sector,
-    Views,
-    see_discs,
-)
+from fleet_sim.swarm.neighbours import NOTHING, Discs, Hiding, Sector, Views, see_discs
 from fleet_sim.swarm.swarm_state import AreaGoal, CylinderGoal, Goal, Region
 from fleet_sim.swarm.world import RectangularWorld
 
@@ -61,12 +54,7 @@ def test_who_begins_outside_of_a_border_that_holds_is_told(caplog: pytest.LogCap
 def test_grounded_agents_and_static_objects_do_not_give_way(update: str) -> None:
     wall = {"type": "StaticObject", "agent_radius": 1.0, "position": [8, 8]}
     world = world_of(
-        mover(2, 2),
-        mover(4, 2, controller=None, grounded=True),
-        mover(5, 8),
-        steps=30,
-        objects=[wall],
-        update=update,
+        mover(2, 2), mover(4, 2, controller=None, grounded=True), mover(5, 8), steps=30, objects=[wall], update=update
     )
     assert world.everyone.positions == pytest.approx(np.array([[3.0, 2.0], [4.0, 2.0], [6.5, 8.0]]), abs=1e-6)
     assert world.things.positions.tolist() == [[8.0, 8.0]]
@@ -82,10 +70,7 @@ def test_stopping_on_collision_leaves_the_agent_where_it_was(update: str) -> Non
 @BOTH
 def test_a_catastrophic_collision_disables(update: str) -> None:
     world = world_of(
-        mover(4, 5, catastrophic_collisions=True),
-        mover(5.1, 5, np.pi, name="other"),
-        steps=2,
-        update=update,
+        mover(4, 5, catastrophic_collisions=True), mover(5.1, 5, np.pi, name="other"), steps=2, update=update
     )
     first = world.population[0]
     assert first.halted and not world.population[1].halted

@@ -404,19 +404,13 @@ def test_a_hull_may_come_from_a_drawing() -> None:
 @pytest.mark.parametrize(
     ("agent", "words"),
     [
-        (
-            {"scale_forward_speed": 0.2},
-            "scale_forward_speed: is not a setting of agents. Instead: leave it out",
-        ),
+        ({"scale_forward_speed": 0.2}, "scale_forward_speed: is not a setting of agents. Instead: leave it out"),
         ({"track_io": True}, "a subscriber, any function"),
         (
             {"controller": {"type": "Controller", "controller": [1, 2, 3, 4]}},
             "Instead: binary takes a list of four numbers",
         ),
-        (
-            {"sensors": [{"type": "binary_fov", "degrees": False}]},
-            "degrees: is not .* Instead: angles are in rad",
-        ),
+        ({"sensors": [{"type": "binary_fov", "degrees": False}]}, "degrees: is not .* Instead: angles are in rad"),
         ({"paddin": 1}, "unknown key"),
     ],
 )

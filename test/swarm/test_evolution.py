@@ -37,10 +37,7 @@ class Miss(Metric):
 TURN = {"agents[0].controller.action[1]": {"low": -2.0, "high": 2.0, "start": 1.0}}
 SEARCH = {
     "world": "world.yaml",
-    "parameters": {
-        "agents[0].controller.action[0]": {"low": -1.0, "high": 1.0},
-        **TURN,
-    },
+    "parameters": {"agents[0].controller.action[0]": {"low": -1.0, "high": 1.0}, **TURN},
     "metric": "Miss",
     "value": "last",
     "goal": "minimize",

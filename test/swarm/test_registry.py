@@ -125,16 +125,10 @@ def test_importing_the_part_loads_no_drawing_nor_plotting() -> None:
         ({"stop_at": 0}, "stop_at: must be a number of steps"),
         ({"stop_at": "import os"}, "stop_at: 'import os' is not an expression"),
         ({"stop_at": "circlines > 1"}, "stop_at: unknown name 'circlines'"),
-        (
-            {"agents": [{"type": "MazeAgent", "agent_radios": 1}]},
-            r"agents\[0\].agent_radios: unknown key",
-        ),
+        ({"agents": [{"type": "MazeAgent", "agent_radios": 1}]}, r"agents\[0\].agent_radios: unknown key"),
         ({"agents": [{"type": "MaceAgent"}]}, r"agents\[0\]: unknown agent 'MaceAgent'. Did you mean 'MazeAgent'"),
         ({"agents": [{"agent_radius": 1}]}, r"agents\[0\]: agent: `type` is missing"),
-        (
-            {"agents": [{"type": "MazeAgent", "controller": "nowhere:Class"}]},
-            r"agents\[0\]: controller: .nowhere",
-        ),
+        ({"agents": [{"type": "MazeAgent", "controller": "nowhere:Class"}]}, r"agents\[0\]: controller: .nowhere"),
         ({"metrics": [Head, Head]}, r"metrics\[1\]: there are two metrics named 'Head'"),
         ({"goals": [{"type": "area", "position": [0, 0]}]}, r"goals\[0\]: goal area: the parameter 'size' is missing"),
         ({"size": [5]}, "size: must be a list of 2"),

@@ -116,12 +116,7 @@ class Robot:
     colors: set[str] = field(default_factory=set)
 
     def link(
-        self,
-        name: str,
-        mass: float = 0.0,
-        *shapes: Shape,
-        friction: float | None = None,
-        spinning: float | None = None,
+        self, name: str, mass: float = 0.0, *shapes: Shape, friction: float | None = None, spinning: float | None = None
     ) -> None:
         """Add a link of `mass` in kg; without shapes it is a frame only."""
         lines = [f'  <link name="{name}">']

@@ -235,12 +235,7 @@ AXIS_COLORS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 def draw_line(
-    sim: object,
-    start: Sequence[float],
-    end: Sequence[float],
-    color: Sequence[float],
-    width: float,
-    lifetime: float,
+    sim: object, start: Sequence[float], end: Sequence[float], color: Sequence[float], width: float, lifetime: float
 ) -> int:
     """Draw a line in world coordinates and return its id; `sim` or its `bullet` has `addUserDebugLine`."""
     # Either a client of PyBullet or a simulation, which has one.

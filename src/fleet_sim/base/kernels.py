@@ -358,11 +358,7 @@ def rotate(q: Quaternion, v: Vector) -> Vector:
     """Return a rotated vector, as `quaternions.rotate`, which rounds otherwise than `to_world`."""
     x, y, z, w = q
     tx, ty, tz = 2.0 * (y * v[2] - z * v[1]), 2.0 * (z * v[0] - x * v[2]), 2.0 * (x * v[1] - y * v[0])
-    return (
-        v[0] + w * tx + (y * tz - z * ty),
-        v[1] + w * ty + (z * tx - x * tz),
-        v[2] + w * tz + (x * ty - y * tx),
-    )
+    return (v[0] + w * tx + (y * tz - z * ty), v[1] + w * ty + (z * tx - x * tz), v[2] + w * tz + (x * ty - y * tx))
 
 
 @compiled_step

@@ -81,10 +81,10 @@ def _read_datum(value: object) -> tuple[float, float, float] | None:
 
 
 _DATUM_SCHEMA: Mapping[str, Any] = {
-    "anyOf": [{"type": "null"}, {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 3}],
+    "anyOf": [{"type": "null"}, {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 3}]
 }
 _PER_ROBOT_SCHEMA: Mapping[str, Any] = {
-    "anyOf": [{"enum": ["all", "none"]}, {"type": "array", "items": {"type": "string"}}],
+    "anyOf": [{"enum": ["all", "none"]}, {"type": "array", "items": {"type": "string"}}]
 }
 
 
@@ -130,8 +130,7 @@ class Nav2Params(UsedSettings):
 
     enabled: bool = setting(False, doc="Whether robots have the complete interface; otherwise only navigate_to_pose.")
     initial_pose: Literal["ignore", "place"] = setting(
-        "ignore",
-        doc="Effect of initialpose. ignore: answer with the true pose; place: move the robot.",
+        "ignore", doc="Effect of initialpose. ignore: answer with the true pose; place: move the robot."
     )
     amcl_pose: float = setting(2.0, above=0, unit=RATE, doc="Rate of amcl_pose; also at each initialpose.")
     costmaps: float = setting(1.0, above=0, unit=RATE, doc="Rate at which map and costmaps are checked; see docs.")

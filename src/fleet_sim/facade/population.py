@@ -192,12 +192,7 @@ class Population:
         return self._world.position[rows], self._world.orientation[rows]
 
     def set_poses(
-        self,
-        ids: Sequence[int],
-        positions: Any,
-        orientations: Any,
-        *,
-        preserve_velocity: bool = True,
+        self, ids: Sequence[int], positions: Any, orientations: Any, *, preserve_velocity: bool = True
     ) -> None:
         """Set poses of entities, (N, 3) and (N, 4), in one write, buffered inside a step.
 

@@ -32,9 +32,7 @@ from fleet_sim.engines.bullet.window import (
     view_from_config,
     visualizer_keys,
 )
-from fleet_sim.engines.bullet.window import (
-    setup_camera as place_camera,
-)
+from fleet_sim.engines.bullet.window import setup_camera as place_camera
 from fleet_sim.facade.control import RunControl
 from fleet_sim.facade.recording import LiveView, open_view
 from fleet_sim.robots import drive
@@ -523,10 +521,7 @@ class Monitor:
         """Return the process's peak memory (nan if the platform does not report it) and the columns' size, in MB."""
         # By identity: some tables are known under two names.
         tables = {id(table): table for table in self._world.tables.values()}
-        return {
-            "peak_rss_mb": _peak_memory(),
-            "columns_mb": sum(table.nbytes for table in tables.values()) / 1024.0**2,
-        }
+        return {"peak_rss_mb": _peak_memory(), "columns_mb": sum(table.nbytes for table in tables.values()) / 1024.0**2}
 
     def logs(self) -> bool:
         """Return whether the profile or the memory use is logged."""

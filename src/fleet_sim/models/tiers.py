@@ -10,13 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from fleet_sim.base.errors import (
-    FleetSimError,
-    InvalidValueError,
-    did_you_mean,
-    missing_extra,
-    unknown_name,
-)
+from fleet_sim.base.errors import FleetSimError, InvalidValueError, did_you_mean, missing_extra, unknown_name
 from fleet_sim.base.files import (
     data_roots,
     expanded,

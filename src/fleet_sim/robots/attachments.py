@@ -35,12 +35,7 @@ def link_index(world: World, row: int, link: int | str) -> int:
 
 
 def attach(
-    world: World,
-    child: int,
-    parent: int,
-    position: Floats | None,
-    orientation: Floats | None,
-    link: int = BASE,
+    world: World, child: int, parent: int, position: Floats | None, orientation: Floats | None, link: int = BASE
 ) -> None:
     """Attach `child` to `link` of `parent` at the offset (3,), (4,) in that link's frame; None keeps its pose.
 

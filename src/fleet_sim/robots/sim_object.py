@@ -488,12 +488,7 @@ class SimObject(CollisionHandle):
 
     @classmethod
     def from_sdf(
-        cls,
-        path: str,
-        sim_core: Any,
-        pose: Pose | None = None,
-        prefix: str = "",
-        skip_models: Collection[str] = (),
+        cls, path: str, sim_core: Any, pose: Pose | None = None, prefix: str = "", skip_models: Collection[str] = ()
     ) -> list[Any]:
         """Spawn the models of an SDF file, each at its place and called `prefix` and its name; return them in order.
 

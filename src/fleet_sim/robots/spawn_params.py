@@ -65,11 +65,7 @@ _TRIPLES = {
 _HEIGHTS = {
     "anyOf": [
         {"type": "null"},
-        {
-            "type": "array",
-            "items": {"type": "array", "items": {"type": "number"}, "minItems": 2},
-            "minItems": 2,
-        },
+        {"type": "array", "items": {"type": "array", "items": {"type": "number"}, "minItems": 2}, "minItems": 2},
     ]
 }
 
@@ -495,11 +491,7 @@ class ControllerParams(Checked):
     )
     cmd_vel_timeout: float | None = time_setting(None, doc="After which a velocity command ends; 0: never.")
     avoidance: float | None = setting(
-        None,
-        low=0,
-        high=1e4,
-        unit="s",
-        doc="Time horizon for avoiding others on the way to goals; 0: no avoidance.",
+        None, low=0, high=1e4, unit="s", doc="Time horizon for avoiding others on the way to goals; 0: no avoidance."
     )
     navigation_2d: bool | None = setting(None, doc="Goals keep the robot's height, roll and pitch.")
     default_direction: MovementDirection | None = setting(None, doc="End of a differential base that leads by default.")
@@ -532,7 +524,7 @@ _SENSORS_SCHEMA = {
             "type": "array",
             "items": {"type": "object", "properties": {"type": {"type": "string"}}, "required": ["type"]},
         },
-    ],
+    ]
 }
 
 
@@ -587,8 +579,7 @@ class AgentSpawnParams(SimObjectSpawnParams):
     ik_params: IKParams | None = setting(None, doc="Parameters of inverse kinematics.")
     controller: Any = setting(None, doc="ControllerParams, a controller's name, or a mapping with type and its keys.")
     plugins: Any = setting(
-        None,
-        doc="Plugins: names, dotted paths, mappings of `type` and config, classes, (class, config) pairs.",
+        None, doc="Plugins: names, dotted paths, mappings of `type` and config, classes, (class, config) pairs."
     )
     sensors: Any = setting(
         None,

@@ -341,11 +341,7 @@ def check_params(cls: type[SimObject], params: object) -> None:
 
 
 def _spawn(
-    world: World,
-    runs: Sequence[EntityRun],
-    positions: Floats,
-    orientations: Floats,
-    names: Sequence[str | None],
+    world: World, runs: Sequence[EntityRun], positions: Floats, orientations: Floats, names: Sequence[str | None]
 ) -> Spawned:
     """Spawn all runs, in the order of `positions` (N, 3) in m and `orientations` (N, 4) xyzw; after an error, none."""
     check_extent(positions, world.extent, "pose")

@@ -234,12 +234,7 @@ def _built_in() -> dict[str, ActionKind]:
     return kinds
 
 
-KINDS = Registry(
-    "ROS action",
-    instances_of(ActionKind),
-    group="fleet_sim.ros_action",
-    built_in=_built_in,
-)
+KINDS = Registry("ROS action", instances_of(ActionKind), group="fleet_sim.ros_action", built_in=_built_in)
 """Each is served for every robot that supports it and, if its goals name a robot, for the fleet."""
 
 

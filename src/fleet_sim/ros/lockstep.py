@@ -42,12 +42,7 @@ class Lockstep:
     """
 
     def __init__(
-        self,
-        namespaces: Sequence[str],
-        period: float,
-        *,
-        patience: float = 60.0,
-        context: Context | None = None,
+        self, namespaces: Sequence[str], period: float, *, patience: float = 60.0, context: Context | None = None
     ) -> None:
         self._names = [f"/{name.strip('/')}".rstrip("/") for name in namespaces]
         if not self._names or len(set(self._names)) < len(self._names):

@@ -208,11 +208,7 @@ def _fill_up(markers: list[Marker]) -> None:
 
 
 def _template(markers: list[Marker]) -> MessageTemplate:
-    numbers = {
-        **STAMP,
-        "position": ("f8", under("pose", POSITION)),
-        "orientation": ("f8", under("pose", ORIENTATION)),
-    }
+    numbers = {**STAMP, "position": ("f8", under("pose", POSITION)), "orientation": ("f8", under("pose", ORIENTATION))}
     return MessageTemplate([MarkerArray(markers=markers)], [MessagePart(numbers, lambda message: message.markers)])
 
 

@@ -25,26 +25,12 @@ from fleet_sim.ros.roster import Roster
 from fleet_sim.ros.tf import frame_transform
 from fleet_sim.sensing.sensors import ImuParams, Lidar3dParams, LidarParams, RangeParams, Readings, Sensor
 from fleet_sim.sensing.sensors.contact import ForceTorqueParams
-from fleet_sim.sensing.sensors.sensor import (
-    CameraReading,
-    CameraSensorParams,
-    owner_of,
-)
-from fleet_sim.sensing.sensors.sensor import (
-    frame_links as frame_links,
-)
-from fleet_sim.sensing.sensors.sensor import (
-    frame_of as frame_of,
-)
-from fleet_sim.sensing.sensors.sensor import (
-    optical_frame_of as optical_frame_of,
-)
-from fleet_sim.sensing.sensors.sensor import (
-    reference_of as reference_of,
-)
-from fleet_sim.sensing.sensors.sensor import (
-    topic_of as topic_of,
-)
+from fleet_sim.sensing.sensors.sensor import CameraReading, CameraSensorParams, owner_of
+from fleet_sim.sensing.sensors.sensor import frame_links as frame_links
+from fleet_sim.sensing.sensors.sensor import frame_of as frame_of
+from fleet_sim.sensing.sensors.sensor import optical_frame_of as optical_frame_of
+from fleet_sim.sensing.sensors.sensor import reference_of as reference_of
+from fleet_sim.sensing.sensors.sensor import topic_of as topic_of
 from fleet_sim.world.names import is_ros_name
 from fleet_sim_msgs.msg import Contacts
 

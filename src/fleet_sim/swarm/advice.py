@@ -19,7 +19,7 @@ TYPES: dict[str, dict[str, str]] = {
     },
     "controller": {
         "Controller": "binary takes a list of four numbers as `a`, AgentMethodController asks the agent, and a"
-        " function is a Controller of your own",
+        " function is a Controller of your own"
     },
 }
 """By kind of part and its name."""
@@ -35,9 +35,7 @@ AGENT_KEYS: dict[str, str] = {
 }
 """By key of an agent."""
 
-PART_KEYS: dict[str, str] = {
-    "degrees": "angles are in rad; leave it out, or write `theta: !np deg2rad(20)`",
-}
+PART_KEYS: dict[str, str] = {"degrees": "angles are in rad; leave it out, or write `theta: !np deg2rad(20)`"}
 """By key of a controller, a sensor or another part."""
 
 

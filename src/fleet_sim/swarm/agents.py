@@ -292,12 +292,7 @@ class Group(GroupMemory):
     """
 
     def __init__(
-        self,
-        world: SwarmState,
-        index: int,
-        kind: type[SwarmAgent],
-        config: AgentConfig,
-        origin: Group | None = None,
+        self, world: SwarmState, index: int, kind: type[SwarmAgent], config: AgentConfig, origin: Group | None = None
     ) -> None:
         super().__init__(world.columns, world.swarm, NO_ROWS)
         self.world = world

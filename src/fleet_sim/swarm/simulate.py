@@ -308,8 +308,7 @@ def main(
 
 
 def _ready(
-    config: RectangularWorld | WorldConfig | Mapping[str, Any] | str | Path,
-    subscribers: Iterable[Any],
+    config: RectangularWorld | WorldConfig | Mapping[str, Any] | str | Path, subscribers: Iterable[Any]
 ) -> RectangularWorld:
     """Return the world that is meant, set up; see `main`."""
     world = config if isinstance(config, RectangularWorld) else World_from_config(config)

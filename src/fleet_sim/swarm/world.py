@@ -37,23 +37,10 @@ from fleet_sim.swarm.stepping import Stepper, SwarmForms
 from fleet_sim.swarm.svg import object_entries
 from fleet_sim.swarm.swarm_state import GOALS
 from fleet_sim.swarm.swarm_world import Spawner, SwarmWorld
-from fleet_sim.swarm.world_config import (
-    BaseWorldConfig as BaseWorldConfig,
-)
-from fleet_sim.swarm.world_config import (
-    RectangularWorldConfig as RectangularWorldConfig,
-)
-from fleet_sim.swarm.world_config import (
-    StopCondition,
-    load_world,
-    naming,
-    read_stop,
-    read_world,
-    simulation_params,
-)
-from fleet_sim.swarm.world_config import (
-    WorldConfig as WorldConfig,
-)
+from fleet_sim.swarm.world_config import BaseWorldConfig as BaseWorldConfig
+from fleet_sim.swarm.world_config import RectangularWorldConfig as RectangularWorldConfig
+from fleet_sim.swarm.world_config import StopCondition, load_world, naming, read_stop, read_world, simulation_params
+from fleet_sim.swarm.world_config import WorldConfig as WorldConfig
 from fleet_sim.world.checkpoint import Checkpoint
 from fleet_sim.world.state_files import Form
 

@@ -347,11 +347,7 @@ class HandleTable:
 
     def save(self) -> dict[str, Any]:
         """Return which rows have a handle, and the handles that were made, for a checkpoint."""
-        return {
-            "made": list(self._made),
-            "unmade": self._unmade.copy(),
-            "classes": list(self._classes),
-        }
+        return {"made": list(self._made), "unmade": self._unmade.copy(), "classes": list(self._classes)}
 
     def restore(self, saved: Mapping[str, Any], kept: Rows) -> None:
         """Restore what `save` returned, after generations were; entities in `kept` lived all the time.

@@ -202,10 +202,7 @@ def test_schema_is_json() -> None:
     ("option", "words"),
     [
         (["--set", "simulation.seed"], "--set needs KEY=VALUE"),
-        (
-            ["--set", "simulation.seed=-1"],
-            "demo.yaml: simulation.seed: must be a whole number at least 0, got -1",
-        ),
+        (["--set", "simulation.seed=-1"], "demo.yaml: simulation.seed: must be a whole number at least 0, got -1"),
         (["--set", "simulation.sed=1"], "simulation.sed: unknown key. Did you mean 'seed'?"),
         (["--rtf", "-1"], "simulation.target_rtf: must be a number at least 1e-06, or 0, got -1"),
         (["--duration", "nan"], "simulation.duration: must be a number at least 0 (s), got nan"),

@@ -76,10 +76,7 @@ def test_a_shipped_world_is_found_by_its_name(tmp_path: Path, monkeypatch: pytes
     ("options", "words"),
     [
         (["--set", "sizes=[1, 1]"], "w.yaml: sizes: unknown key. Did you mean 'size'?"),
-        (
-            ["--set", "metrics=[circlines]"],
-            "w.yaml: metrics[0]: unknown metric 'circlines'.",
-        ),
+        (["--set", "metrics=[circlines]"], "w.yaml: metrics[0]: unknown metric 'circlines'."),
         (["--set", "size"], "--set needs KEY=VALUE, as in time_step=0.1, got 'size'"),
         (["--record", "a.avi"], "cannot record to 'a.avi': the ending must be .gif, .mp4"),
         (["--metrics", "a.xls"], "the ending must be .csv or .parquet"),

@@ -189,11 +189,7 @@ def test_orders_are_recorded_and_loads_come_and_go(tmp_path: Path) -> None:
     assert main(command) == 0
     with Recording(path) as recording:
         (plan,) = recording.floor_plans
-        assert {station.kind.value for station in plan.stations} == {
-            "pick",
-            "workstation",
-            "charge",
-        }
+        assert {station.kind.value for station in plan.stations} == {"pick", "workstation", "charge"}
         orders = recording.index.topics["/fleet/orders"]
         assert orders.kind == "fleet_sim_msgs/msg/OrderStatus"
         assert orders.places

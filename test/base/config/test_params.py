@@ -75,8 +75,7 @@ def test_names_and_defaults() -> None:
 
 
 @pytest.mark.parametrize(
-    ("physics", "method"),
-    [(False, CollisionDetectionMethod.CLOSEST_POINTS), (True, CollisionDetectionMethod.HYBRID)],
+    ("physics", "method"), [(False, CollisionDetectionMethod.CLOSEST_POINTS), (True, CollisionDetectionMethod.HYBRID)]
 )
 def test_the_detection_method_follows_physics_unless_given(physics: bool, method: CollisionDetectionMethod) -> None:
     assert SimulationParams(physics=physics).collision_detection_method is method

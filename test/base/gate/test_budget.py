@@ -43,10 +43,7 @@ SPAWNED = {
         "{name: r, sensors: [{type: camera, width: 8192, height: 8192, rate: 0.001}]}",
         "100,000,000 pixels",
     ),
-    "100 such cameras": (
-        f"{{name: r, sensors: [{BIG_CAMERA}], grid: {{count: 100}}}}",
-        "100,000,000 pixels",
-    ),
+    "100 such cameras": (f"{{name: r, sensors: [{BIG_CAMERA}], grid: {{count: 100}}}}", "100,000,000 pixels"),
     "100 lidars of 100,000 rays": (
         "{name: r, grid: {count: 100}, sensors: [{type: lidar, rays: 100000, rate: null}]}",
         "20,000,000 rays",
@@ -72,10 +69,7 @@ def test_a_spawned_entry_beyond_the_budget_is_refused_with_the_figure(
 
 WORLDS = {
     "a camera in the world": (f"{{robots: [{{name: r}}], sensors: [{BIG_CAMERA}]}}", "pixels"),
-    "20 robots with a camera": (
-        f"{{site: {SITE}, {ROBOTS}, sensors: [{BIG_CAMERA}]}}]}}",
-        "pixels",
-    ),
+    "20 robots with a camera": (f"{{site: {SITE}, {ROBOTS}, sensors: [{BIG_CAMERA}]}}]}}", "pixels"),
     "plans of 100,000 steps": (
         f"{{site: {SITE}, {ROBOTS}}}], traffic: {{planner: prioritized, window: 100000}}}}",
         "2,000,000 nodes of planning per simulated second, this asks for",

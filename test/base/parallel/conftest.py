@@ -14,13 +14,7 @@ if TYPE_CHECKING:
     MakeExecutor = Callable[[JobLimits], Executor]
 
 
-@pytest.fixture(
-    scope="session",
-    params=[
-        "local",
-        pytest.param("ray", marks=ray_cluster.MARKS),
-    ],
-)
+@pytest.fixture(scope="session", params=["local", pytest.param("ray", marks=ray_cluster.MARKS)])
 def make_executor(request: pytest.FixtureRequest) -> Iterator[MakeExecutor]:
     """Makes an executor with two workers."""
     if request.param == "local":

@@ -68,13 +68,7 @@ def test_what_is_no_text_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_values_are_read_as_in_a_file() -> None:
-    assert [parse_value(text) for text in ("1", "2e3", "true", "[1, x]", "null")] == [
-        1,
-        2000.0,
-        True,
-        [1, "x"],
-        None,
-    ]
+    assert [parse_value(text) for text in ("1", "2e3", "true", "[1, x]", "null")] == [1, 2000.0, True, [1, "x"], None]
     with pytest.raises(ConfigError, match="not valid YAML"):
         parse_value("[1,")
 

@@ -9,14 +9,7 @@ import numpy as np
 import pytest
 from things import run, thing
 
-from fleet_sim import (
-    InvalidValueError,
-    MultiRobotSimulationCore,
-    Pose,
-    ShapeParams,
-    SimObject,
-    SimulationParams,
-)
+from fleet_sim import InvalidValueError, MultiRobotSimulationCore, Pose, ShapeParams, SimObject, SimulationParams
 
 MakeSim = Callable[..., MultiRobotSimulationCore]
 CORNERS = [(x, y, z) for z in (0.0, 0.5) for y in (-1.0, 1.0) for x in (-1.0, 1.0)]

@@ -66,10 +66,7 @@ MADE: dict[str, tuple[Any, dict[str, Any], Callable[[FrankaArm], Any]]] = {
 READY = np.delete(REST, [7, 8, 11])
 METHODS: dict[str, dict[str, tuple[Any, dict[str, Any]]]] = {
     "read_joint_positions": {"default_joint_positions": (BENT, {"default_joint_positions": REST})},
-    "get_workspace": {
-        "workspace_origin": ([0.4, 0, 0], ROOM),
-        "workspace_dimensions": ([0.3, 0.16, 0.04], ROOM),
-    },
+    "get_workspace": {"workspace_origin": ([0.4, 0, 0], ROOM), "workspace_dimensions": ([0.3, 0.16, 0.04], ROOM)},
     "stiffen": {"gain": (0.9, {"gain": 0.2})},
     "apply_action": {
         "control_mode": (0, {"control_mode": 2, "target": [0.1] * 9}),

@@ -232,17 +232,7 @@ def test_a_late_start_leaves_out_what_is_past_and_an_early_one_waits(
 ) -> None:
     for _ in range(10):
         sim.step_once()
-    late = JointTrajectoryAction(
-        [J1],
-        [0.5, 1.5],
-        [
-            [
-                9e-9,
-            ],
-            [0.5],
-        ],
-        start_time_wanted=0.0,
-    )
+    late = JointTrajectoryAction([J1], [0.5, 1.5], [[9e-9], [0.5]], start_time_wanted=0.0)
     track = run(sim, arm_joint_trajectory, late)
     assert late.get_duration() == pytest.approx(0.5)
     assert track[:5, 0] == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5])

@@ -141,10 +141,7 @@ def test_a_parameter_is_checked_when_it_is_set_and_stays_once_a_robot_has_the_ac
     sim = build({})
     robot = sim.spawn(AgentSpawnParams(BOX, BOX))
     action = MoveTo(Pose((1, 0, 0)))
-    for name, value, error in (
-        ("tolerance", -1.0, ValueError),
-        ("direction", "up", ValueError),
-    ):
+    for name, value, error in (("tolerance", -1.0, ValueError), ("direction", "up", ValueError)):
         with pytest.raises(error, match=name):
             setattr(action, name, value)
     assert action.tolerance == 0.0

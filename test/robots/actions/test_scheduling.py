@@ -403,11 +403,7 @@ FAILURES = [
 
 @pytest.mark.parametrize(("make", "cause"), FAILURES)
 def test_a_failure_has_a_cause(
-    robot: Agent,
-    crate: SimObject,
-    finish: Callable[[Action], Action],
-    make: Callable[[], Action],
-    cause: ActionCause,
+    robot: Agent, crate: SimObject, finish: Callable[[Action], Action], make: Callable[[], Action], cause: ActionCause
 ) -> None:
     action = make()
     assert action.cause is None
@@ -436,10 +432,7 @@ def test_robots_that_cannot_drive_reach_nothing(
 
 CANCELLATIONS = {
     "its own cancel": (lambda sim, robot, move: move.cancel(), ActionCause.CANCELLED),
-    "a cause of one's own": (
-        lambda sim, robot, move: move.cancel("off", ActionCause.SHUTDOWN),
-        ActionCause.SHUTDOWN,
-    ),
+    "a cause of one's own": (lambda sim, robot, move: move.cancel("off", ActionCause.SHUTDOWN), ActionCause.SHUTDOWN),
     "stop": (lambda sim, robot, move: robot.stop(), ActionCause.CANCELLED),
     "clear_actions": (lambda sim, robot, move: robot.clear_actions(), ActionCause.CANCELLED),
     "Stop": (lambda sim, robot, move: sim.dispatcher.dispatch(Stop()), ActionCause.CANCELLED),
@@ -448,10 +441,7 @@ CANCELLATIONS = {
         ActionCause.CANCELLED,
     ),
     "a goal": (lambda sim, robot, move: robot.set_goal_pose(HOME), ActionCause.PREEMPTED),
-    "a goal for all": (
-        lambda sim, robot, move: send_all(sim, robot),
-        ActionCause.PREEMPTED,
-    ),
+    "a goal for all": (lambda sim, robot, move: send_all(sim, robot), ActionCause.PREEMPTED),
     "a velocity": (lambda sim, robot, move: robot.set_velocity(1.0), ActionCause.PREEMPTED),
     "an action": (
         lambda sim, robot, move: sim.dispatcher.dispatch(ExecuteAction(names=(robot.name,), actions=(Wait(1.0),))),

@@ -9,14 +9,7 @@ from hypothesis import strategies as st
 from motion_fleet import DIFFERENTIAL, Fleet
 from small_world import BOX
 
-from fleet_sim import (
-    AgentSpawnParams,
-    MotionMode,
-    MoveTo,
-    MultiRobotSimulationCore,
-    Pose,
-    SimulationParams,
-)
+from fleet_sim import AgentSpawnParams, MotionMode, MoveTo, MultiRobotSimulationCore, Pose, SimulationParams
 from fleet_sim.base.arrays import NO_ROWS, Rows
 from fleet_sim.base.errors import DuplicateNameError, InvalidValueError, UnknownNameError
 from fleet_sim.base.params import MovementDirection
@@ -131,9 +124,7 @@ def test_a_goal_above_needs_no_heading() -> None:
 @settings(max_examples=12, deadline=None)
 @given(
     goals=st.lists(
-        st.tuples(st.floats(-4, 4), st.floats(-4, 4), st.floats(-3, 3), st.integers(1, 15)),
-        min_size=2,
-        max_size=5,
+        st.tuples(st.floats(-4, 4), st.floats(-4, 4), st.floats(-3, 3), st.integers(1, 15)), min_size=2, max_size=5
     ),
     direction=st.sampled_from([FORWARD, BACKWARD, AUTO]),
 )

@@ -70,12 +70,7 @@ def assert_same(pairs: Ints, expected: Ints) -> None:
     st.booleans(),
 )
 def test_equals_comparing_all_with_all(
-    compiled: bool,
-    corners: tuple[Floats, Floats],
-    seed: int,
-    margin: float,
-    cell: float | None,
-    ignore_static: bool,
+    compiled: bool, corners: tuple[Floats, Floats], seed: int, margin: float, cell: float | None, ignore_static: bool
 ) -> None:
     lower, upper = corners
     rng = np.random.default_rng(seed)

@@ -53,12 +53,7 @@ def test_static() -> None:
 
 
 @pytest.mark.parametrize(
-    "params",
-    [
-        {"a": [0.1, 0.2], "b": [0.3, -0.4]},
-        {"a": [[0.1, 0.2], [0.3, -0.4]]},
-        {"a": [0.1, 0.2, 0.3, -0.4]},
-    ],
+    "params", [{"a": [0.1, 0.2], "b": [0.3, -0.4]}, {"a": [[0.1, 0.2], [0.3, -0.4]]}, {"a": [0.1, 0.2, 0.3, -0.4]}]
 )
 def test_binary_goes_by_the_reading_of_the_step_before(params: dict[str, Any]) -> None:
     off, on = [0.1, 0.2], [0.3, -0.4]

@@ -79,12 +79,7 @@ def targets(world: RectangularWorld) -> list[Any]:
 
 @pytest.mark.parametrize(
     ("hold", "after_move", "out_of_sight"),
-    [
-        ("alwaysretarget", 2, 2),
-        ("retargetonloss", 1, 2),
-        ("holdlost", 1, 2),
-        ("holdfirst", 1, 1),
-    ],
+    [("alwaysretarget", 2, 2), ("retargetonloss", 1, 2), ("holdlost", 1, 2), ("holdfirst", 1, 1)],
 )
 def test_targeters_hold(hold: str, after_move: int, out_of_sight: int) -> None:
     sensor = {"type": "targeter", "attribute": "id", "target_mode": "closest", "distance": 2.0, "hold": hold}
@@ -102,8 +97,7 @@ def test_targeters_hold(hold: str, after_move: int, out_of_sight: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("attribute", "value"),
-    [("position", [2.0, 1.0]), ("velocity", [0.3, 0.0]), ("angle", 0.0), ("distance", 1.0)],
+    ("attribute", "value"), [("position", [2.0, 1.0]), ("velocity", [0.3, 0.0]), ("angle", 0.0), ("distance", 1.0)]
 )
 def test_targeters_read(attribute: str, value: Any) -> None:
     sensor = {"type": "targeter", "attribute": attribute, "target_name": "other"}

@@ -236,10 +236,7 @@ def test_what_cannot_ride_is_told_why_and_stays(building: Sim) -> None:
         robot_storeys(building, "wide", (3.0, 2.0, 0.2), radius=0.7),
         robot_storeys(building, "small", (3.0, 6.0, 0.2)),
     )
-    refused = {
-        "room": send(wide, (3.0, 2.0, 4.2)),
-        "wall": send(small, (0.0, 2.0, 4.2)),
-    }
+    refused = {"room": send(wide, (3.0, 2.0, 4.2)), "wall": send(small, (0.0, 2.0, 4.2))}
     run_storeys(building, *refused.values())
     assert "1.2 m of room" in str(refused["room"].error_message)
     assert refused["room"].cause is fs.ActionCause.UNREACHABLE

@@ -51,11 +51,7 @@ def test_items_are_conserved_and_pods_keep_apart(
     delays = {"delays": {"probability": 0.02, "shortest": 1, "longest": 4}} if disturbed else {}
     Recorded.ordered = 0
     with scenario(
-        tmp_path,
-        pods,
-        simulation={"seed": seed},
-        traffic={"disturbances": delays},
-        orders={"arrivals": [demand("a")]},
+        tmp_path, pods, simulation={"seed": seed}, traffic={"disturbances": delays}, orders={"arrivals": [demand("a")]}
     ) as sim:
         watch, orders = PodWatch(sim), orders_of(sim)
         first = orders.figures()["pods"]["stock"]["supplied"]
@@ -295,11 +291,7 @@ def test_wrong_pods_are_errors_that_name_the_key(tmp_path: Path, pods: dict[str,
     [
         ({"radius": 0.45}, {}, r"a robot with a pod has a radius of 0.4596 m, .* set traffic: {radius: 0.46}"),
         ({"planner": "prioritized"}, {}, "planner 'prioritized' .*wide.* use pibt"),
-        (
-            {},
-            {"storage": [[3, 1, 9, 4]]},
-            r"from the storage place \(5.5, 3.5\) to the station .* leave an aisle",
-        ),
+        ({}, {"storage": [[3, 1, 9, 4]]}, r"from the storage place \(5.5, 3.5\) to the station .* leave an aisle"),
     ],
 )
 def test_a_traffic_in_which_pods_cannot_be_carried_is_refused(

@@ -121,11 +121,7 @@ def test_a_robot_that_moves_brakes_before_it_takes_a_route(tmp_path: Path) -> No
     [
         ((4.5, 5.5), ActionCause.INVALID_GOAL, "in a wall"),
         ((-3.0, 0.5), ActionCause.INVALID_GOAL, "outside of the map of site 'hall'"),
-        (
-            (2.5, 1.8),
-            ActionCause.INVALID_GOAL,
-            "too near to a wall, a no-go zone or the edge",
-        ),
+        ((2.5, 1.8), ActionCause.INVALID_GOAL, "too near to a wall, a no-go zone or the edge"),
     ],
 )
 def test_goals_that_cannot_be_are_refused_and_nobody_moves(

@@ -14,15 +14,7 @@ from networks import site_of
 
 from fleet_sim.base.arrays import Ints
 from fleet_sim.base.errors import ConfigError, InvalidValueError, PlanError
-from fleet_sim.warehouse.traffic import (
-    PLANNERS,
-    Network,
-    Planner,
-    Problem,
-    checked_plan,
-    make_planner,
-    rotations,
-)
+from fleet_sim.warehouse.traffic import PLANNERS, Network, Planner, Problem, checked_plan, make_planner, rotations
 
 TEAMS = ["lacam", "pibt", "prioritized"]
 

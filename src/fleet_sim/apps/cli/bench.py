@@ -31,10 +31,7 @@ def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
     parser = commands.add_parser("bench", help="measure spawning and stepping on this machine")
     parser.add_argument(
-        "scenario",
-        nargs="?",
-        metavar="SCENARIO",
-        help="scenario to profile, part by part (default: measure boxes)",
+        "scenario", nargs="?", metavar="SCENARIO", help="scenario to profile, part by part (default: measure boxes)"
     )
     parser.add_argument(
         "--robots", type=positive, nargs="+", metavar="N", help="fleet sizes to measure (default: 100 1000 10000)"

@@ -55,9 +55,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--engine", choices=get_args(EngineChoice), help="the physics engine (auto: the installed one)")
     _add_looks(parser)
     parser.add_argument(
-        "--figures",
-        metavar="FILE",
-        help="write the figures of the section `tasks` or `orders`, for `fleet-sim report`",
+        "--figures", metavar="FILE", help="write the figures of the section `tasks` or `orders`, for `fleet-sim report`"
     )
     run_files.add_options(parser)
     add_progress(parser)
@@ -213,11 +211,7 @@ def write_figures(sim: MultiRobotSimulationCore, source: RunSource, args: argpar
 
     # What was set tells two runs of one scenario apart.
     title = ", ".join((Path(source_of(args)).stem, counted(len(sim.agents), "robot"), *args.set))
-    about = {
-        "scenario": source_of(args),
-        "seed": str(sim.params.seed),
-        "settings": ", ".join(args.set) or "as shipped",
-    }
+    about = {"scenario": source_of(args), "seed": str(sim.params.seed), "settings": ", ".join(args.set) or "as shipped"}
     # A run of no time has no factor; 0 would be a bad one.
     factor = sim.sim_time / wall if wall > 0.0 else None
     timing = {"wall_s": wall, "real_time_factor": factor}

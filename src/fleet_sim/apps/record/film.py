@@ -220,12 +220,7 @@ def _near(turns: Floats, others: Floats) -> Floats:
 # One palette for the whole film, made of what moves, and only the pixels that changed in each picture.
 _GIF = "split[a][b];[a]palettegen=max_colors=96:stats_mode=full[p];[b][p]paletteuse=dither=none:diff_mode=rectangle"
 _VIDEO = ["-an", "-c:v", "libx264", "-crf", "20", "-preset", "medium", "-pix_fmt", "yuv420p", "-movflags", "+faststart"]
-ENCODINGS = {
-    ".mp4": _VIDEO,
-    ".mkv": _VIDEO,
-    ".mov": _VIDEO,
-    ".gif": ["-filter_complex", _GIF, "-loop", "0"],
-}
+ENCODINGS = {".mp4": _VIDEO, ".mkv": _VIDEO, ".mov": _VIDEO, ".gif": ["-filter_complex", _GIF, "-loop", "0"]}
 LOWEST_FPS, HIGHEST_FPS, GIF_FPS = 0.01, 1000.0, 50.0
 """Pictures per second that films can have; GIFs have fewer, as each picture stays for whole hundredths of a second and
 programs that show them take one hundredth for ten."""

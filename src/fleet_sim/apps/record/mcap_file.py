@@ -414,11 +414,7 @@ class McapChunks:
         """Add a whole file."""
         record = self._records.Attachment(create_time=0, log_time=0, name=name, media_type=media_type, data=data)
         offset, length = self._write(record)
-        self._attachments.append(
-            self._records.AttachmentIndex(
-                *(offset, length, 0, 0, len(data), name, media_type),
-            )
-        )
+        self._attachments.append(self._records.AttachmentIndex(*(offset, length, 0, 0, len(data), name, media_type)))
 
     def add_metadata(self, name: str, values: Mapping[str, str]) -> None:
         """Add texts about the file."""

@@ -24,16 +24,8 @@ from fleet_sim.base.kernels import compiled, inlined
 from fleet_sim.base.ros_params import FRAME_SCHEMA, NAMESPACE_SCHEMA, read_frame, read_namespace
 from fleet_sim.base.settings import Checked, setting
 from fleet_sim.world.names import Frames
-from fleet_sim.world.snapshot import (
-    STATE as SNAPSHOT_STATE,
-)
-from fleet_sim.world.snapshot import (
-    EntityRoster,
-    GivenColors,
-    Snapshot,
-    StateArrays,
-    snapshot_of,
-)
+from fleet_sim.world.snapshot import STATE as SNAPSHOT_STATE
+from fleet_sim.world.snapshot import EntityRoster, GivenColors, Snapshot, StateArrays, snapshot_of
 
 if TYPE_CHECKING:
     from fleet_sim.models.kinematics.tree import FrameLink

@@ -160,10 +160,7 @@ def _plot(lines: dict[str, list[RunGroup]], across: str, name: str) -> str:
     scale = from_zero(high) if low >= 0.0 and low < 0.6 * high else around(low, high)
     plot = Plot(_x_scale(list(places.values()), numbers), scale, label=name)
     texts = [_text(value) for value in values] if not numbers else None
-    plot.axes(
-        texts if texts is not None else [number(tick, 3) for tick in plot.x.ticks],
-        scale.texts(),
-    )
+    plot.axes(texts if texts is not None else [number(tick, 3) for tick in plot.x.ticks], scale.texts())
     tips: dict[float, list[str]] = {}
     for index, ((line, groups), color) in enumerate(zip(shown.items(), LINES, strict=False)):
         # A little beside each other, so that bars at one place can be told apart.

@@ -237,12 +237,7 @@ class Plots:
         self._handles = [self._add(gui, name, unit, color, empty) for name, unit, color in PLOTS]
 
     def _add(
-        self,
-        gui: viser.GuiApi,
-        name: str,
-        unit: str,
-        color: tuple[int, int, int],
-        empty: tuple[np.ndarray, ...],
+        self, gui: viser.GuiApi, name: str, unit: str, color: tuple[int, int, int], empty: tuple[np.ndarray, ...]
     ) -> viser.GuiUplotHandle:
         line = "rgb({}, {}, {})".format(*color)
         fill = "rgba({}, {}, {}, 0.12)".format(*color)

@@ -361,11 +361,7 @@ def remove(name: str) -> Remove:
 def put(name: str, position: Floats, orientation: Floats) -> SetPoses:
     """Put a robot or object somewhere; it stands then."""
     return SetPoses(
-        names=(name,),
-        positions=position[None],
-        orientations=orientation[None],
-        preserve_velocity=False,
-        source=SOURCE,
+        names=(name,), positions=position[None], orientations=orientation[None], preserve_velocity=False, source=SOURCE
     )
 
 

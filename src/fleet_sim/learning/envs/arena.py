@@ -427,12 +427,7 @@ class Arena:
         return self._spawn(SimObject, params, worlds, obstacles, [None] * (worlds * obstacles))
 
     def _spawn(
-        self,
-        cls: type[SimObject],
-        params: SimObjectSpawnParams,
-        worlds: int,
-        count: int,
-        names: Sequence[str | None],
+        self, cls: type[SimObject], params: SimObjectSpawnParams, worlds: int, count: int, names: Sequence[str | None]
     ) -> Rows:
         """Spawn `count` entities in each of `worlds`, parked apart, and return their rows (worlds, count)."""
         total = worlds * count

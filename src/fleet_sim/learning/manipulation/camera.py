@@ -50,10 +50,7 @@ class Camera:
     render_modes = RENDER_MODES
 
     def __init__(
-        self,
-        camera_config: PictureSettings | Mapping[str, Any],
-        bullet_client: Client,
-        sim_mode: str = "gpu-headless",
+        self, camera_config: PictureSettings | Mapping[str, Any], bullet_client: Client, sim_mode: str = "gpu-headless"
     ) -> None:
         """Add a camera to a simulation, or the one of a `sim.bullet`, at the pose of its settings.
 

@@ -77,9 +77,7 @@ class BaseScene:
     """An empty scene. A subclass loads bodies and then sets `loaded`."""
 
     def __init__(
-        self,
-        bullet_client: Client | None = None,
-        config: BinPickingConfig | Mapping[str, Any] | str | None = None,
+        self, bullet_client: Client | None = None, config: BinPickingConfig | Mapping[str, Any] | str | None = None
     ) -> None:
         """Use a simulation or the one of a `sim.bullet`, or create one with physics.
 
@@ -108,9 +106,7 @@ class BinScene(BaseScene):
     plane_urdf = "plane.urdf"
 
     def __init__(
-        self,
-        bullet_client: Client | None = None,
-        config: BinPickingConfig | Mapping[str, Any] | str | None = None,
+        self, bullet_client: Client | None = None, config: BinPickingConfig | Mapping[str, Any] | str | None = None
     ) -> None:
         """Prepare the scene; the first `reset` loads it."""
         super().__init__(bullet_client, config)

@@ -74,11 +74,7 @@ class MoveAction(OnRoute):
     """
 
     path: Path | Sequence[Pose] = setting(reader=read_path, doc="Waypoints, world frame.")
-    auto_approach: bool = setting(
-        True,
-        reader=checked_approach,
-        doc="Drive to the first waypoint first: always true.",
-    )
+    auto_approach: bool = setting(True, reader=checked_approach, doc="Drive to the first waypoint first: always true.")
     final_orientation_align: bool = setting(True, doc="Turn to the last waypoint's orientation at the end.")
     direction: MovementDirection | str | None = setting(
         None, reader=_read_direction, doc="End of a differential base that leads; None: the robot's default."

@@ -487,10 +487,7 @@ class JointTrajectoryAction(DeclaredAction):
         doc="How far from its place on the way a joint may be: a number, one per joint or by name; None: any distance.",
     )
     goal_tolerance: Tolerance = setting(
-        None,
-        reader=as_given,
-        unit="rad or m",
-        doc="The same at the end; None: the agent's `joint_tolerance`.",
+        None, reader=as_given, unit="rad or m", doc="The same at the end; None: the agent's `joint_tolerance`."
     )
     goal_time_tolerance: float | None = setting(
         None, low=0.0, unit="s", doc="How late the end may be; None: as late as it takes, while the joints get nearer."

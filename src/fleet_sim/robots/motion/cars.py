@@ -261,14 +261,7 @@ def _advance(world: World, table: AckermannColumns, rows: Rows, dt: float, plann
 
 @compiled_step
 def advance_cars(
-    rows: Rows,
-    planned: bool,
-    tick: int,
-    dt: float,
-    limited: bool,
-    arrays: MotionArrays,
-    cars: Cars,
-    lists: Lists,
+    rows: Rows, planned: bool, tick: int, dt: float, limited: bool, arrays: MotionArrays, cars: Cars, lists: Lists
 ) -> int:
     """Move `rows` by one step; list those that ended their path, those astray, as they were, and broken numbers.
 

@@ -28,9 +28,7 @@ from fleet_sim.base.kernels import (
     to_rotation_vector,
     to_world,
 )
-from fleet_sim.base.kernels import (
-    cross as kernels_cross,
-)
+from fleet_sim.base.kernels import cross as kernels_cross
 from fleet_sim.base.params import ControllerMode, MovementDirection, PosePhase
 from fleet_sim.robots.motion.path import (
     TINY,
@@ -63,9 +61,7 @@ from fleet_sim.robots.motion.rows import (
     write_quaternion,
     write_vector,
 )
-from fleet_sim.robots.motion.rows import (
-    along as limit_along,
-)
+from fleet_sim.robots.motion.rows import along as limit_along
 from fleet_sim.world.world import World
 
 # Driving along straight lines from waypoint to waypoint, and turning towards an orientation, one robot at a time.
@@ -446,14 +442,7 @@ def advance(
 
 @compiled_step
 def advance_rows(
-    rows: Rows,
-    omni: int,
-    differential: int,
-    tick: int,
-    dt: float,
-    limited: bool,
-    arrays: MotionArrays,
-    lists: Lists,
+    rows: Rows, omni: int, differential: int, tick: int, dt: float, limited: bool, arrays: MotionArrays, lists: Lists
 ) -> int:
     """Do what `advance` does, and list who ended, who is of another law, and whose numbers are none.
 

@@ -79,14 +79,7 @@ def nearest_allowed(planes: HalfPlanes, wanted_x: Floats, wanted_y: Floats, radi
 
 
 def _optimise(
-    planes: HalfPlanes,
-    aim_x: Floats,
-    aim_y: Floats,
-    x: Floats,
-    y: Floats,
-    radii: Floats,
-    *,
-    direction: bool,
+    planes: HalfPlanes, aim_x: Floats, aim_y: Floats, x: Floats, y: Floats, radii: Floats, *, direction: bool
 ) -> tuple[Floats, Floats, Ints]:
     """Return the best points, starting at (x, y), and the half-plane at which each row failed (its count: none).
 

@@ -325,12 +325,7 @@ def stop_earlier(contacts: FirstContacts, sweep: Sweep, fractions: Floats) -> bo
         return False
     rows = unseen[near]
     contacts.times[rows] = halved(
-        sweep.take(rows),
-        np.zeros(len(rows)),
-        ahead[near],
-        sweep.travels[rows],
-        contacts.limits[rows],
-        contacts.reach,
+        sweep.take(rows), np.zeros(len(rows)), ahead[near], sweep.travels[rows], contacts.limits[rows], contacts.reach
     )
     return True
 

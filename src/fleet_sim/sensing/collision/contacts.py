@@ -208,11 +208,7 @@ def _take_triangle(pieces: Pieces, start: int) -> None:
     """Let piece 0 be the triangle whose corners begin at `start`."""
     pieces.codes[0, START] = start
     for axis in range(3):
-        a, b, c = (
-            pieces.corners[start, axis],
-            pieces.corners[start + 1, axis],
-            pieces.corners[start + 2, axis],
-        )
+        a, b, c = (pieces.corners[start, axis], pieces.corners[start + 1, axis], pieces.corners[start + 2, axis])
         low, high = min(a, b, c), max(a, b, c)
         pieces.boxes[0, axis], pieces.boxes[0, 3 + axis] = (
             0.5 * (low + high),

@@ -285,11 +285,7 @@ class Lidar3dParams(SensorParams):
         -math.pi, low=-FULL_TURN, high=FULL_TURN, unit="rad", doc="Azimuth of the first ray of a layer."
     )
     angle_max: float = setting(
-        math.pi,
-        low=-FULL_TURN,
-        high=FULL_TURN,
-        unit="rad",
-        doc="Azimuth where the field of view ends.",
+        math.pi, low=-FULL_TURN, high=FULL_TURN, unit="rad", doc="Azimuth where the field of view ends."
     )
     elevation_min: float = setting(
         -0.26, low=-_QUARTER, high=_QUARTER, unit="rad", doc="Elevation of the lowest layer."

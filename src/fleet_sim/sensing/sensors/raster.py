@@ -158,13 +158,7 @@ def _near(stations: Stations, sensor: int, reach: float, around: InGrid) -> int:
 
 @compiled_step
 def draw_discs(
-    stations: Stations,
-    fan: Fan,
-    around: InGrid,
-    z: Floats,
-    balls: Ints,
-    directions: Directions,
-    out: Drawn,
+    stations: Stations, fan: Fan, around: InGrid, z: Floats, balls: Ints, directions: Directions, out: Drawn
 ) -> None:
     """Draw discs; of `balls` (D,) that are not 0 the radius is that at height `z` (D,)."""
     circles, near, views, circles_rows = around.circles, around.near, around.views, around.circles.rows
@@ -255,13 +249,7 @@ def draw_polygons(
 
 @compiled_step
 def draw_lines(
-    stations: Stations,
-    fan: Fan,
-    around: InGrid,
-    starts: Floats,
-    ends: Floats,
-    directions: Directions,
-    out: Drawn,
+    stations: Stations, fan: Fan, around: InGrid, starts: Floats, ends: Floats, directions: Directions, out: Drawn
 ) -> None:
     """Draw lines from `starts` to `ends`, (2, N) each, seen from both sides."""
     near, views = around.near, around.views

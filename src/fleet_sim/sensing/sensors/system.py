@@ -154,11 +154,7 @@ class SensorGroup:
         """Return the world poses (N, 3), (N, 4) of the frames of the sensors at `members`."""
         chosen = np.asarray(members, np.int64)
         return frame_poses(
-            self._world,
-            self._rows[chosen],
-            self._links[chosen],
-            self._positions[chosen],
-            self._orientations[chosen],
+            self._world, self._rows[chosen], self._links[chosen], self._positions[chosen], self._orientations[chosen]
         )
 
     def begin(self, members: Members) -> None:

@@ -146,13 +146,7 @@ class Wishes(NamedTuple):
 
 @compiled_step
 def fly(
-    boids: Boids,
-    orientation: Floats,
-    crowd: Flock,
-    cells: PointCells,
-    wishes: Wishes,
-    helm: Helm,
-    actions: Floats,
+    boids: Boids, orientation: Floats, crowd: Flock, cells: PointCells, wishes: Wishes, helm: Helm, actions: Floats
 ) -> None:
     """Write the actions (N, 2) of agents, who are the points of `cells`, that see a flock and are pushed by walls."""
     _look(boids.rows, orientation, boids.headings, boids.own_x, boids.own_y)

@@ -136,8 +136,7 @@ def _dock_feedback(progress: Progress) -> Any:
     action = progress.action
     staging = isinstance(action, TourAction) and action.index < len(action.path) - 1
     return kind(
-        state=kind.NAV_TO_STAGING_POSE if staging else kind.CONTROLLING,
-        docking_time=duration_to_msg(progress.duration),
+        state=kind.NAV_TO_STAGING_POSE if staging else kind.CONTROLLING, docking_time=duration_to_msg(progress.duration)
     )
 
 

@@ -392,11 +392,7 @@ def read_task_orders(path: Path, grid: Grid) -> Iterator[tuple[str, Order]]:
             fail(path, f"task {number} goes to one cell only; an order goes from one to another")
         points = grid.positions(np.array(stops)).tolist()
         order = Order(
-            id=f"task_{number}",
-            stops=tuple((x, y) for x, y in points),
-            pick_time=0.0,
-            stop_time=0.0,
-            drop_time=0.0,
+            id=f"task_{number}", stops=tuple((x, y) for x, y in points), pick_time=0.0, stop_time=0.0, drop_time=0.0
         )
         yield f"task {number}", order
 

@@ -91,10 +91,7 @@ class DoorEntry(Checked):
         1, low=-1, high=1, doc="Hinged leaves turn to the left (1), seen from `begin`, or right (-1)."
     )
     ratio: float = setting(
-        1.0,
-        low=1.0 / MOST_RATIO,
-        high=MOST_RATIO,
-        doc="Width of the leaf at `end` by that of the one at `begin`.",
+        1.0, low=1.0 / MOST_RATIO, high=MOST_RATIO, doc="Width of the leaf at `end` by that of the one at `begin`."
     )
 
 
@@ -119,8 +116,7 @@ class SiteConfig(Checked):
     )
     cell: float = setting(1.0, above=0, high=1e4, unit="m", doc="Size of a cell.")
     origin: list[float] = setting(
-        factory=lambda: [0.0, 0.0, 0.0],
-        doc=f"Pose (x, y, yaw) of the lower left corner, within {LARGEST_EXTENT:g} m.",
+        factory=lambda: [0.0, 0.0, 0.0], doc=f"Pose (x, y, yaw) of the lower left corner, within {LARGEST_EXTENT:g} m."
     )
     walls: list[list[float]] | None = setting(
         None, doc="Boxes [x, y, yaw, half length, half width] in m; null: the cells that are not free."
@@ -223,11 +219,7 @@ def _number(node: object, names: list[str], path: Path, where: str) -> int:
     # YAML reads `yes` and `on` as True, which is an int in Python.
     if isinstance(node, int) and not isinstance(node, bool):
         if not 0 <= node < len(names):
-            fail(
-                path,
-                f"the lane leads to node {brief(node)}, but there are {len(names)} nodes",
-                where,
-            )
+            fail(path, f"the lane leads to node {brief(node)}, but there are {len(names)} nodes", where)
         return node
     if node not in names or not node:
         fail(path, f"unknown node {node!r}.{did_you_mean(str(node), filter(None, names))}", where)

@@ -187,11 +187,7 @@ def station_half(cell: float) -> float:
 
 
 FREE, BLOCKED, LANE = (250, 250, 247), (70, 74, 82), (190, 200, 214)
-ZONES = {
-    ZoneKind.SPEED_LIMIT: (255, 236, 179),
-    ZoneKind.ONE_WAY: (209, 233, 252),
-    ZoneKind.NO_GO: (248, 205, 205),
-}
+ZONES = {ZoneKind.SPEED_LIMIT: (255, 236, 179), ZoneKind.ONE_WAY: (209, 233, 252), ZoneKind.NO_GO: (248, 205, 205)}
 START, WAY = (192, 57, 43), (214, 40, 57)
 _LONGEST = 1600
 

@@ -281,7 +281,7 @@ _KINDS = {
 
 USED = {"building_name", "coordinate_system", "graphs", "levels", "lifts", "name", "parameters", "reference_level_name"}
 LEVEL_USED = {
-    *("doors", "drawing", "elevation", "fiducials", "floors", "lanes", "measurements", "models", "vertices", "walls"),
+    *("doors", "drawing", "elevation", "fiducials", "floors", "lanes", "measurements", "models", "vertices", "walls")
 }
 VERTEX_USED = {
     *(*_KINDS, "name", "spawn_robot_name", "spawn_robot_type"),

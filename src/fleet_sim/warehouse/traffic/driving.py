@@ -108,14 +108,7 @@ AHEAD = 0.5
 
 @inlined
 def follow(
-    rows: Rows,
-    open_mask: Bools,
-    tracks: Tracks,
-    marks: Marks,
-    ways: Ways,
-    uses: Uses,
-    drivers: Drivers,
-    step: Stride,
+    rows: Rows, open_mask: Bools, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses, drivers: Drivers, step: Stride
 ) -> None:
     """Grant nodes to those of `rows` who may follow the one before them, and set how far before followers have to stop.
 

@@ -113,11 +113,7 @@ def _to_body(turn: tuple[float, float, float, float], vx: float, vy: float, vz: 
     x, y, z, w = turn
     tx, ty, tz = y * vz - z * vy, z * vx - x * vz, x * vy - y * vx
     tx, ty, tz = tx + tx, ty + ty, tz + tz
-    return (
-        vx - w * tx + (y * tz - z * ty),
-        vy - w * ty + (z * tx - x * tz),
-        vz - w * tz + (x * ty - y * tx),
-    )
+    return (vx - w * tx + (y * tz - z * ty), vy - w * ty + (z * tx - x * tz), vz - w * tz + (x * ty - y * tx))
 
 
 class Execution:

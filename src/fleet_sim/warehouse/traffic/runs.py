@@ -635,8 +635,7 @@ class TasksSettings(Checked):
     """Where the robots of the traffic go."""
 
     goals: Literal["auto", "stations", "random"] = setting(
-        "auto",
-        doc="Between workstations and pick or drop stations, or random cells; auto: stations if there are.",
+        "auto", doc="Between workstations and pick or drop stations, or random cells; auto: stations if there are."
     )
     dwell: float = setting(2.0, low=0.0, high=1e6, unit="s", doc="Stay at each goal.")
     seed: int | None = setting(None, low=0, high=2**62, doc="Of the goals; null: that of the simulation.")

@@ -69,11 +69,7 @@ class VehicleConnection:
         """When the latest state was sent, on a clock that nobody sets, and its body."""
         self._numbers: Counter[str] = Counter()
         self._tail = json.dumps(
-            {
-                "version": self.version.number,
-                "manufacturer": identity.manufacturer,
-                "serialNumber": identity.serial,
-            },
+            {"version": self.version.number, "manufacturer": identity.manufacturer, "serialNumber": identity.serial},
             separators=(",", ":"),
         )[1:-1]
         self._changed = changed

@@ -282,11 +282,7 @@ def part_of_order(what: str) -> dict[str, WireKind | WireField]:
     return {f"{what}Id": TEXT, "sequenceId": COUNT, f"{what}Description": maybe(TEXT), "released": TRUTH}
 
 
-NODE_20 = WireShape(
-    **part_of_order("node"),
-    nodePosition=maybe(POSITION_20),
-    actions=WireMany(ACTION_20, MOST_ACTIONS),
-)
+NODE_20 = WireShape(**part_of_order("node"), nodePosition=maybe(POSITION_20), actions=WireMany(ACTION_20, MOST_ACTIONS))
 NODE_21 = NODE_20.but(nodePosition=maybe(POSITION_21), actions=WireMany(ACTION_21, MOST_ACTIONS))
 NODE_30 = NODE_21.but(
     renamed={"nodeDescription": "nodeDescriptor"},
@@ -449,10 +445,7 @@ ERROR_20 = WireShape(
 )
 ERROR_30 = ERROR_20.but(errorLevel=words("WARNING", "URGENT", "CRITICAL", "FATAL"))
 INFORMATION_20 = WireShape(
-    infoType=TEXT,
-    infoReferences=maybe(_REFERENCES),
-    infoDescription=maybe(TEXT),
-    infoLevel=words("INFO", "DEBUG"),
+    infoType=TEXT, infoReferences=maybe(_REFERENCES), infoDescription=maybe(TEXT), infoLevel=words("INFO", "DEBUG")
 )
 INFORMATION_30 = INFORMATION_20.but(renamed={"infoDescription": "infoDescriptor"})
 SAFETY_20 = WireShape(eStop=words("AUTOACK", "MANUAL", "REMOTE", "NONE"), fieldViolation=TRUTH)
@@ -489,10 +482,7 @@ STATE_20 = WireShape(
     information=maybe(WireMany(INFORMATION_20)),
     safetyState=SAFETY_20,
 )
-STATE_21 = STATE_20.but(
-    maps=maybe(WireMany(MAP_21)),
-    nodeStates=WireMany(NODE_STATE_21),
-)
+STATE_21 = STATE_20.but(maps=maybe(WireMany(MAP_21)), nodeStates=WireMany(NODE_STATE_21))
 STATE_30 = STATE_21.but(
     renamed={"agvPosition": "mobileRobotPosition", "batteryState": "powerSupply"},
     operatingMode=words(
@@ -693,12 +683,10 @@ class WireVersion:
 
 VERSIONS: dict[str, WireVersion] = {
     "2.0": WireVersion(
-        *("2.0.0", "v2", ORDER_20, INSTANT_ACTIONS_20),
-        *(CONNECTION_20, STATE_20, VISUALIZATION_20, FACTSHEET_20),
+        *("2.0.0", "v2", ORDER_20, INSTANT_ACTIONS_20), *(CONNECTION_20, STATE_20, VISUALIZATION_20, FACTSHEET_20)
     ),
     "2.1": WireVersion(
-        *("2.1.0", "v2", ORDER_21, INSTANT_ACTIONS_21),
-        *(CONNECTION_20, STATE_21, VISUALIZATION_20, FACTSHEET_20),
+        *("2.1.0", "v2", ORDER_21, INSTANT_ACTIONS_21), *(CONNECTION_20, STATE_21, VISUALIZATION_20, FACTSHEET_20)
     ),
     "3.0": WireVersion(
         *("3.0.0", "v3", ORDER_30, INSTANT_ACTIONS_30),

@@ -15,9 +15,7 @@ from fleet_sim.warehouse.vda5050.acceptance import OrderAcceptance
 from fleet_sim.warehouse.vda5050.actions import INSTANT, TRIGGER, ActionOffer
 from fleet_sim.warehouse.vda5050.driving import VehicleDriver, is_aligned
 from fleet_sim.warehouse.vda5050.messages import MOST_STATES, MalformedMessage
-from fleet_sim.warehouse.vda5050.order import (
-    INSTANT as WITH_INSTANT,
-)
+from fleet_sim.warehouse.vda5050.order import INSTANT as WITH_INSTANT
 from fleet_sim.warehouse.vda5050.order import (
     ORDER,
     OrderAction,

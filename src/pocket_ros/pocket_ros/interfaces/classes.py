@@ -447,10 +447,7 @@ def _refuse(message: Message, unknown: dict[str, Any]) -> None:
 def _property(name: str, check: Any) -> property:
     slot = f"_{name}"
     scope: dict[str, Any] = {"_check": check}
-    exec(
-        f"def get(self): return self.{slot}\ndef set(self, value): self.{slot} = _check(value)",
-        scope,
-    )
+    exec(f"def get(self): return self.{slot}\ndef set(self, value): self.{slot} = _check(value)", scope)
     return property(scope["get"], scope["set"], doc=f"Message field '{name}'.")
 
 

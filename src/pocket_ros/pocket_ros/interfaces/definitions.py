@@ -144,8 +144,7 @@ class ActionDefinition:
                 ),
             ),
             "feedback_message": MessageDefinition(
-                f"{self.name}_FeedbackMessage",
-                (goal_id, Field("feedback", FieldType(self.feedback.name))),
+                f"{self.name}_FeedbackMessage", (goal_id, Field("feedback", FieldType(self.feedback.name)))
             ),
         }
         for name, part in parts.items():
@@ -182,13 +181,7 @@ SIZES = {
 TYPE_CODES = {base: f for base, f in FORMATS.items() if base not in ("bool", "byte")}
 DTYPES = {base: "uint8" if base == "char" else base for base in FORMATS if base not in ("bool", "byte")}
 # The names that `get_fields_and_field_types` uses.
-IDL_NAMES = {
-    "bool": "boolean",
-    "byte": "octet",
-    "char": "uint8",
-    "float32": "float",
-    "float64": "double",
-}
+IDL_NAMES = {"bool": "boolean", "byte": "octet", "char": "uint8", "float32": "float", "float64": "double"}
 
 
 # Reads the text of `.msg`, `.srv` and `.action` files.

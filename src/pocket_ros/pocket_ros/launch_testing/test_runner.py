@@ -320,11 +320,7 @@ def unittestCaseToXml(test_result: RunResult, test_case: unittest.TestCase) -> E
     element = ElementTree.Element(
         "testcase", classname=owner, name=f"{method} {qualifiers}".strip(), time=f"{seconds:.3f}"
     )
-    outcomes = {
-        "failure": test_result.failures,
-        "error": test_result.errors,
-        "skipped": test_result.skipped,
-    }
+    outcomes = {"failure": test_result.failures, "error": test_result.errors, "skipped": test_result.skipped}
     for kind, found in outcomes.items():
         for case, text in found:
             if case is test_case:

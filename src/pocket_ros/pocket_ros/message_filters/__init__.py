@@ -244,12 +244,6 @@ class ApproximateTimeSynchronizer(TimeSynchronizer):
         return next((stamps for stamps in combinations if max(stamps) - min(stamps) < slop), None)
 
 
-__all__ = [
-    "ApproximateTimeSynchronizer",
-    "Cache",
-    "SimpleFilter",
-    "Subscriber",
-    "TimeSynchronizer",
-]
+__all__ = ["ApproximateTimeSynchronizer", "Cache", "SimpleFilter", "Subscriber", "TimeSynchronizer"]
 
 __getattr__ = not_covered("message_filters")

@@ -53,11 +53,7 @@ class Context(WithBlock):
         return ContextHandle(self)
 
     def init(
-        self,
-        args: list[str] | None = None,
-        *,
-        initialize_logging: bool = True,
-        domain_id: int | None = None,
+        self, args: list[str] | None = None, *, initialize_logging: bool = True, domain_id: int | None = None
     ) -> None:
         """Initialise with ROS arguments (`sys.argv` where None) and a domain (`ROS_DOMAIN_ID` where None).
 

@@ -145,16 +145,7 @@ class NodeEndpoints:
         reader = self._ros_reader(
             _dds_topic("rt", full_name, profile), msg_type._type_name_, profile, _topic_data
         )
-        subscription = Subscription(
-            self,
-            reader,
-            msg_type,
-            full_name,
-            callback,
-            group,
-            profile,
-            raw,
-        )
+        subscription = Subscription(self, reader, msg_type, full_name, callback, group, profile, raw)
         events = event_callbacks or SubscriptionEventCallbacks()
         subscription.event_handlers = events.create_event_handlers(
             group, reader, topic, subscription.logger_name

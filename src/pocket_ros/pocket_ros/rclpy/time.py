@@ -106,11 +106,7 @@ class Time:
     __slots__ = ("_clock_type", "_nanoseconds")
 
     def __init__(
-        self,
-        *,
-        seconds: int | float = 0,
-        nanoseconds: int = 0,
-        clock_type: ClockType = ClockType.SYSTEM_TIME,
+        self, *, seconds: int | float = 0, nanoseconds: int = 0, clock_type: ClockType = ClockType.SYSTEM_TIME
     ) -> None:
         if not isinstance(clock_type, (ClockType, int)):
             raise TypeError("Clock type must be a ClockType enum")

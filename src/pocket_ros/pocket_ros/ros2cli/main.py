@@ -53,13 +53,7 @@ COMMANDS = {
     "topic": "Various topic related sub-commands",
     "wtf": "Use `wtf` as alias to `doctor`",
 }
-NOT_COVERED = (
-    "control",
-    "extension_points",
-    "extensions",
-    "security",
-    "test",
-)
+NOT_COVERED = ("control", "extension_points", "extensions", "security", "test")
 NOT_COVERED_VERBS = {"bag": ("burst", "list")}
 
 

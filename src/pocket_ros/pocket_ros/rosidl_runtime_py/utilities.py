@@ -12,10 +12,7 @@ from ..interfaces.catalog import UnknownInterfaceError, interface_names
 from ..interfaces.classes import action_class, message_class, service_class
 from ..rosidl_parser import AbstractNestedType, NamespacedType
 
-_PARTS = (
-    *("_Request", "_Response", "_Event"),
-    *("_Goal", "_Result", "_Feedback", "_FeedbackMessage"),
-)
+_PARTS = (*("_Request", "_Response", "_Event"), *("_Goal", "_Result", "_Feedback", "_FeedbackMessage"))
 _KINDS = {"msg": "a message", "srv": "a service", "action": "an action"}
 _MAKERS = {"msg": message_class, "srv": service_class, "action": action_class}
 

@@ -39,13 +39,7 @@ def from_msg_msg(msg: Any) -> Any:
     return msg
 
 
-for _name in (
-    "PointStamped",
-    "PolygonStamped",
-    "PoseStamped",
-    "PoseWithCovarianceStamped",
-    "Vector3Stamped",
-):
+for _name in ("PointStamped", "PolygonStamped", "PoseStamped", "PoseWithCovarianceStamped", "Vector3Stamped"):
     _message: type = message_class(f"geometry_msgs/msg/{_name}")
     ConvertRegistration().add_to_msg(_message, to_msg_msg)
     ConvertRegistration().add_from_msg(_message, from_msg_msg)

@@ -111,11 +111,7 @@ def rotate(q: Quaternion, v: Vector) -> Vector:
     qx, qy, qz, qw = q
     x, y, z = v
     tx, ty, tz = 2.0 * (qy * z - qz * y), 2.0 * (qz * x - qx * z), 2.0 * (qx * y - qy * x)
-    return (
-        x + qw * tx + qy * tz - qz * ty,
-        y + qw * ty + qz * tx - qx * tz,
-        z + qw * tz + qx * ty - qy * tx,
-    )
+    return (x + qw * tx + qy * tz - qz * ty, y + qw * ty + qz * tx - qx * tz, z + qw * tz + qx * ty - qy * tx)
 
 
 def compose(outer: Rigid, inner: Rigid) -> Rigid:

@@ -107,11 +107,7 @@ def test_every_outcome_is_counted(checkout: Path, tmp_path: Path) -> None:
     names = content["names"]["launch"]
     module = "launch.launch_description"
     assert names["public"] == 5  # CONSTANT, the two classes and two methods of one
-    assert names["missing"] == [
-        f"{module}:CONSTANT",
-        f"{module}:LaunchDescription.fly",
-        f"{module}:Rocket",
-    ]
+    assert names["missing"] == [f"{module}:CONSTANT", f"{module}:LaunchDescription.fly", f"{module}:Rocket"]
 
 
 def test_a_run_without_checkouts_is_refused(tmp_path: Path) -> None:

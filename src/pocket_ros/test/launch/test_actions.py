@@ -22,20 +22,11 @@ from launch.actions import (
     TimerAction,
 )
 from launch.conditions import IfCondition, LaunchConfigurationEquals, UnlessCondition
-from launch.event_handlers import (
-    OnExecutionComplete,
-    OnProcessExit,
-    OnProcessIO,
-    OnProcessStart,
-    OnShutdown,
-)
+from launch.event_handlers import OnExecutionComplete, OnProcessExit, OnProcessIO, OnProcessStart, OnShutdown
 from launch.events import matches_action
 from launch.events.process import ProcessStdin, ShutdownProcess, SignalProcess
 from launch.logging import launch_config
-from launch.substitutions import (
-    LaunchConfiguration,
-    LocalSubstitution,
-)
+from launch.substitutions import LaunchConfiguration, LocalSubstitution
 from launching import run
 
 WAIT_FOR_SIGINT = """

@@ -22,11 +22,7 @@ import pytest
         ("events.process", "process_exited", ["ProcessExited"]),
         ("events.process", "process_io", ["ProcessIO"]),
         ("events.process", "process_matchers", ["matches_pid"]),
-        (
-            "launch_description_sources",
-            "python_launch_file_utilities",
-            ["load_python_launch_file_as_module"],
-        ),
+        ("launch_description_sources", "python_launch_file_utilities", ["load_python_launch_file_as_module"]),
     ],
 )
 def test_a_class_is_in_the_module_of_its_name(package: str, module: str, names: list[str]) -> None:

@@ -50,10 +50,7 @@ def test_a_test_starts_and_ends_processes_of_its_own() -> None:
             with launch_process(launch_service, stays, proc_info, proc_output, **options) as process:
                 assert process.wait_for_output(lambda text: "done\n" in text, timeout=60)
                 assert process.running and not process.terminated
-                assert (process.stdout, process.stderr) == (
-                    "ready\n",
-                    "done\n",
-                )
+                assert (process.stdout, process.stderr) == ("ready\n", "done\n")
                 with self.assertRaisesRegex(RuntimeError, "has not ended"):
                     assert process.exit_code
             assert process.wait_for_shutdown(timeout=60)
@@ -149,12 +146,7 @@ def test_texts_are_matched_from_a_place_on() -> None:
     assert build_text_match(["b", "a"])("b a b a", 1) == (4, 7)
 
 
-@pytest.mark.parametrize(
-    ("module", "name"),
-    [
-        ("launch_testing.pytest.hooks", "find_launch_test_entrypoint"),
-    ],
-)
+@pytest.mark.parametrize(("module", "name"), [("launch_testing.pytest.hooks", "find_launch_test_entrypoint")])
 def test_what_is_not_covered_says_so(module: str, name: str) -> None:
     with pytest.raises(NotImplementedError, match=re.escape(f"{module}.{name}")):
         getattr(import_module(module), name)

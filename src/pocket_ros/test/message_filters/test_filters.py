@@ -6,13 +6,7 @@ from typing import Any
 import pytest
 import rclpy
 from geometry_msgs.msg import PointStamped, PoseStamped
-from message_filters import (
-    ApproximateTimeSynchronizer,
-    Cache,
-    SimpleFilter,
-    Subscriber,
-    TimeSynchronizer,
-)
+from message_filters import ApproximateTimeSynchronizer, Cache, SimpleFilter, Subscriber, TimeSynchronizer
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.time import Time

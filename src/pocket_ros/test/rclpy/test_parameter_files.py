@@ -8,11 +8,7 @@ from rcl_interfaces.msg import ParameterType
 from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.parameter import (
-    Parameter,
-    parameter_dict_from_yaml_file,
-    parameter_value_to_python,
-)
+from rclpy.parameter import Parameter, parameter_dict_from_yaml_file, parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
 
 

@@ -22,11 +22,7 @@ from rclpy.exceptions import (
     ParameterUninitializedException,
 )
 from rclpy.node import Node
-from rclpy.parameter import (
-    Parameter,
-    get_parameter_value,
-    parameter_value_to_python,
-)
+from rclpy.parameter import Parameter, get_parameter_value, parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
 
 Start = Callable[..., Any]

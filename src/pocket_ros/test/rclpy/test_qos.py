@@ -23,11 +23,7 @@ from rclpy.qos import (
     qos_check_compatible,
     qos_profile_sensor_data,
 )
-from rclpy.qos_overriding_options import (
-    InvalidQosOverridesError,
-    QosCallbackResult,
-    QoSOverridingOptions,
-)
+from rclpy.qos_overriding_options import InvalidQosOverridesError, QosCallbackResult, QoSOverridingOptions
 from std_msgs.msg import String
 
 

@@ -36,10 +36,7 @@ POINT = "geometry_msgs/msg/PointStamped"
         ("param get /fleet/robot rate", "Double value is: 2.5\n"),
         ("param get /fleet/robot names", "String values are: ['a', 'b']\n"),
         ("param get fleet/robot arm.ready --hide-type", "True\n"),
-        (
-            "param describe /fleet/robot rate",
-            "Parameter name: rate\n  Type: double\n  Constraints:\n",
-        ),
+        ("param describe /fleet/robot rate", "Parameter name: rate\n  Type: double\n  Constraints:\n"),
         ("topic echo --once --field point.x /fleet/point", "1.5\n---\n"),
         ("topic echo --once --csv --field point /fleet/point", "1.5,0.0,0.0\n"),
         ("topic echo --once /fleet/description", "data: a robot\n---\n"),

@@ -192,10 +192,7 @@ def test_commands_and_verbs_of_other_packages(tmp_path: Path, ros2: Any, monkeyp
     assert "invalid choice: 'nothing'" in ros2("nothing").stderr
 
 
-@pytest.mark.parametrize(
-    ("module", "name"),
-    [("ros2component.api", "run_standalone_container")],
-)
+@pytest.mark.parametrize(("module", "name"), [("ros2component.api", "run_standalone_container")])
 def test_what_is_not_covered_says_so(module: str, name: str) -> None:
     with pytest.raises(NotImplementedError, match=f"{module}.{name} is not covered"):
         exec(f"from {module} import {name}", {})

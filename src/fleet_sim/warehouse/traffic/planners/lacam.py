@@ -143,14 +143,7 @@ def _add(group: Ints, count: int, robot: int) -> int:
 
 @compiled
 def find_way(
-    words: GridWords,
-    table: Timetable,
-    start: int,
-    goal: int,
-    least: int,
-    most: int,
-    chances: Words,
-    path: Ints,
+    words: GridWords, table: Timetable, start: int, goal: int, least: int, most: int, chances: Words, path: Ints
 ) -> int:
     """Write one of the cheapest ways (T + 1,) from `start` to `goal`, to stay there, to `path`; returns its cost.
 
@@ -268,14 +261,7 @@ class RobotPaths(NamedTuple):
 
 
 @compiled
-def improve(
-    board: HeldSteps,
-    robots: RobotPaths,
-    gains: Floats,
-    rounds: int,
-    rotate: bool,
-    chances: Words,
-) -> int:
+def improve(board: HeldSteps, robots: RobotPaths, gains: Floats, rounds: int, rotate: bool, chances: Words) -> int:
     """Plan `rounds` groups anew, in the paths and costs of `robots`; returns the steps saved.
 
     `gains` (2, S + 1) has by the size of groups, up to S, the steps saved and the searches made for that.

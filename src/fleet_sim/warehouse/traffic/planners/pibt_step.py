@@ -270,13 +270,7 @@ def _stay(now: Ints, then: Ints, holding: Links, own: Links, robot: int) -> bool
 
 @inlined
 def _sort_choices(
-    arrays: StepArrays,
-    now: Ints,
-    then: Ints,
-    wishes: Guidance,
-    key: np.uint64,
-    swaps: bool,
-    robot: int,
+    arrays: StepArrays, now: Ints, then: Ints, wishes: Guidance, key: np.uint64, swaps: bool, robot: int
 ) -> None:
     """Order the moves of `robot`: as it is guided, else the nearest to its goal first, then free ones unless it swaps,
     then by chance."""

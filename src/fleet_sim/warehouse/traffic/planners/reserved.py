@@ -128,14 +128,7 @@ def _closes_circle(links: Links, held: Links, step: int, begin: int, end: int) -
 
 @compiled
 def find_path(
-    reserved: Reserved,
-    steps: Steps,
-    start: int,
-    goal: int,
-    to_end: bool,
-    most: int,
-    rotate: bool,
-    path: Ints,
+    reserved: Reserved, steps: Steps, start: int, goal: int, to_end: bool, most: int, rotate: bool, path: Ints
 ) -> int:
     """Write the cheapest way (T + 1,) from `start` that meets no reservation to `path`; returns its cost, -1 for none.
 

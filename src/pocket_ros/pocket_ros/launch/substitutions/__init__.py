@@ -657,11 +657,5 @@ __all__ = [
 
 offer_class_modules(
     __name__,
-    boolean_substitution=[
-        AllSubstitution,
-        AndSubstitution,
-        AnySubstitution,
-        NotSubstitution,
-        OrSubstitution,
-    ],
+    boolean_substitution=[AllSubstitution, AndSubstitution, AnySubstitution, NotSubstitution, OrSubstitution],
 )

@@ -172,9 +172,7 @@ class SimpleManagedEntity(ManagedEntity):
 
     @staticmethod
     def when_enabled(
-        wrapped: Callable[..., Any] | None = None,
-        *,
-        when_not_enabled: Callable[..., None] | None = None,
+        wrapped: Callable[..., Any] | None = None, *, when_not_enabled: Callable[..., None] | None = None
     ) -> Any:
         """Decorates a method: while the entity does not work, `when_not_enabled` is called in its place."""
 
