@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 
@@ -12,6 +13,8 @@ import fleet_sim as fs
 from fleet_sim.base.budget import LONGEST_NAME, Work, check_name, from_outside
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.robots.dispatch import LoadWorld
+from fleet_sim.warehouse.traffic.planners.lacam import Lacam
+from fleet_sim.warehouse.traffic.problem import Problem
 from fleet_sim.world.commands import Spawn
 
 QUICK = 5.0
@@ -72,7 +75,24 @@ WORLDS = {
     "20 robots with a camera": (f"{{site: {SITE}, {ROBOTS}, sensors: [{BIG_CAMERA}]}}]}}", "pixels"),
     "plans of 100,000 steps": (
         f"{{site: {SITE}, {ROBOTS}}}], traffic: {{planner: prioritized, window: 100000}}}}",
-        "2,000,000 nodes of planning per simulated second, this asks for",
+        "1,000,000 nodes of planning per simulated second, this asks for",
+    ),
+    "plans of a crowd": (
+        f"{{site: {SITE}, {ROBOTS.replace('60', '400')}}}], traffic: {{planner: lacam, window: 0}}}}",
+        "1,000,000 nodes of planning",
+    ),
+    "plans in many orders": (
+        f"{{site: {SITE}, {ROBOTS}}}], traffic: {{planner: prioritized, settings: {{reorders: 100000}}}}}}",
+        "nodes of planning",
+    ),
+    "plans that are made again at once where they fail": (
+        f"{{site: {SITE}, {ROBOTS}}}], traffic: {{planner: lacam, period: 3600, on_failure: replan}}}}",
+        "nodes of planning",
+    ),
+    "ways on a fine map": (
+        "{site: {map: config/sites/maps/office.yaml, cell: 0.1}, robots: [{name: r, at: {site: free, count: 400, "
+        "clearance: 0.05}, shape: {shape_type: cylinder, radius: 0.04, height: 0.3}}], traffic: {period: 3600}}",
+        "nodes of planning",
     ),
     "plans in each step": (
         f"{{site: {SITE}, {ROBOTS}}}], traffic: {{planner: lacam, window: 0, period: 1.0e-9}}}}",
@@ -139,6 +159,19 @@ def test_a_second_message_cannot_add_what_the_first_one_could_not(sim: fs.MultiR
 def test_worlds_with_usual_plans_come_in(sim: fs.MultiRobotSimulationCore) -> None:
     load(sim, f"{{site: {SITE}, {ROBOTS}}}], traffic: {{planner: lacam}}}}")
     assert len(sim.agents) == 60
+
+
+@pytest.mark.parametrize("remote", [True, False])
+def test_searches_for_a_world_from_outside_have_a_share_of_each_second(
+    sim: fs.MultiRobotSimulationCore, monkeypatch: pytest.MonkeyPatch, remote: bool
+) -> None:
+    asked: list[Problem] = []
+    plan = Lacam.plan
+    monkeypatch.setattr(Lacam, "plan", lambda self, problem: asked.append(problem) or plan(self, problem))
+    text = f"{{site: {SITE}, {ROBOTS}}}], traffic: {{planner: lacam, period: 0.5, time_limit: 1000.0}}}}"
+    sim.dispatcher.dispatch(LoadWorld(scenario=yaml.safe_load(text), remote=remote))
+    sim.step_once()
+    assert asked[-1].most_work == (500_000 if remote else math.inf)
 
 
 def test_the_operator_has_no_budget(sim: fs.MultiRobotSimulationCore) -> None:

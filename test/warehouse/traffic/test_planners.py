@@ -287,6 +287,15 @@ def test_a_plan_to_the_end_arrives_or_says_so() -> None:
         make_planner("pibt", blocked, most_steps=50).plan(Problem(blocked, np.array([0, 1]), np.array([1, 0])))
 
 
+def test_a_search_of_lacam_ends_after_the_nodes_that_it_may_look_at() -> None:
+    network = corridor(9)
+    starts, goals = np.arange(4), np.arange(4)[::-1].copy()
+    lacam = make_planner("lacam", network)
+    for most, reason in ((100.0, "among 100 nodes; a message may ask for no more"), (1e6, "there is no plan")):
+        with pytest.raises(PlanError, match=reason):
+            lacam.plan(Problem(network, starts, goals, most_work=most, time_limit=600.0))
+
+
 def test_priorities_stay_with_robots_when_rows_change() -> None:
     # In a corridor the one who has waited longer gets his way, whichever row it is in.
     network = corridor(10)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import weakref
 from collections import deque
 from collections.abc import Callable
@@ -212,7 +213,10 @@ class Pending(NamedTuple):
     tick: int
 
 
-PLANNING = Work("nodes of planning per simulated second", 2e6, 2e6)
+PLANNING = Work("nodes of planning per simulated second", 1e6, 1e6)
+"""They take about half a second. A plan may be made at once of what a second has, and of no more."""
+WAYS = 16
+"""Nodes to which the distance is measured in the time that a planner looks at one; each robot may have a new goal."""
 
 
 class PlanTiming:
@@ -242,6 +246,8 @@ class PlanTiming:
         self._settings = settings
         self._seed = seed
         self._planning = Planning(network, settings)
+        # Robots, or their goals, may need more than was counted when they came.
+        self._most_work = PLANNING.most * self._shortest() if is_from_outside() else math.inf
         # Made here, so that a policy that does not exist is noticed before the first step.
         self._policy = POLICIES.find(settings.policy)()
         self._next_tick = 0
@@ -353,16 +359,23 @@ class PlanTiming:
         ids, wide = self._world.object_id[rows], self._table.wide[rows]
         barred = self.barred if wide.any() else np.empty(0, bool)
         limits = (self._window(rows), self._settings.time_limit, self._seed)
-        return Problem(self._network, starts, goals, blocked, *limits, ids, barred, wide)
+        return Problem(self._network, starts, goals, blocked, *limits, ids, barred, wide, self._most_work)
 
     def charge(self, present: Rows, new: Rows) -> None:
         """Count what plans take for robots in `new`, beside those in `present`; raises InvalidValueError."""
         if not is_from_outside():
             return
         planner, window = self._planning.planner, self._window(np.concatenate((present, new)))
-        period = max(self._settings.period, self._world.clock.dt)
-        there = planner.work(len(present), window) / period
-        PLANNING.charge(planner.work(len(present) + len(new), window) / period - there, there)
+        there, all_of_them = (
+            (planner.work(robots, window) + robots * len(self._network) / WAYS) / self._shortest()
+            for robots in (len(present), len(present) + len(new))
+        )
+        PLANNING.charge(all_of_them - there, there)
+
+    def _shortest(self) -> float:
+        """Return the time in s from plan to plan at least, at most a second: a longer step than that holds a node."""
+        period, dt = self._settings.period, self._world.clock.dt
+        return dt if self._settings.on_failure is OnFailure.REPLAN else min(max(period, dt), 1.0)
 
     def _window(self, rows: Rows) -> int:
         settings = self._settings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -46,6 +47,8 @@ class Problem:
     ids: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     barred: Bools = field(default_factory=lambda: np.empty(0, bool))
     wide: Bools = field(default_factory=lambda: np.empty(0, bool))
+    most_work: float = math.inf
+    """Nodes that a search which may go on for long looks at before it is given up, however fast the machine is."""
 
     def __post_init__(self) -> None:
         count = len(self.network)

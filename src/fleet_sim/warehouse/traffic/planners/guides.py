@@ -31,6 +31,11 @@ def no_guides() -> Columns:
     return np.empty((0, 0), np.int8)
 
 
+def work_of_guides(robots: int, nodes: int) -> float:
+    """Return how many nodes a planner looks at in the time that guides take, where ways are as long as on a square."""
+    return min(robots * nodes * (2.0 * nodes**0.5 + MARGIN), MOST_LOOKED_AT) / 100.0
+
+
 def guides_of(problem: Problem, goals: Ints) -> Columns:
     """Return the column of the move (R, N) that each robot prefers at each node, UNGUIDED for none.
 

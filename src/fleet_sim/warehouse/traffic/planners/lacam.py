@@ -23,7 +23,7 @@ from fleet_sim.base.kernels import compiled
 from fleet_sim.base.settings import setting
 from fleet_sim.warehouse.sites.grid import Grid
 from fleet_sim.warehouse.traffic.network import Links, Network, Steps, Words
-from fleet_sim.warehouse.traffic.planners.guides import apart, guides_of, no_guides
+from fleet_sim.warehouse.traffic.planners.guides import apart, guides_of, no_guides, work_of_guides
 from fleet_sim.warehouse.traffic.planners.pibt_step import Guidance, PibtStep, next_places
 from fleet_sim.warehouse.traffic.planners.planner import TO_THE_END, Planner, PlannerSettings, plan_nothing
 from fleet_sim.warehouse.traffic.planners.reserved import (
@@ -487,7 +487,10 @@ class Lacam(Planner):
         """Return how many nodes one plan looks at: it is to the end, and every round makes parts of it again."""
         rounds = self.settings.refinements
         # Without a number of rounds each plan takes all the time there is.
-        return math.inf if rounds is None else float((robots + rounds * self.settings.group) * TO_THE_END)
+        if rounds is None:
+            return math.inf
+        searched = (robots + rounds * self.settings.group) * TO_THE_END
+        return float(searched) + (work_of_guides(robots, len(self.network)) if self.settings.guides else 0.0)
 
     def figures(self) -> Mapping[str, float]:
         """Return how many places of all robots were visited, rounds of refinement made, and steps saved by them."""
@@ -559,6 +562,7 @@ class PlaceSearch:
             if not here.untried:
                 stack.pop()
                 continue
+            self._check_limits(len(known))
             fixed = here.untried.popleft()
             self._branch(here, fixed)
             places = self._next(here, fixed)
@@ -567,7 +571,7 @@ class PlaceSearch:
             seen = known.get(places.tobytes())
             if seen is None:
                 seen = known[places.tobytes()] = self._visited(places, here, here.waited)
-                self._check_limits(len(known))
+                self._planner._figures["visited"] += 1.0
             # Also places that were seen before: the search goes on from there, with what is untried.
             stack.append(seen)
         raise PlanError("there is no plan: all places that the robots can get to were tried")
@@ -612,9 +616,12 @@ class PlaceSearch:
         return then if found else None
 
     def _check_limits(self, count: int) -> None:
-        self._planner._figures["visited"] += 1.0
         if count > self._planner.settings.most_visited:
             raise PlanError(f"LaCAM has found no plan among {count} places of all robots")
+        if self._count * len(self._goals) > self._problem.most_work:
+            raise PlanError(
+                f"LaCAM has found no plan among {self._problem.most_work:,.0f} nodes; a message may ask for no more"
+            )
         if time.monotonic() > self._late:
             raise PlanError(f"LaCAM has found no plan in {self._problem.time_limit:g} s")
 

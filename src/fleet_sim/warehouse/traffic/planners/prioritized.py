@@ -135,7 +135,7 @@ class Prioritized(Planner):
     def work(self, robots: int, window: int) -> float:
         """Return how many nodes one plan looks at: of each step more than of the one before, at most all there are."""
         length = window or self.settings.most_steps
-        return float(robots * length * min(length, len(self.network)))
+        return float(robots * length * min(length, len(self.network)) * (1 + self.settings.reorders))
 
     def figures(self) -> Mapping[str, float]:
         """Return how often a robot was put first, and how many had to wait for a whole window."""
