@@ -318,6 +318,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=500, help="how many mutants (%(default)s)")
     parser.add_argument("--jobs", type=int, default=2, help="copies of the tree that are tested at once (%(default)s)")
     parser.add_argument("--wanted", type=float, default=90.0, help="how many of 100 have to be noticed (%(default)s)")
+    parser.add_argument("--list", action="store_true", help="only print what would be tried")
     parser.add_argument("--out", type=Path, help="a file for each result as a line of JSON")
     parser.add_argument("packages", nargs="*", metavar="PACKAGE", help=f"of {', '.join(PACKAGES)} (default: all)")
     options = parser.parse_args()
@@ -325,6 +326,9 @@ def main() -> int:
         parser.error(f"unknown packages: {', '.join(unknown)}")
     drawn = draw(options.seed, options.count, options.packages or list(PACKAGES))
     print(f"{len(drawn)} mutants of seed {options.seed}", flush=True)
+    if options.list:
+        print(*drawn, sep="\n")
+        return 0
     copies: Queue[Copy] = Queue()
     tried: list[tuple[Mutant, str]] = []
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:

@@ -1,9 +1,11 @@
-"""The factsheet of VDA 5050 against the parameters of the scenario, in all versions."""
+"""The factsheet of VDA 5050 against the parameters of the scenario, and when states are sent, in all versions."""
 
 from __future__ import annotations
 
 import fnmatch
+import json
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from master_control import action, line
@@ -71,6 +73,47 @@ def test_the_factsheet_has_the_parameters_of_the_scenario(version: str) -> None:
     longest = limits["maximumStringLengths" if third else "maxStringLens"]["maximumIdLength" if third else "idLen"]
     for count, refused in ((longest, False), (longest + 1, True)):
         assert bool(bench.order(line("x" * count, [(1.3, -0.8)]))) is refused
+
+
+MEASURED = {
+    *("agvPosition", "mobileRobotPosition", "velocity"),
+    *("batteryState", "powerSupply", "distanceSinceLastNode"),
+}
+"""What changes in each step, and is no reason to send a state."""
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@holds(
+    "vda5050:state",
+    fault="warehouse/vda5050/reports.py: who turns on the spot does not drive; the end of an interval is not looked at",
+)
+def test_a_state_is_sent_when_it_says_something_new_and_at_the_end_of_an_interval(version: str) -> None:
+    robot = {"pose": [1.3, -0.8, 0.17, 0.7], "battery": {"capacity_wh": 20.0}}
+    bench = VehicleBench(scenario(version, robot=robot, simulation={"timestep": 0.05}, fleet={"state_interval": 2.3}))
+    points = [(1.3, -0.8), (1.9, -0.3), (1.2, 0.9), (0.4, 0.7), (-1.0, 1.0)]
+    order, update = line("o", points, base=4), line("o", points[3:], update=1, first=3)
+    order["nodes"][1]["actions"] = [action("wait", "w", duration=0.7)]
+    bodies: list[VehicleBody] = []
+    outbox, said, sent_at, wrong = VehicleOutbox(bench.desk, bench.sim.world, bodies.extend), {}, -100, []
+    given: dict[int, Any] = {
+        60: lambda: bench.order(order),
+        160: lambda: bench.instant("startPause", "p"),
+        210: lambda: bench.instant("stopPause", "q"),
+        310: lambda: bench.order(update),
+        360: lambda: bench.instant("cancelOrder", "c"),
+    }
+    for step in range(420):
+        bodies.clear()
+        outbox.publish(0.05)
+        sent = [json.loads("{" + body.text) for body in bodies if body.topic == "state"]
+        now = {name: value for name, value in bench.state().items() if name not in MEASURED}
+        if (now != said or step - sent_at >= 46) != bool(sent):
+            wrong.append(step)
+        if sent:
+            said, sent_at = now, step
+        given.get(step, bench.sim.step_once)()
+    assert wrong == []
+    assert said["lastNodeId"] == "n3" and not said["nodeStates"]
 
 
 def test_every_number_is_held() -> None:

@@ -1,4 +1,4 @@
-"""What films show of a recording: places between two samples, times of pictures, cameras, and marks on the floor."""
+"""When messages are in a recording, and what films show of it: places between samples, pictures, cameras, marks."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ import fleet_sim as fs
 
 pytest.importorskip("mcap")
 pytest.importorskip("rosbags")
+
+from record_tape import messages_in
 
 from fleet_sim.apps.record.film import PlaybackWorld, aim_of, marks_of_paths, marks_of_plans, moments_of_run, times_of
 from fleet_sim.apps.record.recording import Recording
@@ -80,6 +82,64 @@ def test_between_two_samples_everything_is_on_a_straight_line(tmp_path: Path) ->
             painted = sim.get_object("cart").get_color()
             assert painted == pytest.approx((0.9, 0.1, 0.3, 1.0) if before >= 3 else (0.8, 0.8, 0.8, 1.0)), time
         assert np.ptp([float(pose.yaw) for pose, _ in truth]) > 3.0, "it has turned through pi"
+
+
+@holds(
+    "record:times",
+    fault="apps/record/samples.py: all is written again in each sample; topics.py: a path that ended is not said to",
+)
+def test_what_stands_is_written_when_it_changes_and_every_ten_seconds(tmp_path: Path) -> None:
+    path, steps, crawl = tmp_path / "run.mcap", 430, {"type": "omni", "max_linear_vel": 0.05}
+    robots = [
+        {"name": name, "pose": [x, 5.3, 0.1], "shape": BOX, "controller": crawl}
+        for x, name in enumerate(("slow", "two words", "gone"))
+    ]
+    things = [
+        {"name": name, "pose": [x, -3.0, 0.1, 0.7], "shape": BOX} for x, name in ((0.1, "a"), (0.4, "b"), (9.0, "c"))
+    ]
+    settings = {**SCENARIO["simulation"], "ignore_static_collision": False}
+    scenario = {"simulation": settings, "robots": robots, "objects": things}
+    with fs.MultiRobotSimulationCore.from_dict(scenario) as sim:
+        slow, words, gone = sim.agents
+        for agent in (slow, words, gone):
+            agent.set_path([fs.Pose((9.0, agent.position[1] + 7.0, 0.1)), fs.Pose((4.0, 13.7, 0.1))])
+        with sim.record(path, rate=None):
+            for step in range(1, steps + 1):
+                if step == 83:
+                    sim.spawn(fs.SimObjectSpawnParams(name="late", initial_pose=fs.Pose((8.0, 4.0, 0.5))))
+                if step == 154:
+                    sim.get_object("c").set_color((0.9, 0.1, 0.3, 1.0))
+                if step == 247:
+                    sim.get_object("c").set_pose(fs.Pose.from_yaw(7.3, -2.2, 0.1, 1.9))
+                if step == 291:
+                    sim.remove_object(gone)
+                if step == 402:
+                    slow.stop()
+                sim.step_once()
+    found, _ = messages_in(path)
+    times = {topic: [round(time / DT) for time, _ in messages] for topic, messages in found.items()}
+    objects: dict[str, list[int]] = {}
+    for time, message in found["/tf"]:
+        for transform in message.transforms:
+            objects.setdefault(transform.child_frame_id, []).append(round(time / DT))
+    assert objects["slow/base_link"] == list(range(steps + 1))
+    # What is spawned or removed is reason enough to say all again.
+    often = [0, 83, 200, 291, 400]
+    assert objects["a"] == often and objects["late"] == often[1:] and objects["c"] == sorted([*often, 247])
+    assert times["/tf_static"] == often and times["/fleet/markers"] == sorted([*often, 154])
+    # They are looked for in a step first.
+    assert times["/fleet/collisions"] == [0, 1, 200, 400]
+    assert [len(message.active) for _, message in found["/fleet/collisions"]] == [0, 1, 1, 1]
+    # Plans are looked at twice a second, and all of them where something was spawned or removed.
+    looks = [*range(0, 83, 10), *range(83, 291, 10), *range(291, steps, 10)]
+    begun, ends = (
+        [0, *(next(step for step in looks if step >= least) for least in (200,))],
+        next(s for s in looks if s >= 402),
+    )
+    assert times["/gone/plan"] == [*begun, 291] and not found["/gone/plan"][-1][1].poses
+    begun.append(next(step for step in looks if step >= begun[-1] + 200) if begun[-1] + 200 < ends else ends)
+    assert times["/slow/plan"] == sorted({*begun, ends}) and not found["/slow/plan"][-1][1].poses
+    assert "/two words/plan" not in times and not any("two" in topic for topic in times)
 
 
 def test_a_film_has_a_picture_at_each_moment_of_its_time() -> None:

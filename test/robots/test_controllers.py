@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hashed_run import hashed_run
 from small_world import complete
 
 from fleet_sim import (
@@ -129,14 +128,6 @@ def test_random_walks_stay_in_reach_and_follow_the_seed(make_sim: Callable[..., 
 
     assert run(1, batch=True) == run(1, batch=False)
     assert run(1, batch=True) != run(2, batch=True)
-
-
-def test_a_reset_brings_controllers_back_to_their_start(sim: MultiRobotSimulationCore) -> None:
-    spawn(sim, {"type": "patrol", "waypoints": SQUARE, "wait_time": 0.3})
-    spawn(sim, "random_walk", name="walker")
-    first = hashed_run(sim, 100)
-    sim.reset()
-    assert hashed_run(sim, 100) == first
 
 
 def test_controllers_of_ones_own(sim: MultiRobotSimulationCore) -> None:

@@ -350,19 +350,6 @@ def test_the_links_of_followers_move(make_sim: Make, gripper: str) -> None:
     assert agent.get_link_pose("slide_link").z == pytest.approx(0.015)
 
 
-def test_followers_go_back_with_the_state(make_sim: Make, gripper: str) -> None:
-    sim = make_sim()
-    agent = spawn(sim, gripper)
-    moment = sim.save_state()
-    sim.remove_object(agent)
-    spawn(sim, gripper, name="later")
-    sim.restore_state(moment)
-    agent.set_joint_target("lead", 1.0)
-    run(sim, 4)
-    assert agent.get_joint_state("lead")[0] > 0.3
-    assert_led(agent)
-
-
 def test_actions_move_followers(make_sim: Make, gripper: str) -> None:
     sim = make_sim(timestep=0.02)
     agent = spawn(sim, gripper)

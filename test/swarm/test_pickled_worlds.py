@@ -102,24 +102,6 @@ def copied(world: RectangularWorld) -> RectangularWorld:
     return copy
 
 
-@pytest.mark.parametrize("update", ["together", "in_turn"])
-def test_it_goes_on_with_the_same_run(update: str) -> None:
-    world = run(World_from_config({**WORLD, "update": update}), 25)
-    copy = copied(world)
-    assert (copy.steps, copy.time, len(copy.population)) == (world.steps, world.time, len(world.population))
-    assert copy.sim.state_hash() == world.sim.state_hash()
-    assert [metric.value for metric in copy.metrics] == [metric.value for metric in world.metrics]
-    run(world, 40)
-    run(copy, 40)
-    assert copy.sim.state_hash() == world.sim.state_hash()
-    assert (copy.everyone.positions == world.everyone.positions).all()
-    assert copy.stopped is world.stopped is True
-    # Back at the start, it makes the same run once more.
-    world.reset()
-    copy.reset()
-    assert run(copy, 30).sim.state_hash() == run(world, 30).sim.state_hash()
-
-
 def test_another_process_goes_on_from_there(tmp_path: Path) -> None:
     world = run(World_from_config(WORLD), 25)
     (tmp_path / "world.pickle").write_bytes(pickle.dumps(world))

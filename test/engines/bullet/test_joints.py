@@ -260,17 +260,6 @@ def test_with_physics_motors_move_the_joints(make_sim: MakeSim_adopted_robots) -
     assert sim.bullet.getJointState(agent.body_id, 0)[0] == agent.get_joint_state_by_name("joint1")[0]
 
 
-def test_a_saved_state_brings_the_joints_back(make_sim: MakeSim_adopted_robots) -> None:
-    sim = make_sim()
-    agent = fs.Agent(crane(sim), sim)
-    saved = sim.save_state()
-    agent.set_joint_target_by_name("joint1", 0.5)
-    sim.run_simulation(3.0)
-    sim.restore_state(saved)
-    assert agent.get_joint_state_by_name("joint1")[0] == 0.0
-    assert sim.bullet.getJointState(agent.body_id, 0)[0] == 0.0
-
-
 def test_rebuilding_the_engine_does_not_lose_adopted_bodies(make_sim: MakeSim_adopted_robots) -> None:
     sim = make_sim()
     agent: Any = fs.Agent(crane(sim), sim, name="crane")

@@ -338,33 +338,6 @@ def test_an_action_may_remove_its_own_agent(sim: MultiRobotSimulationCore, robot
     assert (action.status, sim.agents) == ("cancelled", [])
 
 
-def test_a_saved_moment_includes_running_actions(sim: MultiRobotSimulationCore, robot: Agent, finish: Finish) -> None:
-    move, wait, late = MoveTo(Pose((3, 0, 0))), Wait(0.5), Wait(1.0)
-    robot.add_action_sequence([move, wait])
-    for _ in range(5):
-        sim.step_once()
-    saved = sim.save_state()
-    finish(wait)
-    ends = (move.end_time, wait.end_time)
-    robot.execute_action(late)
-    sim.step_once()
-    sim.restore_state(saved)
-    assert (move.status, wait.status, late.status) == ("in_progress", "not_started", "cancelled")
-    assert robot.get_current_action() is move
-    finish(wait)
-    assert (move.end_time, wait.end_time) == ends
-
-
-def test_a_reset_starts_the_first_queue_again(sim: MultiRobotSimulationCore, robot: Agent, finish: Finish) -> None:
-    move = MoveTo(Pose((3, 0, 0)))
-    robot.execute_action(move)
-    finish(move)
-    sim.reset()
-    assert move.status == "not_started"
-    finish(move)
-    assert move.start_time == 0.0
-
-
 # ---- Why an action ended, as programs read it: `Action.cause` --------------------------------------------------------
 
 

@@ -200,47 +200,6 @@ def test_pairs_and_groups_stay_when_the_engine_is_built_again(make_sim: Make) ->
     assert [high.position[2], other.position[2]] == pytest.approx([0.25, 0.25], abs=0.03)
 
 
-def test_pairs_and_groups_go_back_with_the_state(make_sim: Make) -> None:
-    sim = make_sim()
-    one, other = put(sim, "one", 0.0), put(sim, "other", 0.3)
-    sim.set_collision_pair(one, other, False)
-    run(sim, 1)
-    moment = sim.save_state()
-    sim.set_collision_pair(one, other, True)
-    one.set_collision_filter(mask=2)
-    run(sim, 1)
-    assert touching(sim) == pair("one", "other")
-    sim.remove_object(other)
-    sim.restore_state(moment)
-    run(sim, 1)
-    assert touching(sim) == set() and one.collision_mask == -1
-    sim.set_collision_pair(one, other, None)
-    run(sim, 1)
-    assert touching(sim) == pair("one", "other")
-    sim.reset()
-    run(sim, 1)
-    assert touching(sim) == set()
-
-
-def test_a_run_with_filters_repeats_bit_by_bit(make_sim: Make) -> None:
-    sim = make_sim(physics=True)
-    for index in range(4):
-        put(sim, f"crate {index}", 0.1 * index, 0.3 + 0.55 * index, mass=1.0, collision_group=1 + index % 2)
-    sim.set_collision_pair("crate 0", "crate 1", False)
-    run(sim, 3)
-    moment = sim.save_state()
-
-    def hashes() -> list[str]:
-        return [sim.state_hash() for _ in range(6) if sim.step_once() is None]
-
-    first = hashes()
-    sim.get_object("crate 2").set_collision_filter(mask=2)
-    sim.set_collision_pair("crate 0", "crate 1", None)
-    run(sim, 3)
-    sim.restore_state(moment)
-    assert hashes() == first
-
-
 def test_what_takes_the_row_of_a_pair_collides(make_sim: Make) -> None:
     sim = make_sim(physics=True)
     low, high = put(sim, "low", 0.0, mass=5.0), put(sim, "high", 0.0, 0.8, mass=1.0)

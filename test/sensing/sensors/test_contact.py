@@ -170,30 +170,6 @@ def test_noise_and_rate(make_sim: Make, file: str) -> None:
     assert torques.std(axis=0) == pytest.approx([0.1] * 3, rel=0.2)
 
 
-def test_readings_go_back_with_the_state_and_survive_a_new_engine(make_sim: Make, file: str) -> None:
-    sim = make_sim(physics=True)
-    agent = spawn(sim, file, sensors=[{"type": "force_torque", "link": "turn_link"}])
-    run(sim, 3)
-    moment = sim.save_state()
-
-    def readings() -> list[list[float]]:
-        out = []
-        for _ in range(3):
-            sim.step_once()
-            reading = agent.sensor("wrench").read()
-            out.append([*reading.force, *reading.torque])
-        return out
-
-    first = readings()
-    agent.set_joint_velocity("turn", 1.0)
-    run(sim, 3)
-    sim.restore_state(moment)
-    assert readings() == first
-    sim.rebuild_engine()
-    run(sim, 3)
-    assert agent.sensor("wrench").read().force == pytest.approx([0, 0, 0.5 * G], abs=0.02)
-
-
 def test_where_nothing_acts_it_is_refused(make_sim: Make, file: str) -> None:
     sim = make_sim(physics=True)
     spec = {"type": "force_torque", "link": "turn_link"}

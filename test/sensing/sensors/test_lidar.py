@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hall import HALF, hall_file
+from hall import hall_file
 from shapes_of_kinds import shape_of
 
 import fleet_sim as fs
@@ -46,13 +46,6 @@ def test_what_it_is_inside_of_is_not_seen(sim: Sim) -> None:
     thing(sim, "cylinder", at(0.0, 0.0), radius=0.7)
     thing(sim, "box", at(3.0, 0.0))
     assert ranges(sim) == pytest.approx([2.5, math.inf, math.inf, math.inf])
-
-
-def test_near_and_far_limits(sim: Sim) -> None:
-    thing(sim, "box", at(1.0, 0.0), half_extents=(0.5, 0.5, 0.5))
-    thing(sim, "box", at(0.0, 5.5), half_extents=(0.5, 0.5, 0.5))
-    assert ranges(sim, range_min=0.6, range_max=4.9) == [-math.inf, math.inf, math.inf, math.inf]
-    assert ranges(sim, range_min=0.4, range_max=5.1) == pytest.approx([0.5, 5.0, math.inf, math.inf])
 
 
 def test_labels_and_intensities(sim: Sim) -> None:
@@ -250,7 +243,6 @@ def test_a_huge_hall_has_coarser_cells_where_that_is_wanted() -> None:
 
 Maker = Callable[..., Sim]
 BOT_SURFACES = fs.ShapeParams("cylinder", radius=0.2, height=0.3)
-SIZE = np.array(HALF)
 
 
 def put_hall(sim: Sim, folder: Path, pose: fs.Pose | None = None, cells: int = 1, **settings: Any) -> Any:

@@ -244,16 +244,3 @@ def test_a_history_without_a_limit() -> None:
     world.evaluate(250)
     assert [len(metric.value_history) for metric in world.metrics] == [100, 250]
     assert world.metrics[1].average == pytest.approx(np.mean(list(world.metrics[1].value_history)))
-
-
-def test_going_back_in_time_takes_inner_metrics_along() -> None:
-    world = two_teams()
-    metric = world.add_metric(
-        {"type": "Combination", "metrics": ["distance_travelled"], "expression": "metric + steps"}
-    )
-    world.evaluate(6)
-    first = list(metric.value_history)
-    world.reset()
-    assert np.isnan(metric.value)
-    world.evaluate(6)
-    assert list(metric.value_history) == first

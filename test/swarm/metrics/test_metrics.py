@@ -151,17 +151,6 @@ def test_distances_add_up_while_agents_come_and_go() -> None:
     assert total.value == pytest.approx(0.5 + 0.25 + 0.225)
 
 
-def test_going_back_in_time_takes_metrics_along() -> None:
-    world = make_world("boids", count=6)
-    metrics = [add(world, name) for name in ("TotalCollisions", "DistanceTravelled", "Circliness")]
-    world.evaluate(20)
-    values = [metric.value for metric in metrics]
-    world.reset()
-    assert all(np.isnan(metric.value) for metric in metrics)
-    world.evaluate(20)
-    assert [metric.value for metric in metrics] == values
-
-
 @pytest.mark.parametrize("cls", [AverageSpeed, TotalCollisions, DistanceTravelled])
 def test_they_ask_for_their_world(cls: type[Any]) -> None:
     with pytest.raises(FleetSimError, match="attach_world"):

@@ -17,7 +17,7 @@ from networks import site_of
 import fleet_sim as fs
 from fleet_sim.base.errors import PlanError
 from fleet_sim.warehouse.sites import Grid, Roadmap, Site, Warehouse
-from fleet_sim.warehouse.traffic import PLANNERS, TrafficSettings
+from fleet_sim.warehouse.traffic import TrafficSettings
 
 HALL = """
 ..........
@@ -85,16 +85,6 @@ def test_no_two_robots_touch(
     crowd.run(25.0)
     assert crowd.closest >= 2.0 * float(np.hypot(*half))
     assert crowd.traffic.figures()["refusals"] == 0
-
-
-def test_robots_of_all_planners_never_touch() -> None:
-    # A planner of one robot refuses crowds, and a program of the user's is not there.
-    for name in sorted(set(PLANNERS.names()) - {"astar", "external"}):
-        # Those that plan to the end are asked when all is driven.
-        crowd = Crowd(site_of(HALL), 8, seed=4, planner=name, policy="on_demand", window=0 if name == "lacam" else 8)
-        crowd.traffic.send_rows(crowd.traffic.rows, np.arange(8) * 3)
-        crowd.run(30.0)
-        assert crowd.closest >= 2.0 * crowd.radius, name
 
 
 def test_robots_on_lanes_that_cross_and_meet_at_acute_angles_never_touch() -> None:

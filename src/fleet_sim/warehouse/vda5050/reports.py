@@ -112,9 +112,9 @@ def motion_values(vehicle: Vehicle) -> dict[str, Any]:
 
 
 def needs_base(vehicle: Vehicle) -> bool:
-    """Return whether the vehicle is about to brake for the end of its base, with a horizon behind that."""
+    """Return whether the vehicle stands at the end of its base, or soon brakes for it, with a horizon behind that."""
     state = vehicle.state
-    if state.leg is None or not state.nodes or state.nodes[-1].released:
+    if not state.nodes or state.nodes[-1].released:
         return False
     released = [node for node in state.nodes if node.released]
     (x, y), (vx, vy, _) = vehicle.place, vehicle.velocity
@@ -410,11 +410,9 @@ class VehicleOutbox:
             vehicles[index].changed = True
         self._moved = moved_mask
         for vehicle in vehicles:
-            state = vehicle.state
-            if state.leg is not None and state.nodes and not state.nodes[-1].released:
-                wanted = needs_base(vehicle)
-                vehicle.changed |= wanted != vehicle.asked_for_base
-                vehicle.asked_for_base = wanted
+            wanted = needs_base(vehicle)
+            vehicle.changed |= wanted != vehicle.asked_for_base
+            vehicle.asked_for_base = wanted
 
     def _state(self, vehicle: Vehicle) -> VehicleBody:
         shape = self._bodies[vehicle.identity.version]
