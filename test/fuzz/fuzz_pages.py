@@ -11,12 +11,13 @@ from threading import Thread
 from typing import Any
 
 from fuzz_files import words_of
+from fuzz_mutator import LARGEST
+from fuzz_schema import Canaries, expanded, watch_files, worst_of
 from fuzz_target import Target
 
 SUPPORT = Path(__file__).parents[1] / "support"
 CONTROL = b"CONTROL" + 29 * b"-"
 """Stands in a seed for a control of the page, whose name is as long, and another in each view."""
-VALUES: list[object] = [None, True, -1, 1e300, 2**63 - 1, "", "x" * 300, [], [0.0] * 3, {}, {"value": 7.5}]
 OFTEN = 20
 """After so many inputs the others are looked at."""
 FRAMES = 2
@@ -92,16 +93,13 @@ def _end(sim: Any, thread: Thread) -> None:
     sim.close()
 
 
-def pages_target() -> Target:
-    """Return the target of what pages say."""
-    sys.path.append(str(SUPPORT))
-    import msgspec.msgpack
+def messages(control: str) -> list[dict[str, Any]]:
+    """Return one of each message that a page sends; `control` is the one that is used."""
     from page_client import CAMERA, click
 
-    control = CONTROL.decode()
     drag = {"name": "/own/gizmo", "owner": ""}
     pose = {"wxyz": [1.0, 0.0, 0.0, 0.0], "position": [1.0, 0.0, 0.0]}
-    said = [
+    return [
         CAMERA,
         click(0.0, 0.0),
         {**click(2.0, 1.0), "modifier": "shift"},
@@ -112,6 +110,16 @@ def pages_target() -> Target:
         {"type": "TransformControlsDragEndMessage", **drag},
         {"type": "FileTransferStartUpload", "source_component_uuid": control, "part_count": 2, "size_bytes": 9},
     ]
+
+
+def pages_target() -> Target:
+    """Return the target of what pages say."""
+    sys.path.append(str(SUPPORT))
+    import msgspec.msgpack
+
+    canaries, noted = Canaries(), list[str]()
+    watch_files(canaries.folder, noted.append)
+    said = messages(CONTROL.decode())
     seeds = [msgspec.msgpack.encode(message) for message in said]
     page: list[LivePage] = []
 
@@ -119,14 +127,18 @@ def pages_target() -> Target:
         if not page:
             page.append(LivePage())
         page[0].feed(data)
+        canaries.check(noted, "")
+        canaries.check_unchanged()
+        noted.clear()
 
     def other(data: bytes, random: Random) -> bytes:
         """Change a value of a message and leave the rest as it is, so that more of it is read."""
-        message = msgspec.msgpack.decode(random.choice(seeds))
-        key = random.choice(list(message))
-        message[key] = random.choice(
-            [None, True, -1, 1e300, 2**63 - 1, "", "x" * 300, [], [0.0] * 3, {}, {"value": 7.5}]
-        )
-        return msgspec.msgpack.encode(message)
+        message = expanded(worst_of(random.choice(said), random), str(canaries.folder))
+        try:
+            made = msgspec.msgpack.encode(message)
+        except OverflowError:
+            # No MessagePack has such a number.
+            return data
+        return made if len(made) < LARGEST else data
 
     return Target(feed, seeds, words_of(seeds), mutate=other, seconds=40.0)

@@ -6,8 +6,10 @@ import math
 import tempfile
 import weakref
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 
+from fuzz_schema import NUMBERS, TEXTS, expanded
 from fuzz_target import Target
 
 from fleet_sim.base.errors import FleetSimError
@@ -61,7 +63,8 @@ def parameters_target() -> Target:
     allowed += (RuntimeError,)
 
     def feed(data: bytes) -> str | None:
-        way, *lines = data.decode("utf-8", "replace").split("\n")
+        text = expanded(data.decode("utf-8", "replace"), str(folder))
+        way, *lines = text.split("\n")
         try:
             if way == "set":
                 return _set(node, lines)
@@ -73,20 +76,29 @@ def parameters_target() -> Target:
                 _start([part for line in lines for part in ("-p", line)])
         except allowed as error:
             # What the operator wrote may be repeated, once.
-            if isinstance(error, RecursionError) or len(str(error)) >= LONGEST + 4 * len(data):
+            if isinstance(error, RecursionError) or len(str(error)) >= LONGEST + 4 * len(text):
                 raise AssertionError(f"a {type(error).__name__} without an end") from error
             raise
         return None
 
     # The node ends with its target: it would be met by every node of the tests that follow.
     weakref.finalize(feed, _end, node)
-    return Target(feed, _seeds(), WORDS.split(), allowed, seconds=20.0)
+    return Target(feed, _seeds(), WORDS.split(), allowed, _worst, mutate_share=0.3, seconds=20.0)
 
 
 def _seeds() -> list[bytes]:
     seeds = ["\n".join(["arguments", one]).encode() for one in ARGUMENTS]
     seeds += [f"file\n{FILE}".encode(), "\n".join(["arguments", *ARGUMENTS[:5]]).encode()]
     return [*seeds, "\n".join(["set", *SET]).encode(), *(f"set\n{one}".encode() for one in SET)]
+
+
+def _worst(data: bytes, random: Random) -> bytes:
+    """Return one parameter at one of its worst values, set while the node runs or at its start."""
+    if random.random() < 0.5:
+        name, value = random.choice(SET).partition(": ")[0], random.choice((*NUMBERS, *TEXTS))
+        return f"set\n{name}: {value}".encode()
+    name, value = random.choice(ARGUMENTS).partition(":=")[0], random.choice((*NUMBERS, *TEXTS))
+    return f"arguments\n{name}:={value}".encode()
 
 
 def _end(node: FleetSimNode) -> None:

@@ -6,6 +6,7 @@ canary, canaries are neither read nor changed, and an input is dealt with in tim
 
 from __future__ import annotations
 
+import atexit
 import copy
 import json
 import math
@@ -66,6 +67,13 @@ class Canaries:
             (self.folder / name).write_text(f"{SECRET}\n1,2,3\n", encoding="utf-8")
         (self.folder / "link.csv").symlink_to(self.folder / "a.csv")
         self.state = self._state()
+
+    @staticmethod
+    def empty() -> Path:
+        """Return another folder, with nothing in it."""
+        folder = Path(tempfile.mkdtemp(prefix="fuzz_folder_")).resolve()
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        return folder
 
     def _state(self) -> dict[str, tuple[int, int]]:
         found = {path.name: path.stat() for path in sorted(self.folder.iterdir())}
@@ -172,7 +180,9 @@ def expanded(value: Any, folder: str) -> Any:
             else text
         )
     if isinstance(value, list):
-        return [expanded(one, folder) for one in value]
+        # Long lists hold one thing many times.
+        made = {id(one): expanded(one, folder) for one in {id(one): one for one in value}.values()}
+        return [made[id(one)] for one in value]
     if isinstance(value, dict):
         return {expanded(key, folder): expanded(one, folder) for key, one in value.items()}
     return value
@@ -464,9 +474,13 @@ def worst_of(message: Any, random: Random) -> Any:
     """Return a copy of a message, given as JSON has it, with one value at its worst."""
     made = copy.deepcopy(message)
     holder, key = random.choice(list(places_in(made)))
-    before = holder[key]
-    if isinstance(before, list) and before:
+    before, chance = holder[key], random.random()
+    if chance < 0.1:
+        holder[key] = random.choice((None, True, [], {}, [[]], {"value": 7.5}, [0.0] * 3))
+    elif isinstance(before, list) and before:
         holder[key] = before * random.choice((0, 2, 100, 2000))
+    elif isinstance(before, str) == (chance < 0.9):
+        holder[key] = random.choice(TEXTS)
     else:
-        holder[key] = random.choice(TEXTS if isinstance(before, str) else NUMBERS)
+        holder[key] = random.choice(NUMBERS)
     return made

@@ -11,6 +11,7 @@ import fuzz_machine
 import fuzz_node
 import fuzz_pages
 import fuzz_parameters
+import fuzz_readers
 import fuzz_recordings
 import fuzz_ros
 import fuzz_scenarios
@@ -44,6 +45,7 @@ TARGETS: dict[str, Callable[[], Target]] = {
     "page": fuzz_pages.pages_target,
     "parameters": fuzz_parameters.parameters_target,
     "schema": fuzz_schema.schema_target,
+    "readers": fuzz_readers.readers_target,
     "live": fuzz_live.live_target,
 }
 
@@ -56,6 +58,7 @@ NEEDS = {
     "vda5050": "paho",
     "xacro": "xacro",
     "page": "viser",
+    "readers": "viser",
     "parameters": "rclpy",
 }
 """The module without which a target is left out."""

@@ -8,7 +8,9 @@ from random import Random
 from typing import Any
 
 from fuzz_files import words_of
+from fuzz_mutator import LARGEST
 from fuzz_scenarios import VALUES, places_in
+from fuzz_schema import Canaries, expanded, watch_files, worst_of
 from fuzz_target import Target
 from fuzz_worlds import check_columns
 from vehicle_bench import VehicleBench, scenario
@@ -83,7 +85,8 @@ def vehicles_target() -> Target:
     object_ = {"name": "crate", "pose": [0.5, 0.0, 0.1], "shape": CRATE}
     benches = {version: VehicleBench(scenario(version, objects=[object_])) for version in VERSIONS}
     begins = {version: bench.sim.save_state() for version, bench in benches.items()}
-    seeds = []
+    canaries, noted, seeds = Canaries(), list[str](), []
+    watch_files(canaries.folder, noted.append)
     for version, bench in benches.items():
         vehicle = bench.vehicle
         header = {"headerId": 1, "timestamp": "2026-01-01T00:00:00Z", "version": vehicle.version.number}
@@ -93,18 +96,23 @@ def vehicles_target() -> Target:
             seeds.append("\n".join([version, *lines]).encode())
 
     def feed(data: bytes) -> str | None:
-        version, *lines = data.decode("utf-8", "replace").split("\n")
+        version, *lines = expanded(data.decode("utf-8", "replace"), str(canaries.folder)).split("\n")
         bench = benches.get(version, benches["2.1"])
         faults, refused = bench.sim.guard.total, 0
         try:
             for text in lines:
                 topic, _, body = text.partition(" ")
-                refused += bool(bench.send(topic, body))
+                reasons = bench.send(topic, body)
+                refused += bool(reasons)
+                canaries.check([], " ".join(reasons.values()))
                 for _ in range(STEPS):
                     bench.sim.step_once()
                 # Raises where a message that the vehicle sends would not be one.
                 json.dumps(bench.state(), allow_nan=False)
             check_columns(bench.sim)
+            canaries.check(noted, "")
+            canaries.check_unchanged()
+            noted.clear()
             assert bench.sim.guard.total == faults, f"survived, but a fault: {dict(bench.sim.guard.counts)}"
             return f"refused {refused}" if refused else None
         finally:
@@ -125,6 +133,8 @@ def mutate(data: bytes, random: Random) -> bytes:
     except (ValueError, RecursionError):
         return data[: random.randrange(len(data) + 1)]
     places = list(places_in(tree))
+    if places and random.random() < 0.4:
+        tree, places = worst_of(tree, random), []
     for _ in range(random.choice((1, 1, 2, 4)) if places else 0):
         holder, key = random.choice(places)
         if random.random() < 0.7:
@@ -141,6 +151,7 @@ def mutate(data: bytes, random: Random) -> bytes:
         places = list(places_in(tree))
         if not places:
             break
-    lines[index] = topic + b" " + json.dumps(tree).encode()
+    body = json.dumps(tree).encode()
+    lines[index] = topic + b" " + body if len(body) < LARGEST // 2 else lines[index]
     version = random.choice(VERSIONS).encode() if random.random() < 0.1 else version
     return b"\n".join([version, *lines])

@@ -77,7 +77,7 @@ def options_target() -> Target:
 
 _POSE = {"positions": [[1.0, 2.0, 0.0]], "orientations": [[0.0, 0.0, 0.0, 1.0]]}
 _ROBOT = {"name": "r", "shape": {"shape_type": "box", "half_extents": [0.2, 0.2, 0.1]}}
-_COMMANDS: list[dict[str, object]] = [
+COMMANDS: list[dict[str, object]] = [
     {"type": "spawn", "robots": [_ROBOT], "objects": [{**_ROBOT, "name": "o", "pose": [0.5, 0, 0]}]},
     {"type": "navigate", "names": ["r"], **_POSE},
     {"type": "follow_path", "name": "r", **_POSE},
@@ -95,6 +95,7 @@ _COMMANDS: list[dict[str, object]] = [
     {"type": "remove", "names": ["r"]},
     {"type": "clear"},
 ]
+"""One of each kind, in an order in which they can be carried out."""
 
 
 def log_target() -> Target:
@@ -107,7 +108,7 @@ def log_target() -> Target:
         ]
         return "\n".join([head, *lines, ""]).encode()
 
-    seeds = [log_of(_COMMANDS)] + [log_of([_COMMANDS[0], command]) for command in _COMMANDS[1:]]
+    seeds = [log_of(COMMANDS)] + [log_of([COMMANDS[0], command]) for command in COMMANDS[1:]]
     files = Files()
 
     def feed(data: bytes) -> None:

@@ -153,11 +153,9 @@ def _message(name: str) -> Any:
 
 def get_parameter_value(string_value: str) -> Any:
     """The ParameterValue that a text on a command line means: YAML where that fits, else the text."""
-    import yaml
-
     try:
         parsed = yaml.safe_load(string_value)
-    except yaml.YAMLError:
+    except UNREADABLE:
         parsed = string_value
     if parsed is None or not isinstance(parsed, (bool, int, float, str, list)):
         parsed = string_value

@@ -162,6 +162,7 @@ def test_changes_are_published(ros: None) -> None:
         ("hello", "hello"),
         ("'1'", "1"),
         ("a: b: c", "a: b: c"),
+        pytest.param("[" * 500, "[" * 500, id="nested too deep"),
     ],
 )
 def test_values_from_a_command_line(text: str, value: object) -> None:
