@@ -10,19 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from fleet_sim.apps.cli import broker_options, recorded, run_files, state_options
-from fleet_sim.apps.cli.arguments import (
-    ProgressBar,
-    TextTable,
-    add_progress,
-    add_view_options,
-    announce,
-    check_png,
-    check_unused,
-    seeds,
-    view_params,
-    watched,
-)
+from fleet_sim.apps.cli import arguments, broker_options, recorded, run_files, state_options
 from fleet_sim.apps.cli.run_files import RunFiles
 from fleet_sim.base.errors import ConfigError
 from fleet_sim.base.files import check_target, resolve_config, write_png
@@ -50,7 +38,10 @@ def add(commands: Any) -> None:
     seeding = parser.add_mutually_exclusive_group()
     seeding.add_argument("--seed", type=int, metavar="N", help="seed of all random streams")
     seeding.add_argument(
-        "--seeds", type=seeds, metavar="LIST", help="run once with each seed, such as 1-20 or 1,5,9, and print a table"
+        "--seeds",
+        type=arguments.seeds,
+        metavar="LIST",
+        help="run once with each seed, such as 1-20 or 1,5,9, and print a table",
     )
     parser.add_argument("--engine", choices=get_args(EngineChoice), help="the physics engine (auto: the installed one)")
     _add_looks(parser)
@@ -58,7 +49,7 @@ def add(commands: Any) -> None:
         "--figures", metavar="FILE", help="write the figures of the section `tasks` or `orders`, for `fleet-sim report`"
     )
     run_files.add_options(parser)
-    add_progress(parser)
+    arguments.add_progress(parser)
     recorded.add_options(parser)
     broker_options.add_options(parser)
     parser.add_argument("--hash", action="store_true", help="print the hash of the final state")
@@ -75,7 +66,7 @@ def _add_looks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--view", action="store_true", help="show the run in a browser, in real time unless --rtf says otherwise"
     )
-    add_view_options(parser)
+    arguments.add_view_options(parser)
     parser.add_argument(
         "--set",
         action="append",
@@ -94,7 +85,7 @@ def execute(args: argparse.Namespace) -> int:
     for options in (run_files, state_options, recorded, broker_options):
         options.check(args)
     if not args.view:
-        check_unused(args)
+        arguments.check_unused(args)
     inputs = recorded.inputs_of(args)
     if args.seeds:
         return execute_seeds(args)
@@ -108,7 +99,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.monitor:
         sim.setup_monitor(monitor_output())
     if args.view:
-        announce(sim.view.show(**vars(view_params(args))))
+        arguments.announce(sim.view.show(**vars(arguments.view_params(args))))
     source = figure_source(sim) if args.figures else None
     outcome, files = RunSummary(sim, source=source), RunFiles(args, source_of(args))
     robots = files.watch(sim)
@@ -147,7 +138,7 @@ def _keep_end(sim: MultiRobotSimulationCore, args: argparse.Namespace, later: st
 def check_outputs(args: argparse.Namespace, config: Mapping[str, Any]) -> None:
     """Raise ConfigError where a file could not be written after the run, or would have nothing in it."""
     if args.picture:
-        check_png(args.picture)
+        arguments.check_png(args.picture)
     if args.figures:
         check_target(args.figures)
         # Exactly one: figures of both would be counted twice, of neither none.
@@ -157,11 +148,11 @@ def check_outputs(args: argparse.Namespace, config: Mapping[str, Any]) -> None:
             )
 
 
-def progress_of(sim: MultiRobotSimulationCore, args: argparse.Namespace, label: str = "") -> ProgressBar:
+def progress_of(sim: MultiRobotSimulationCore, args: argparse.Namespace, label: str = "") -> arguments.ProgressBar:
     """Return a line that shows how far `sim` is."""
     # A monitor in the terminal writes there itself.
     wanted = False if args.progress is None and args.monitor else args.progress
-    line = ProgressBar(wanted, "s", sim.params.duration or 0.0, label)
+    line = arguments.ProgressBar(wanted, "s", sim.params.duration or 0.0, label)
     begin = sim.sim_time
     if line.shown:
         sim.events.on("post_step", lambda dt, sim_time: line.show(sim_time - begin))
@@ -169,7 +160,10 @@ def progress_of(sim: MultiRobotSimulationCore, args: argparse.Namespace, label: 
 
 
 def run(
-    sim: MultiRobotSimulationCore, kept: recorded.KeptRun, steps: Callable[[], RunReport | None], line: ProgressBar
+    sim: MultiRobotSimulationCore,
+    kept: recorded.KeptRun,
+    steps: Callable[[], RunReport | None],
+    line: arguments.ProgressBar,
 ) -> tuple[float, bool]:
     """Make the `steps` of `sim`, to the end or to a signal; return how many s it took, and whether a signal came."""
     start = time.perf_counter()
@@ -225,14 +219,14 @@ def execute_seeds(args: argparse.Namespace) -> int:
         if getattr(args, option):
             raise ConfigError(f"--{option.replace('_', '-')} is for one run; use it with --seed, not with --seeds")
     files = RunFiles(args, source_of(args))
-    table: TextTable | None = None
+    table: arguments.TextTable | None = None
     failed, interrupted = [], False
     with contextlib.ExitStack() as stack:
         for number, seed in enumerate(args.seeds, 1):
             values, interrupted, faults = run_seed(args, seed, files, f"run {number} of {len(args.seeds)}  ")
             failed += [f"seed {seed}: {', '.join(faults)}"] if faults else []
             if table is None:
-                table = stack.enter_context(TextTable({name: max(len(name), 9) for name in values}))
+                table = stack.enter_context(arguments.TextTable({name: max(len(name), 9) for name in values}))
             table.row(list(values.values()))
             if interrupted:
                 break
@@ -301,7 +295,7 @@ def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None =
     _check_kept(options, settings)
     broker_options.add_section(args, config)
     if args.view and isinstance(settings, Mapping):
-        for name, value in watched(settings).items():
+        for name, value in arguments.watched(settings).items():
             if options[name] is None:
                 set_key(config, section + name, value)
     return config

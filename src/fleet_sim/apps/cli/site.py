@@ -13,21 +13,11 @@ import numpy as np
 from fleet_sim.apps.cli.arguments import check_png
 from fleet_sim.base.files import check_target, write_png
 from fleet_sim.base.params import RouteMode
-from fleet_sim.warehouse.sites import (
-    Site,
-    SortationFloor,
-    StationKind,
-    Warehouse,
-    ZoneKind,
-    draw_site,
-    read_site,
-    write_map,
-    write_site,
-)
+from fleet_sim.warehouse import sites
 from fleet_sim.warehouse.sites.reading import check_suffix
 
 # Their settings are the options of the command.
-GENERATORS = {"warehouse": Warehouse, "sortation": SortationFloor}
+GENERATORS = {"warehouse": sites.Warehouse, "sortation": sites.SortationFloor}
 
 
 def add(commands: Any) -> None:
@@ -82,11 +72,11 @@ def _show(args: argparse.Namespace) -> int:
     # Before the site is read, which may take long.
     if args.picture:
         check_png(args.picture)
-    site = read_site(args.site, level=args.level, cell=args.cell)
+    site = sites.read_site(args.site, level=args.level, cell=args.cell)
     for name, value in figures_of(site).items():
         print(f"{name:<12} {value}")
     if args.picture:
-        write_png(args.picture, draw_site(site))
+        write_png(args.picture, sites.draw_site(site))
         print(f"wrote {args.picture}")
     return 0
 
@@ -95,7 +85,7 @@ def _route(args: argparse.Namespace) -> int:
     """Print the points of a route, with the speed limits on the way to each."""
     if args.picture:
         check_png(args.picture)
-    site = read_site(args.site, level=args.level, cell=args.cell)
+    site = sites.read_site(args.site, level=args.level, cell=args.cell)
     ends = (args.x, args.y), (args.goal_x, args.goal_y)
     # Imported here so that --help answers at once.
     from fleet_sim.warehouse.traffic import Router
@@ -105,12 +95,12 @@ def _route(args: argparse.Namespace) -> int:
         print(f"{x:10.3f} {y:10.3f}" + (f"  at most {limit:g} m/s" if np.isfinite(limit) else ""))
     print(f"length       {route.length:.3f} m, {len(route.points) - 1} straight lines")
     if args.picture:
-        write_png(args.picture, draw_site(site, way=route.points))
+        write_png(args.picture, sites.draw_site(site, way=route.points))
         print(f"wrote {args.picture}")
     return 0
 
 
-def figures_of(site: Site) -> dict[str, str]:
+def figures_of(site: sites.Site) -> dict[str, str]:
     """Return what a site has, as texts by name."""
     grid, regions = site.grid, site.grid.regions()
     # Cells that are not free have no region.
@@ -124,7 +114,7 @@ def figures_of(site: Site) -> dict[str, str]:
         # Walls of a site without its own are its blocked cells, in few boxes.
         "walls": f"{len(site.boxes())} boxes",
     }
-    counts = {kind.value: len(site.stations_of(kind)) for kind in StationKind}
+    counts = {kind.value: len(site.stations_of(kind)) for kind in sites.StationKind}
     if site.stations:
         found["stations"] = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
     if site.zones:
@@ -142,25 +132,25 @@ def figures_of(site: Site) -> dict[str, str]:
 
 def _convert(args: argparse.Namespace) -> int:
     """Write the site in another format."""
-    site = read_site(args.site, level=args.level, cell=args.cell)
+    site = sites.read_site(args.site, level=args.level, cell=args.cell)
     _check_yaml(args.file)
     if args.to == "map":
-        write_map(site.open_grid, args.file)
+        sites.write_map(site.open_grid, args.file)
         print(f"wrote {args.file} and {Path(args.file).with_suffix('.png')}")
         lost = _not_in_maps(site)
         if lost:
             print(f"a map has only free space; not in it: {', '.join(lost)}")
         return 0
-    write_site(site, args.file)
+    sites.write_site(site, args.file)
     print(f"wrote {args.file}")
     return 0
 
 
-def _not_in_maps(site: Site) -> list[str]:
+def _not_in_maps(site: sites.Site) -> list[str]:
     """Return what of a site a map for map_server cannot hold. No-go zones are in it, as blocked cells."""
     parts: dict[str, Sized] = {
         "stations": site.stations,
-        "zones": [zone for zone in site.zones if zone.kind is not ZoneKind.NO_GO],
+        "zones": [zone for zone in site.zones if zone.kind is not sites.ZoneKind.NO_GO],
         "doors": site.doors,
         "starts": site.starts,
         "goals": site.goals,
@@ -177,7 +167,7 @@ def _generate(args: argparse.Namespace) -> int:
     settings = {item.name: getattr(args, item.name) for item in fields(args.generator)}
     # A generated site is called as its file.
     site = args.generator(**settings).site(Path(args.file).stem)
-    write_site(site, args.file)
+    sites.write_site(site, args.file)
     for name, value in figures_of(site).items():
         print(f"{name:<12} {value}")
     print(f"wrote {args.file}")

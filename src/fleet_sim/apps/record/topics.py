@@ -27,18 +27,8 @@ from fleet_sim.apps.record.samples import (
     robots_of,
     template,
 )
+from fleet_sim.base import cdr
 from fleet_sim.base.arrays import Bools, Bytes, Floats, Ints, ranges
-from fleet_sim.base.cdr import (
-    AXES,
-    ORIENTATION,
-    POSITION,
-    ROBOT_STATE,
-    STAMP,
-    ByteTemplate,
-    MessagePart,
-    array_numbers,
-    under,
-)
 from fleet_sim.base.params import ControllerMode
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.models.kinematics.tree import FrameLink, base_frame, fixed_links, joint_frames, link_frame, moving_links
@@ -66,8 +56,8 @@ _NUMBERS = {
     "pose": (
         "f8",
         (
-            *under("transform.translation", AXES),
-            *under("transform", [field.replace("orientation", "rotation") for field in ORIENTATION]),
+            *cdr.under("transform.translation", cdr.AXES),
+            *cdr.under("transform", [field.replace("orientation", "rotation") for field in cdr.ORIENTATION]),
         ),
     ),
 }
@@ -81,10 +71,12 @@ def object_frame(name: str, map_frame: str) -> str:
     return f"object:{name}" if "/" in name or name == map_frame or name.startswith("object:") else name
 
 
-def tf_messages(groups: Sequence[Sequence[FrameLink]]) -> ByteTemplate:
+def tf_messages(groups: Sequence[Sequence[FrameLink]]) -> cdr.ByteTemplate:
     """Return the template of one TFMessage for each group; its numbers are of all links, group after group."""
     messages = [make(FRAMES_KIND, transforms=[transform_message(link) for link in links]) for links in groups]
-    return ByteTemplate(messages, [MessagePart(_NUMBERS, lambda message: message.transforms)], serializer(FRAMES_KIND))
+    return cdr.ByteTemplate(
+        messages, [cdr.MessagePart(_NUMBERS, lambda message: message.transforms)], serializer(FRAMES_KIND)
+    )
 
 
 def transform_message(link: FrameLink, now: int = 0) -> Any:
@@ -184,7 +176,7 @@ class RecordedFrames(RecordedTopic):
         for index in moved.tolist():
             self._tf.send(now, messages[index])
 
-    def _fill(self, template: ByteTemplate, now: int, poses: Floats) -> None:
+    def _fill(self, template: cdr.ByteTemplate, now: int, poses: Floats) -> None:
         template.write("stamp", divmod(now, 1_000_000_000))
         template.write("pose", poses)
 
@@ -290,8 +282,8 @@ class RecordedClock(RecordedTopic):
     def __init__(self, file: McapFile, frames: Frames) -> None:
         super().__init__(file, frames)
         self._channel = RecordedChannel(file, "/clock", CLOCK_KIND)
-        numbers = MessagePart({"sec": ("i4", ["clock.sec"]), "nanosec": ("u4", ["clock.nanosec"])})
-        self._template = ByteTemplate([make(CLOCK_KIND)], [numbers], serializer(CLOCK_KIND))
+        numbers = cdr.MessagePart({"sec": ("i4", ["clock.sec"]), "nanosec": ("u4", ["clock.nanosec"])})
+        self._template = cdr.ByteTemplate([make(CLOCK_KIND)], [numbers], serializer(CLOCK_KIND))
 
     def write(self, sample: Sample) -> None:
         self._template.write_stamp(sample.now)
@@ -358,7 +350,7 @@ def shared_names(robots: Iterable[tuple[str, Sequence[str]]]) -> tuple[str, ...]
     return tuple(f"{robot}/{joint}" for robot, joints in robots for joint in joints)
 
 
-def joints_layout(joint_names: Sequence[Sequence[str]], motors: Sequence[bool]) -> ByteTemplate:
+def joints_layout(joint_names: Sequence[Sequence[str]], motors: Sequence[bool]) -> cdr.ByteTemplate:
     """Return the template of one JointState for each robot, given the names of its joints and whether it has motors.
 
     Groups sec, nanosec; position and velocity, (J, 1) for the J joints of all robots, robot by robot; effort, of those
@@ -374,8 +366,13 @@ def joints_layout(joint_names: Sequence[Sequence[str]], motors: Sequence[bool]) 
         )
         for names, powered in zip(joint_names, motors, strict=True)
     ]
-    parts = [MessagePart(STAMP), array_numbers("position"), array_numbers("velocity"), array_numbers("effort")]
-    return ByteTemplate(messages, parts, serializer(JOINTS_KIND))
+    parts = [
+        cdr.MessagePart(cdr.STAMP),
+        cdr.array_numbers("position"),
+        cdr.array_numbers("velocity"),
+        cdr.array_numbers("effort"),
+    ]
+    return cdr.ByteTemplate(messages, parts, serializer(JOINTS_KIND))
 
 
 class RecordedJoints(RecordedTopic):
@@ -560,11 +557,11 @@ STEPS_PER_SPEED = 2.0**20
 """Per m/s and rad/s. All bits of the speeds of a thousand robots that accelerate are a megabyte of each minute."""
 # Numbers side by side are one group: writing several to each of many rows takes as long as writing one.
 _CODES = ("mode", "operating_mode", "last_cause", "moving", "busy", "blocked", "carrying", "charging", "has_goal")
-_STATES_NUMBERS = {"motion": ROBOT_STATE["motion"], "faults": ROBOT_STATE["faults"], "codes": ("u1", _CODES)}
-_WIDTH = len(ROBOT_STATE["motion"][1])
+_STATES_NUMBERS = {"motion": cdr.ROBOT_STATE["motion"], "faults": cdr.ROBOT_STATE["faults"], "codes": ("u1", _CODES)}
+_WIDTH = len(cdr.ROBOT_STATE["motion"][1])
 
 
-def states_layout(map_frame: str, names: Sequence[str]) -> ByteTemplate:
+def states_layout(map_frame: str, names: Sequence[str]) -> cdr.ByteTemplate:
     """Return the template of one FleetState of robots by name.
 
     Its groups are sec and nanosec, and for the robots motion (N, 22): position, orientation, linear and angular
@@ -695,10 +692,10 @@ NEW, NO_TOPIC = 0, -1
 
 
 @lru_cache(maxsize=64)
-def path_template(frame: str, count: int) -> ByteTemplate:
+def path_template(frame: str, count: int) -> cdr.ByteTemplate:
     """Return the template of a path of `count` poses in `frame`."""
     poses = [make("geometry_msgs/msg/PoseStamped", header=stamped(frame)) for _ in range(count)]
-    numbers = {"pose": ("f8", under("pose", (*POSITION, *ORIENTATION)))}
+    numbers = {"pose": ("f8", cdr.under("pose", (*cdr.POSITION, *cdr.ORIENTATION)))}
     return template(PLANS_KIND, [make(PLANS_KIND, header=stamped(frame), poses=poses)], numbers, "poses")
 
 

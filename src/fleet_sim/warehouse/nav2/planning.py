@@ -23,16 +23,9 @@ from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots import drive
 from fleet_sim.robots.attachments import footprint_radius
+from fleet_sim.ros import messages
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.interface import Bridge
-from fleet_sim.ros.messages import (
-    duration_from_msg,
-    duration_to_msg,
-    pose_from_msg,
-    poses_from_msgs,
-    row_to_pose_msg,
-    time_to_msg,
-)
 from fleet_sim.sensing.sensors import OccupancyGrid
 from fleet_sim.warehouse.nav2.maps import INSCRIBED, Costs, RobotMaps
 from fleet_sim.warehouse.nav2.navigate import goals_of
@@ -119,7 +112,7 @@ class PathServer(LookingServers):
             result.path = await gateway.wait(gateway.between_steps(lambda: self._plan(goal, poses)))
         except (RefusedGoal, FleetSimError) as error:
             return aborted(handle, result, error)
-        result.planning_time = duration_to_msg(time.perf_counter() - begin)
+        result.planning_time = messages.duration_to_msg(time.perf_counter() - begin)
         handle.succeed()
         return result
 
@@ -146,7 +139,7 @@ class PathServer(LookingServers):
 
     def _pose(self, stamped: PoseStamped) -> Pose:
         try:
-            return self._bridge.transforms.pose_to_map(stamped.header.frame_id, pose_from_msg(stamped.pose))
+            return self._bridge.transforms.pose_to_map(stamped.header.frame_id, messages.pose_from_msg(stamped.pose))
         except UnknownNameError as error:
             raise RefusedGoal("TF_ERROR", str(error)) from error
 
@@ -181,14 +174,14 @@ class PathServer(LookingServers):
         """Return the path through `points` (K, 2): headings along it, at the end that of the goal."""
         message = PathMsg()
         message.header.frame_id = self._bridge.frames.map
-        message.header.stamp = time_to_msg(self._bridge.time.last)
+        message.header.stamp = messages.time_to_msg(self._bridge.time.last)
         steps = np.diff(points, axis=0)
         yaws = trig.arctan2(steps[:, 1], steps[:, 0])
         turns = np.concatenate((quaternions.from_yaws(yaws), np.array([goal.orientation])))
         if not len(steps):
             turns = np.array([start.orientation])
         message.poses = [
-            PoseStamped(header=message.header, pose=row_to_pose_msg((x, y, 0.0), turn))
+            PoseStamped(header=message.header, pose=messages.row_to_pose_msg((x, y, 0.0), turn))
             for (x, y), turn in zip(points.tolist(), turns.tolist(), strict=True)
         ]
         return message
@@ -347,7 +340,7 @@ class SmootherServer(LookingServers):
         try:
             points, orientations, is_free = await gateway.wait(gateway.between_steps(partial(self._read, goal)))
             # The time of the goal begins when its path was read.
-            end = time.perf_counter() + duration_from_msg(goal.max_smoothing_duration)
+            end = time.perf_counter() + messages.duration_from_msg(goal.max_smoothing_duration)
             found = await gateway.wait(self._pool.submit(_smooth, points, is_free, end))
             # Also a path that is not completed is better than none.
             result.path = self._message(found.points, points, orientations)
@@ -356,14 +349,14 @@ class SmootherServer(LookingServers):
         except (RefusedGoal, FleetSimError) as error:
             return aborted(handle, result, error)
         finally:
-            result.smoothing_duration = duration_to_msg(time.perf_counter() - begin)
+            result.smoothing_duration = messages.duration_to_msg(time.perf_counter() - begin)
         handle.succeed()
         return result
 
     def _check(self, goal: Any, found: Smoothed, is_free: IsFree) -> None:
         """Raise RefusedGoal where the path is not what was asked for."""
         if not found.is_complete:
-            allowed = duration_from_msg(goal.max_smoothing_duration)
+            allowed = messages.duration_from_msg(goal.max_smoothing_duration)
             raise RefusedGoal("TIMEOUT", f"max_smoothing_duration: not smooth after {allowed:g} s")
         if goal.check_for_collisions and not is_clear(found.points, is_free):
             raise RefusedGoal("SMOOTHED_PATH_IN_COLLISION", "the path leads into an obstacle; plan another one")
@@ -390,7 +383,7 @@ class SmootherServer(LookingServers):
         """Return the poses of a path in the frame of the map; raises FleetSimError."""
         # Poses without a frame are in that of the path.
         frames = [pose.header.frame_id or path.header.frame_id for pose in path.poses]
-        points, orientations = poses_from_msgs([stamped.pose for stamped in path.poses])
+        points, orientations = messages.poses_from_msgs([stamped.pose for stamped in path.poses])
         for frame in dict.fromkeys(frames):
             here_mask = np.array([name == frame for name in frames])
             moved = self._bridge.transforms.to_map(frame, points[here_mask], orientations[here_mask])
@@ -409,14 +402,14 @@ class SmootherServer(LookingServers):
         """Return the path through `points` (N, 2), with the heights of the path that was given."""
         message = PathMsg()
         message.header.frame_id = self._bridge.frames.map
-        message.header.stamp = time_to_msg(self._bridge.time.last)
+        message.header.stamp = messages.time_to_msg(self._bridge.time.last)
         first, last = quaternions.yaws(orientations[[0, -1]]).tolist()
         turns = quaternions.from_yaws(headings(points, first, last))
         turns[-1] = orientations[-1]
         # Heights by shares of the way, as the smooth one is shorter.
         heights = np.interp(_shares(points), _shares(given[:, :2]), given[:, 2])
         message.poses = [
-            PoseStamped(header=message.header, pose=row_to_pose_msg((x, y, z), turn))
+            PoseStamped(header=message.header, pose=messages.row_to_pose_msg((x, y, z), turn))
             for (x, y), z, turn in zip(points.tolist(), heights.tolist(), turns.tolist(), strict=True)
         ]
         return message

@@ -12,15 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fleet_sim.base import errors
 from fleet_sim.base.arrays import Floats, Ints, Rows
-from fleet_sim.base.errors import (
-    ConfigError,
-    FleetSimError,
-    InvalidValueError,
-    UnknownNameError,
-    did_you_mean,
-    unknown_name,
-)
 from fleet_sim.base.files import beside, is_file
 from fleet_sim.base.params import RouteMode
 from fleet_sim.base.sections import SettingsSection
@@ -67,7 +60,9 @@ class OrderBuilding(OrderPlaces):
         super().__init__(_stations(router))
         cells = {site.grid.cell for site in sites}
         if len(cells) != 1:
-            raise InvalidValueError(f"the storeys of a building have cells of one size, these of {sorted(cells)} m")
+            raise errors.InvalidValueError(
+                f"the storeys of a building have cells of one size, these of {sorted(cells)} m"
+            )
         grids = [site.open_grid for site in sites]
         # Storeys are side by side on one chart, a little apart, so that reports can draw them in one picture.
         widths = np.array([grid.width + BESIDE for grid in grids])
@@ -80,7 +75,9 @@ class OrderBuilding(OrderPlaces):
     @property
     def site(self) -> Site:
         """Raises InvalidValueError: there are several storeys."""
-        raise InvalidValueError("pods and files of tasks are for one storey; name it in a section 'site', as its level")
+        raise errors.InvalidValueError(
+            "pods and files of tasks are for one storey; name it in a section 'site', as its level"
+        )
 
     @property
     def chart(self) -> Grid:
@@ -111,8 +108,8 @@ class OrderBuilding(OrderPlaces):
 
     def _named(self, place: Place) -> Spot:
         if isinstance(place, str):
-            raise unknown_name("station", place, self.stations)
-        raise InvalidValueError(
+            raise errors.unknown_name("station", place, self.stations)
+        raise errors.InvalidValueError(
             f"the point {place} does not say on which storey; in a building orders lead to stations"
         )
 
@@ -279,14 +276,14 @@ class OrderSite(OrderPlaces):
         if isinstance(place, str):
             if place in self._site.elsewhere:
                 storey = self._site.elsewhere[place]
-                raise InvalidValueError(
+                raise errors.InvalidValueError(
                     f"station {place!r} is on {storey!r}, and a section 'site' is one storey; "
                     "name the whole building in a section 'building' instead"
                 )
-            raise unknown_name("station", place, self.stations)
+            raise errors.unknown_name("station", place, self.stations)
         grid = self._site.open_grid
         if not grid.is_free(grid.cells_at(np.array([place])))[0]:
-            raise InvalidValueError(f"the point ({place[0]:g}, {place[1]:g}) is not on free space of the site")
+            raise errors.InvalidValueError(f"the point ({place[0]:g}, {place[1]:g}) is not on free space of the site")
         return place
 
     def _no_way(self, begin: int, end: int) -> str:
@@ -332,7 +329,9 @@ def read_orders(path: Path) -> Iterator[tuple[str, Order]]:
             entry = {name: _value(path, name, text, where) for name, text in given.items()}
             yield where, read(Order, entry, source=str(path), path=where)
     except csv.Error as error:
-        raise ConfigError(f"is not valid CSV: {error}", source=str(path), path=f"line {lines.line_num}") from error
+        raise errors.ConfigError(
+            f"is not valid CSV: {error}", source=str(path), path=f"line {lines.line_num}"
+        ) from error
 
 
 def _check_header(path: Path, header: list[str]) -> None:
@@ -342,7 +341,7 @@ def _check_header(path: Path, header: list[str]) -> None:
     known = fields_of(Order)
     for name in header:
         if name not in known:
-            fail(path, f"unknown column {name!r}.{did_you_mean(name, known)}", "line 1")
+            fail(path, f"unknown column {name!r}.{errors.did_you_mean(name, known)}", "line 1")
     if len(set(header)) < len(header):
         fail(path, f"two columns have the same name: {', '.join(header)}", "line 1")
 
@@ -409,14 +408,14 @@ class OrdersSection(SettingsSection[MultiRobotSimulationCore]):
         settings: OrdersSettings = self.read(entry, source)
         try:
             orders = offer_orders(sim, settings)
-        except FleetSimError as error:
-            raise ConfigError.of(error).within("orders", source=source) from error
+        except errors.FleetSimError as error:
+            raise errors.ConfigError.of(error).within("orders", source=source) from error
         # One by one, so that the error names the entry.
         for index, order in enumerate(settings.list):
             try:
                 orders.submit(order)
-            except FleetSimError as error:
-                raise ConfigError.of(error).within(f"orders.list[{index}]", source=source) from error
+            except errors.FleetSimError as error:
+                raise errors.ConfigError.of(error).within(f"orders.list[{index}]", source=source) from error
         if settings.file is not None:
             path = _found(settings.file, "file", source)
             _submit_all(orders, read_orders(path), path)
@@ -429,7 +428,7 @@ class OrdersSection(SettingsSection[MultiRobotSimulationCore]):
 def _found(name: str, key: str, source: str) -> Path:
     path = Path(beside(source, name))
     if not is_file(path):
-        raise ConfigError(f"there is no file {str(path)!r}", source=source, path=f"orders.{key}")
+        raise errors.ConfigError(f"there is no file {str(path)!r}", source=source, path=f"orders.{key}")
     return path
 
 
@@ -437,8 +436,8 @@ def _submit_all(orders: Orders, entries: Iterable[tuple[str, Order]], path: Path
     for where, order in entries:
         try:
             orders.submit(order)
-        except FleetSimError as error:
-            raise ConfigError.of(error).within(where, source=str(path)) from error
+        except errors.FleetSimError as error:
+            raise errors.ConfigError.of(error).within(where, source=str(path)) from error
 
 
 def offer_orders(sim: MultiRobotSimulationCore, settings: OrdersSettings | None = None) -> Orders:
@@ -494,8 +493,8 @@ def _pods(
             chosen.allocation.period,
             chosen.retry_after,
         )
-    except FleetSimError as error:
-        raise ConfigError.of(error).within("pods", source="") from error
+    except errors.FleetSimError as error:
+        raise errors.ConfigError.of(error).within("pods", source="") from error
 
 
 def _places(sim: MultiRobotSimulationCore) -> OrderPlaces:
@@ -506,9 +505,9 @@ def _places(sim: MultiRobotSimulationCore) -> OrderPlaces:
         return OrderBuilding(router)
     try:
         return OrderSite(sim.get_manager("site"), sim.get_manager("router"), partial(_traffic, sim))
-    except UnknownNameError as error:
+    except errors.UnknownNameError as error:
         reason = "orders lead to the stations of a site; add a section 'site' or 'building' to the scenario"
-        raise InvalidValueError(reason) from error
+        raise errors.InvalidValueError(reason) from error
 
 
 def _traffic(sim: MultiRobotSimulationCore) -> Traffic | None:

@@ -20,18 +20,7 @@ from fleet_sim.base.sections import Section
 from fleet_sim.base.settings import Checked, object_schema, read, setting, time_setting
 from fleet_sim.robots.spawn_params import AgentSpawnParams, ShapeParams, SimObjectSpawnParams
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.warehouse.equipment import (
-    DoorKind,
-    DoorSettings,
-    LiftDoorSettings,
-    LiftFloorSettings,
-    LiftSettings,
-    WorkcellKind,
-    WorkcellSettings,
-    build_door,
-    build_lift,
-    offer_building_routes,
-)
+from fleet_sim.warehouse import equipment
 from fleet_sim.warehouse.equipment.building import settings_of
 from fleet_sim.warehouse.rmf.slotcars import Slotcars, SlotcarSettings
 from fleet_sim.warehouse.sites.rmf_format import building_of, read_building
@@ -129,7 +118,7 @@ log = logging.getLogger(__name__)
 ITEM, CELL = (0.06, 0.06, 0.06), (0.15, 0.15, 0.15)
 """Half sides in m of what stands for things that can be carried, and for work cells."""
 ITEM_COLOR = (0.8, 0.3, 0.2, 1.0)
-CELLS = {"TeleportDispenser": WorkcellKind.DISPENSER, "TeleportIngestor": WorkcellKind.INGESTOR}
+CELLS = {"TeleportDispenser": equipment.WorkcellKind.DISPENSER, "TeleportIngestor": equipment.WorkcellKind.INGESTOR}
 """The work cells of Open-RMF's simulations by the ends of their models' names."""
 COLOR = (0.2, 0.45, 0.75, 1.0)
 SWING_TIME, SLIDE_SPEED, SLIDE_TIME = 6.5, 0.2, 2.5
@@ -183,11 +172,11 @@ def build(sim: MultiRobotSimulationCore, building: Building, settings: BuildingS
         for door in level.site.doors if settings.doors else ():
             made = settings_of(door, floor=level.elevation, time=1.0, automatic=settings.automatic)
             made.time = door_time(made) if settings.door_time is None else settings.door_time
-            build_door(sim, made)
+            equipment.build_door(sim, made)
     for lift in building.lifts if settings.lifts else ():
         made_lift = lift_settings(building, lift)
         if made_lift is not None:
-            build_lift(sim, made_lift)
+            equipment.build_lift(sim, made_lift)
     slotcars: Slotcars = sim.features.use("slotcar")
     slotcars.levels = {level.name: level.elevation for level in building.levels}
     slotcars.chargers.set_positions(_chargers(building))
@@ -196,7 +185,7 @@ def build(sim: MultiRobotSimulationCore, building: Building, settings: BuildingS
     if settings.robots:
         sim.spawn_all([_robot(robot) for robot in building.robots])
     sim.register_manager(building, "building")
-    offer_building_routes(sim, building)
+    equipment.offer_building_routes(sim, building)
 
     def leave() -> None:
         sim.unregister_manager(building)
@@ -205,28 +194,28 @@ def build(sim: MultiRobotSimulationCore, building: Building, settings: BuildingS
     sim.events.on("cleared", leave)
 
 
-def door_time(door: DoorSettings) -> float:
+def door_time(door: equipment.DoorSettings) -> float:
     """Return how long Open-RMF's simulation takes to open a door of this kind and width, in s."""
     if door.kind.swings:
         return SWING_TIME
-    leaf = 0.5 * door.width if door.kind is DoorKind.DOUBLE_SLIDING else door.width
+    leaf = 0.5 * door.width if door.kind is equipment.DoorKind.DOUBLE_SLIDING else door.width
     return leaf / SLIDE_SPEED + SLIDE_TIME
 
 
-def lift_settings(building: Building, lift: LiftShaft) -> LiftSettings | None:
+def lift_settings(building: Building, lift: LiftShaft) -> equipment.LiftSettings | None:
     """Return the settings of a lift; None for one that goes nowhere or is only drawn, which is logged."""
     if not (lift.moves and lift.levels and lift.doors):
         log.warning("lift %r is left out: it has no plugins, no doors or no levels", lift.name)
         return None
     widest = max(door.width for door in lift.doors)
-    return LiftSettings(
+    return equipment.LiftSettings(
         name=lift.name,
         position=(lift.x, lift.y),
         floors=[
-            LiftFloorSettings(name=name, height=building.level(name).elevation, doors=list(doors))
+            equipment.LiftFloorSettings(name=name, height=building.level(name).elevation, doors=list(doors))
             for name, doors in lift.levels.items()
         ],
-        doors=[LiftDoorSettings(name=door.name, x=door.x, y=door.y, width=door.width) for door in lift.doors],
+        doors=[equipment.LiftDoorSettings(name=door.name, x=door.x, y=door.y, width=door.width) for door in lift.doors],
         yaw=lift.yaw,
         width=lift.width,
         depth=lift.depth,
@@ -268,7 +257,7 @@ def _is_item(model: PlacedThing) -> bool:
     return bool(model.name) and (not model.static or _cell_kind(model) is not None)
 
 
-def _cell_kind(model: PlacedThing) -> WorkcellKind | None:
+def _cell_kind(model: PlacedThing) -> equipment.WorkcellKind | None:
     return next((kind for ending, kind in CELLS.items() if model.kind.endswith(ending)), None)
 
 
@@ -287,7 +276,7 @@ def _item(model: PlacedThing) -> SimObjectSpawnParams:
         mass=0.0,
         pickable=cell is None,
         collision_mode=CollisionMode.DISABLED,
-        features={} if cell is None else {"workcell": WorkcellSettings(kind=cell)},
+        features={} if cell is None else {"workcell": equipment.WorkcellSettings(kind=cell)},
     )
 
 

@@ -14,21 +14,10 @@ from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError,
 from fleet_sim.base.files import write_file
 from fleet_sim.base.gate import LARGEST_EXTENT, LARGEST_SPEED
 from fleet_sim.base.settings import Checked, read, setting
+from fleet_sim.warehouse.sites import site as sites
 from fleet_sim.warehouse.sites.grid import Grid
 from fleet_sim.warehouse.sites.map_formats import map_of
 from fleet_sim.warehouse.sites.reading import SiteFormat, check_suffix, fail
-from fleet_sim.warehouse.sites.site import (
-    MOST_DEGREES,
-    MOST_RATIO,
-    NO_LIMIT,
-    Door,
-    Roadmap,
-    Site,
-    Station,
-    StationKind,
-    Zone,
-    ZoneKind,
-)
 
 
 @dataclass
@@ -36,7 +25,7 @@ class StationEntry(Checked):
     """A station."""
 
     name: str = setting(doc="Its name, once per site.")
-    kind: StationKind = setting(doc="What it is for.")
+    kind: sites.StationKind = setting(doc="What it is for.")
     at: list[float] = setting(doc="Its place, [x, y] or [x, y, yaw], in m and rad.")
 
 
@@ -45,7 +34,7 @@ class ZoneEntry(Checked):
     """A zone."""
 
     name: str = setting(doc="Its name, once per site.")
-    kind: ZoneKind = setting(doc="What holds in it.")
+    kind: sites.ZoneKind = setting(doc="What holds in it.")
     corners: list[list[float]] = setting(doc="Its corners, [x, y] in m.")
     speed: float | None = setting(None, above=0, high=LARGEST_SPEED, unit="m/s", doc="The limit of a speed limit.")
     direction: float = setting(0.0, unit="rad", doc="The way of a one-way zone.")
@@ -86,12 +75,15 @@ class DoorEntry(Checked):
     begin: list[float] = setting(doc="One end, [x, y] in m.")
     end: list[float] = setting(doc="The other end.")
     kind: str = setting("", doc="What the building calls it, such as hinged or sliding.")
-    degrees: float = setting(90.0, low=0.0, high=MOST_DEGREES, unit="deg", doc="How far hinged leaves turn.")
+    degrees: float = setting(90.0, low=0.0, high=sites.MOST_DEGREES, unit="deg", doc="How far hinged leaves turn.")
     direction: int = setting(
         1, low=-1, high=1, doc="Hinged leaves turn to the left (1), seen from `begin`, or right (-1)."
     )
     ratio: float = setting(
-        1.0, low=1.0 / MOST_RATIO, high=MOST_RATIO, doc="Width of the leaf at `end` by that of the one at `begin`."
+        1.0,
+        low=1.0 / sites.MOST_RATIO,
+        high=sites.MOST_RATIO,
+        doc="Width of the leaf at `end` by that of the one at `begin`.",
     )
 
 
@@ -139,14 +131,14 @@ class OwnFormat(SiteFormat):
     doc = "fleet_sim site"
     keys = ("site", "rows")
 
-    def read(self, content: Any, path: Path, level: str | None) -> Site:
+    def read(self, content: Any, path: Path, level: str | None) -> sites.Site:
         """Return the site in the mapping `content`; raises ConfigError."""
         config = read(SiteConfig, content, source=str(path))
         # The first row says how wide all are.
         mask = map_of(config.rows, len(config.rows[0]), path).free_mask
         try:
             grid = Grid(mask, config.cell, _origin(config.origin, path))
-            return Site(
+            return sites.Site(
                 config.site,
                 grid,
                 roadmap=None if config.roadmap is None else _roadmap(config.roadmap, path),
@@ -179,24 +171,24 @@ def _cells(points: list[list[float]], grid: Grid, what: str) -> Ints:
     return cells
 
 
-def _station(entry: StationEntry, path: Path, index: int) -> Station:
+def _station(entry: StationEntry, path: Path, index: int) -> sites.Station:
     if len(entry.at) not in (2, 3):
         fail(path, f"must be [x, y] or [x, y, yaw], got {entry.at!r}", f"stations[{index}].at")
-    return Station(entry.name, entry.kind, *map(float, entry.at))
+    return sites.Station(entry.name, entry.kind, *map(float, entry.at))
 
 
-def _zone(entry: ZoneEntry) -> Zone:
+def _zone(entry: ZoneEntry) -> sites.Zone:
     speed = float("inf") if entry.speed is None else entry.speed
-    return Zone(entry.name, entry.kind, as_floats(entry.corners, (None, 2), entry.name), speed, entry.direction)
+    return sites.Zone(entry.name, entry.kind, as_floats(entry.corners, (None, 2), entry.name), speed, entry.direction)
 
 
-def _door(entry: DoorEntry) -> Door:
+def _door(entry: DoorEntry) -> sites.Door:
     begin, end = (as_floats(place, (2,), f"door {entry.name!r}").tolist() for place in (entry.begin, entry.end))
     ends = (begin[0], begin[1]), (end[0], end[1])
-    return Door(entry.name, entry.kind, *ends, entry.degrees, entry.direction, entry.ratio)
+    return sites.Door(entry.name, entry.kind, *ends, entry.degrees, entry.direction, entry.ratio)
 
 
-def _roadmap(entry: RoadmapEntry, path: Path) -> Roadmap:
+def _roadmap(entry: RoadmapEntry, path: Path) -> sites.Roadmap:
     """Return the roadmap of a file; a lane that may be driven both ways becomes two. Raises ConfigError."""
     names = [node.name for node in entry.nodes]
     lanes: list[tuple[int, int]] = []
@@ -209,9 +201,9 @@ def _roadmap(entry: RoadmapEntry, path: Path) -> Roadmap:
         # A Roadmap has directed lanes only, so that planners look at one direction at a time.
         ways = [(begin, end), (end, begin)] if lane.both_ways else [(begin, end)]
         lanes += ways
-        limits += [lane.speed_limit or NO_LIMIT] * len(ways)
+        limits += [lane.speed_limit or sites.NO_LIMIT] * len(ways)
     places = as_floats([node.at for node in entry.nodes] or np.empty((0, 2)), (None, 2), "roadmap.nodes")
-    return Roadmap(places, np.array(lanes, np.int64).reshape(-1, 2), tuple(names), np.array(limits))
+    return sites.Roadmap(places, np.array(lanes, np.int64).reshape(-1, 2), tuple(names), np.array(limits))
 
 
 def _number(node: object, names: list[str], path: Path, where: str) -> int:
@@ -233,7 +225,7 @@ FORMAT = OwnFormat()
 # Writes sites in fleet_sim's own format.
 
 
-def write_site(site: Site, path: str | Path) -> None:
+def write_site(site: sites.Site, path: str | Path) -> None:
     """Write `site` to a YAML file that `read_site` reads to an equal one.
 
     Raises InvalidValueError for a file that does not end in .yaml or .yml.
@@ -293,33 +285,33 @@ _Dumper.add_representer(
 )
 
 
-def _door_content(door: Door) -> dict[str, Any]:
+def _door_content(door: sites.Door) -> dict[str, Any]:
     content = _Line({"name": door.name, "kind": door.kind, "begin": list(door.begin), "end": list(door.end)})
     for name in ("degrees", "direction", "ratio"):
         value = getattr(door, name)
         # What is as usual need not be read by those who edit the file.
-        if value != getattr(Door, name):
+        if value != getattr(sites.Door, name):
             content[name] = value
     return content
 
 
-def _zone_content(zone: Zone) -> dict[str, Any]:
+def _zone_content(zone: sites.Zone) -> dict[str, Any]:
     content = _Line({"name": zone.name, "kind": zone.kind.value, "corners": zone.corners.tolist()})
-    if zone.kind is ZoneKind.SPEED_LIMIT:
+    if zone.kind is sites.ZoneKind.SPEED_LIMIT:
         content["speed"] = float(zone.speed)
-    if zone.kind is ZoneKind.ONE_WAY:
+    if zone.kind is sites.ZoneKind.ONE_WAY:
         content["direction"] = float(zone.direction)
     return content
 
 
-def _roadmap_content(roadmap: Roadmap) -> dict[str, Any]:
+def _roadmap_content(roadmap: sites.Roadmap) -> dict[str, Any]:
     """Return a roadmap as a file has it."""
     nodes = [{"name": name, "at": place} for name, place in zip(roadmap.names, roadmap.positions.tolist(), strict=True)]
     lanes = []
     for (begin, end), limit in zip(roadmap.lanes.tolist(), roadmap.speed_limits.tolist(), strict=True):
         lane = _Line({"begin": begin, "end": end})
         # No limit is infinity in a Roadmap, and a missing key in files.
-        if limit < NO_LIMIT:
+        if limit < sites.NO_LIMIT:
             lane["speed_limit"] = limit
         lanes.append(lane)
     return {"nodes": nodes, "lanes": lanes}

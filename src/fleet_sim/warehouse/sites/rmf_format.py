@@ -18,25 +18,11 @@ from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError,
 from fleet_sim.base.files import resolve_config
 from fleet_sim.base.settings import load_mapping
 from fleet_sim.base.spatial import trigonometry as trig
+from fleet_sim.warehouse.sites import site as sites
 from fleet_sim.warehouse.sites.grid import Grid
 from fleet_sim.warehouse.sites.mercator import Mercator, projection
 from fleet_sim.warehouse.sites.reading import SiteFormat, chosen_level, fail, list_of, warn_of
 from fleet_sim.warehouse.sites.section import around, free_space
-from fleet_sim.warehouse.sites.site import (
-    NO_LIMIT,
-    Building,
-    Door,
-    Level,
-    LevelGraph,
-    LiftShaft,
-    PlacedThing,
-    Roadmap,
-    ShaftDoor,
-    Site,
-    Station,
-    StationKind,
-    Value,
-)
 
 # Vertices of files of Open-RMF, and the lanes between them.
 
@@ -74,7 +60,7 @@ def properties_of(entry: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def roadmap_of(given: list[Vertex], points: Floats, entries: object, path: Path, where: str) -> Roadmap | None:
+def roadmap_of(given: list[Vertex], points: Floats, entries: object, path: Path, where: str) -> sites.Roadmap | None:
     """Return the roadmap of the lanes, one that may be driven both ways as two; None without lanes."""
     if not isinstance(entries, Sequence) or isinstance(entries, str):
         fail(path, "must be a list of lanes", where)
@@ -85,12 +71,12 @@ def roadmap_of(given: list[Vertex], points: Floats, entries: object, path: Path,
         )
         properties = properties_of(entry[2]) if len(entry) > 2 and isinstance(entry[2], Mapping) else {}
         # 0 and a missing key both mean no limit there.
-        limit = properties.get("speed_limit") or NO_LIMIT
+        limit = properties.get("speed_limit") or sites.NO_LIMIT
         if not isinstance(limit, (int, float)) or not limit > 0.0:
             fail(path, f"must be above 0 m/s, got {limit!r}", f"{where}[{index}].speed_limit")
         # Two equal lanes of different graphs: the slower one counts.
         for lane in ((begin, end), (end, begin)) if properties.get("bidirectional") else ((begin, end),):
-            lanes[lane] = min(float(limit), lanes.get(lane, NO_LIMIT))
+            lanes[lane] = min(float(limit), lanes.get(lane, sites.NO_LIMIT))
     if not lanes:
         return None
     # The other vertices are corners of walls and floors.
@@ -102,7 +88,7 @@ def roadmap_of(given: list[Vertex], points: Floats, entries: object, path: Path,
         name = given[node].name
         names.append(name if name not in names else "")
     pairs = np.array([(number[begin], number[end]) for begin, end in lanes], np.int64)
-    return Roadmap(points[used], pairs, tuple(names), np.array(list(lanes.values())))
+    return sites.Roadmap(points[used], pairs, tuple(names), np.array(list(lanes.values())))
 
 
 def indices_of(entry: object, count: int, path: Path, where: str, length: int = 0) -> list[int]:
@@ -271,10 +257,10 @@ WALL = 0.1
 """Thickness of walls in m, as Open-RMF builds them."""
 
 _KINDS = {
-    "is_charger": StationKind.CHARGE,
-    "is_parking_spot": StationKind.PARK,
-    "pickup_dispenser": StationKind.PICK,
-    "dropoff_ingestor": StationKind.DROP,
+    "is_charger": sites.StationKind.CHARGE,
+    "is_parking_spot": sites.StationKind.PARK,
+    "pickup_dispenser": sites.StationKind.PICK,
+    "dropoff_ingestor": sites.StationKind.DROP,
 }
 """What the properties of a vertex make it; the first that holds counts."""
 
@@ -302,7 +288,7 @@ class OpenRmfFormat(SiteFormat):
     suffixes = (".yaml", ".yml")
     has_levels = True
 
-    def read(self, content: Any, path: Path, level: str | None) -> Site:
+    def read(self, content: Any, path: Path, level: str | None) -> sites.Site:
         """Return one level as a site; raises ConfigError."""
         name, entry = chosen_level(path, content["levels"], level)
         where = f"levels.{name}"
@@ -327,7 +313,7 @@ class OpenRmfFormat(SiteFormat):
         return {place: names for place, names in found.items() if names}
 
     @abstractmethod
-    def read_level(self, content: Any, entry: Any, vertices: list[Vertex], path: Path, name: str) -> Site:
+    def read_level(self, content: Any, entry: Any, vertices: list[Vertex], path: Path, name: str) -> sites.Site:
         """Return the level `name`, which `entry` describes, as a site; raises ConfigError."""
 
 
@@ -344,7 +330,7 @@ class BuildingFormat(OpenRmfFormat):
             bool(levels) and "coordinate_system" in content
         )
 
-    def read_level(self, content: Any, entry: Any, vertices: list[Vertex], path: Path, name: str) -> Site:
+    def read_level(self, content: Any, entry: Any, vertices: list[Vertex], path: Path, name: str) -> sites.Site:
         """Return a site with the walls, floors, doors and lanes of the level."""
         where, given = f"levels.{name}", vertices
         frame = frame_of(content, name, path)
@@ -362,7 +348,7 @@ class BuildingFormat(OpenRmfFormat):
             floors = [around(points)]
         with _named_after(path, where):
             grid = free_space(floors, walls, _cell_for(points), WALL)
-            return Site(
+            return sites.Site(
                 # Without both endings: `office.building.yaml` is the site "office".
                 path.name.split(".")[0],
                 grid,
@@ -385,7 +371,7 @@ class GraphFormat(OpenRmfFormat):
         # What says how its drawings become metres is a building: its points are degrees or pixels.
         return any("lanes" in level and "walls" not in level for level in levels) and "coordinate_system" not in content
 
-    def read_level(self, content: Any, entry: Any, vertices: list[Vertex], path: Path, name: str) -> Site:
+    def read_level(self, content: Any, entry: Any, vertices: list[Vertex], path: Path, name: str) -> sites.Site:
         """Return a site with the lanes of the level; all space within 2 m of its vertices is free."""
         where, given = f"levels.{name}", vertices
         if not given:
@@ -395,7 +381,7 @@ class GraphFormat(OpenRmfFormat):
         with _named_after(path, where):
             grid = free_space([floor], np.empty((0, 4)), _cell_for(floor), WALL)
             roadmap = roadmap_of(given, points, list_of(entry, "lanes", path, where), path, f"{where}.lanes")
-            return Site(
+            return sites.Site(
                 str(content.get("building_name") or path.name.split(".")[0]),
                 grid,
                 roadmap=roadmap,
@@ -439,7 +425,7 @@ def _edges(entry: Mapping[str, Any], key: str, points: Floats, path: Path, where
     return np.concatenate((points[pairs[:, 0]], points[pairs[:, 1]]), axis=1)
 
 
-def _doors(entry: Mapping[str, Any], points: Floats, path: Path, where: str) -> tuple[Door, ...]:
+def _doors(entry: Mapping[str, Any], points: Floats, path: Path, where: str) -> tuple[sites.Door, ...]:
     """Return the doors of a level, turned as we count; raises ConfigError."""
     doors = []
     edges = _edges(entry, "doors", points, path, where).tolist()
@@ -454,20 +440,20 @@ def _doors(entry: Mapping[str, Any], points: Floats, path: Path, where: str) -> 
         if not ratio > 0.0:
             fail(path, f"must be above 0, got {ratio:g}", f"{where_door}.right_left_ratio")
         ends = (edge[0], edge[1]), (edge[2], edge[3])
-        doors.append(Door(name, str(properties.get("type", "")), *ends, abs(degrees), direction, 1.0 / ratio))
+        doors.append(sites.Door(name, str(properties.get("type", "")), *ends, abs(degrees), direction, 1.0 / ratio))
     return tuple(doors)
 
 
-def _stations(given: list[Vertex], points: Floats) -> tuple[Station, ...]:
+def _stations(given: list[Vertex], points: Floats) -> tuple[sites.Station, ...]:
     """Return the vertices whose properties make them stations, one for each name."""
-    found: dict[str, Station] = {}
+    found: dict[str, sites.Station] = {}
     for index, vertex in enumerate(given):
         kinds = [kind for key, kind in _KINDS.items() if vertex.properties.get(key)]
         name = vertex.name or f"vertex_{index}"
         # The first vertex of a name wins, as in the roadmap.
         if kinds and name not in found:
             x, y = points[index].tolist()
-            found[name] = Station(name, kinds[0], x, y)
+            found[name] = sites.Station(name, kinds[0], x, y)
     return tuple(found.values())
 
 
@@ -478,7 +464,7 @@ def _cell_for(points: Floats) -> float:
     return next((cell for cell in CELLS if width * height <= MOST_CELLS * cell * cell), CELLS[-1])
 
 
-def _on_free(grid: Grid, stations: tuple[Station, ...]) -> tuple[Station, ...]:
+def _on_free(grid: Grid, stations: tuple[sites.Station, ...]) -> tuple[sites.Station, ...]:
     """Return the stations on free cells; one in a wall or outside of the floors is left out with a warning."""
     places = np.array([(station.x, station.y) for station in stations]).reshape(-1, 2)
     free = grid.is_free(grid.cells_at(places)).tolist()
@@ -513,13 +499,13 @@ OWNER = "open-rmf/"
 """Names of models may begin with it."""
 
 
-def read_building(path: str | Path) -> Building:
+def read_building(path: str | Path) -> sites.Building:
     """Return the building in the `.building.yaml` at `path`; raises ConfigError."""
     file = resolve_config(path)
     return building_of(load_mapping(file), file)
 
 
-def building_of(content: Mapping[str, Any], path: Path) -> Building:
+def building_of(content: Mapping[str, Any], path: Path) -> sites.Building:
     """Return the building with `content`, read from `path`; raises ConfigError."""
     try:
         return _building_of(content, path)
@@ -539,7 +525,7 @@ def _lines(level: Mapping[str, Any], kind: str, path: Path, where: str) -> list[
     return found
 
 
-def _building_of(content: Mapping[str, Any], path: Path) -> Building:
+def _building_of(content: Mapping[str, Any], path: Path) -> sites.Building:
     """Return a building with its levels, lifts, robots and models; raises ConfigError with the place in the file."""
     if not BUILDING.recognises(content):
         fail(path, "it is no building: it has no levels with walls or floors")
@@ -560,7 +546,7 @@ def _building_of(content: Mapping[str, Any], path: Path) -> Building:
             for number in GRAPHS
         )
         used = tuple(graph for graph in graphs if graph.edges)
-        levels.append(Level(name, elevation, site, used, _graph("WallGraph", vertices, points, walls)))
+        levels.append(sites.Level(name, elevation, site, used, _graph("WallGraph", vertices, points, walls)))
         robots += _robots(vertices, points, lanes, name, elevation)
         models += _models(entry, frame, path, where, name, elevation)
     lifts = content.get("lifts") or {}
@@ -568,14 +554,14 @@ def _building_of(content: Mapping[str, Any], path: Path) -> Building:
         fail(path, f"must be a mapping, got {brief(lifts)}", "lifts")
     known = [level.name for level in levels]
     shafts = tuple(_lift(str(key), lift, content, known, path) for key, lift in lifts.items())
-    return Building(
+    return sites.Building(
         str(content.get("name") or path.name.split(".")[0]), tuple(levels), shafts, tuple(robots), tuple(models)
     )
 
 
 def _graph(
     name: str, vertices: Sequence[Vertex], points: Floats, edges: Sequence[tuple[int, int, Mapping[str, Any]]]
-) -> LevelGraph:
+) -> sites.LevelGraph:
     """Return the graph of `edges`, with the vertices that they use in the order in which they name them."""
     # Vertices are numbered in the order in which edges name them; dicts keep it.
     number: dict[int, int] = {}
@@ -585,12 +571,12 @@ def _graph(
     kept = tuple((number[begin], number[end], _plain(properties)) for begin, end, properties in edges)
     used = list(number)
     names = tuple(vertices[index].name for index in used)
-    return LevelGraph(
+    return sites.LevelGraph(
         name, points[used].reshape(-1, 2), names, tuple(_plain(vertices[i].properties) for i in used), kept
     )
 
 
-def _plain(properties: Mapping[str, Any]) -> dict[str, Value]:
+def _plain(properties: Mapping[str, Any]) -> dict[str, sites.Value]:
     return {key: value for key, value in properties.items() if isinstance(value, (str, int, float, bool))}
 
 
@@ -600,7 +586,7 @@ def _robots(
     lanes: Sequence[tuple[int, int, Mapping[str, Any]]],
     level: str,
     z: float,
-) -> list[PlacedThing]:
+) -> list[sites.PlacedThing]:
     """Return the robots that vertices spawn, turned along the first lane from or to there."""
     found = []
     for index, vertex in enumerate(vertices):
@@ -615,7 +601,7 @@ def _robots(
                     yaw += math.pi if properties.get("orientation") == "backward" else 0.0
                     break
             x, y = points[index].tolist()
-            found.append(PlacedThing(str(name), _kind(str(kind)), level, x, y, z, math.remainder(yaw, math.tau)))
+            found.append(sites.PlacedThing(str(name), _kind(str(kind)), level, x, y, z, math.remainder(yaw, math.tau)))
     return found
 
 
@@ -625,7 +611,7 @@ def _kind(name: str) -> str:
 
 def _models(
     entry: Mapping[str, Any], frame: DrawingFrame | EarthFrame, path: Path, where: str, level: str, elevation: float
-) -> list[PlacedThing]:
+) -> list[sites.PlacedThing]:
     """Return the things on one level, in m in the frame of the building; raises ConfigError."""
     found = []
     for index, model in enumerate(list_of(entry, "models", path, where)):
@@ -636,11 +622,11 @@ def _models(
         ((x, y),) = frame.to_metres(np.array([(x, y)])).tolist()
         name, kind = str(model.get("name", "")), str(model.get("model_name", ""))
         turn = math.remainder(yaw, math.tau)
-        found.append(PlacedThing(name, kind, level, x, y, elevation + z, turn, bool(model.get("static", False))))
+        found.append(sites.PlacedThing(name, kind, level, x, y, elevation + z, turn, bool(model.get("static", False))))
     return found
 
 
-def _lift(name: str, entry: Any, content: Mapping[str, Any], levels: Sequence[str], path: Path) -> LiftShaft:
+def _lift(name: str, entry: Any, content: Mapping[str, Any], levels: Sequence[str], path: Path) -> sites.LiftShaft:
     """Return a lift; raises ConfigError for levels and doors that the building does not have."""
     where = f"lifts.{name}"
     if not isinstance(entry, Mapping):
@@ -660,7 +646,7 @@ def _lift(name: str, entry: Any, content: Mapping[str, Any], levels: Sequence[st
     for level, names in stops.items():
         if not isinstance(names, list) or any(str(one) not in map(str, doors) for one in names):
             fail(path, f"must be a list of its doors, got {brief(names)}", f"{where}.level_doors.{level}")
-    return LiftShaft(
+    return sites.LiftShaft(
         name,
         x,
         y,
@@ -674,12 +660,12 @@ def _lift(name: str, entry: Any, content: Mapping[str, Any], levels: Sequence[st
     )
 
 
-def _lift_door(name: str, entry: Any, path: Path, where: str) -> ShaftDoor:
+def _lift_door(name: str, entry: Any, path: Path, where: str) -> sites.ShaftDoor:
     if not isinstance(entry, Mapping):
         fail(path, f"must be a mapping, got {brief(entry)}", where)
     x, y, width = (_number(entry, key, path, where) for key in ("x", "y", "width"))
     yaw = _number(entry, "motion_axis_orientation", path, where, 0.0)
-    return ShaftDoor(name, x, y, width, yaw, int(_number(entry, "door_type", path, where, 0.0)))
+    return sites.ShaftDoor(name, x, y, width, yaw, int(_number(entry, "door_type", path, where, 0.0)))
 
 
 def _number(entry: Mapping[str, Any], key: str, path: Path, where: str, default: float | None = None) -> float:

@@ -15,16 +15,7 @@ from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.sites.site import Site
-from fleet_sim.warehouse.traffic.columns import (
-    NEAR,
-    STOPPED,
-    TrafficColumns,
-    enter,
-    hindrance,
-    not_enrolled,
-    refused,
-    turning_speeds,
-)
+from fleet_sim.warehouse.traffic import columns
 from fleet_sim.warehouse.traffic.floor import Floor
 from fleet_sim.warehouse.traffic.graph import ActionDependencyGraph, Small, Tracks
 from fleet_sim.warehouse.traffic.network import Network
@@ -68,7 +59,9 @@ class PlannedPaths:
     A robot that stands at the end of its way has no path.
     """
 
-    def __init__(self, world: World, table: TrafficColumns, graph: Callable[[], ActionDependencyGraph | None]) -> None:
+    def __init__(
+        self, world: World, table: columns.TrafficColumns, graph: Callable[[], ActionDependencyGraph | None]
+    ) -> None:
         self._world, self._table, self._graph = world, table, graph
         # Found once for a plan: paths are read at each sample of a recording, and there are thousands of nodes.
         self._corners: tuple[object, int, int, _Corners] | None = None
@@ -231,7 +224,7 @@ class InTraffic(DriveRule):
 
     reason = "it takes part in the traffic; send it there (MoveTo with route=True), or let it leave the traffic first"
 
-    def __init__(self, control: TrafficControl, table: TrafficColumns) -> None:
+    def __init__(self, control: TrafficControl, table: columns.TrafficColumns) -> None:
         self._control = control
         self._table = table
 
@@ -252,7 +245,7 @@ class InTraffic(DriveRule):
         if node < 0:
             raise InvalidValueError(f"the goal {place} is at no node: in a wall, outside, or too narrow for the robot")
         off = trig.hypot_of(*(network.positions[node] - point).tolist())
-        if off > max(tolerance, NEAR):
+        if off > max(tolerance, columns.NEAR):
             x, y = network.positions[node].tolist()
             raise InvalidValueError(
                 f"the goal {place} is {off:.3g} m from the node at ({x:g}, {y:g}); go there, or with that tolerance"
@@ -269,7 +262,7 @@ class InTraffic(DriveRule):
         ours = rows[self._table.present[rows]]
         # A stop by a user holds the robot; one at the end of an action only ends its goal.
         if len(ours) and stay:
-            self._control.hold(ours, STOPPED)
+            self._control.hold(ours, columns.STOPPED)
         elif len(ours):
             self._control.withdraw_goal(ours)
 
@@ -278,7 +271,7 @@ class TrafficControl:
     """Carries out what Traffic is told, and makes the steps of it; a participant in checkpoints."""
 
     def __init__(
-        self, sim: MultiRobotSimulationCore, site: Site, table: TrafficColumns, settings: TrafficSettings
+        self, sim: MultiRobotSimulationCore, site: Site, table: columns.TrafficColumns, settings: TrafficSettings
     ) -> None:
         self.rule = InTraffic(self, table)
         self._sim = sim
@@ -321,12 +314,12 @@ class TrafficControl:
         """Let robots take part; raises InvalidValueError, and then enrols none."""
         world, table = self._world, self._table
         for row in rows.tolist():
-            reason = "it takes part already" if table.present[row] else hindrance(world, row)
+            reason = "it takes part already" if table.present[row] else columns.hindrance(world, row)
             if reason:
-                raise refused(world, row, reason)
+                raise columns.refused(world, row, reason)
         try:
             for row in rows.tolist():
-                enter(world, table, row)
+                columns.enter(world, table, row)
             self._take_places(rows)
         except BaseException:
             table.clear_rows(rows)
@@ -352,14 +345,18 @@ class TrafficControl:
         nodes = floor.network.node_at(world.position[rows, :2])
         for row, node in zip(rows.tolist(), nodes.tolist(), strict=True):
             if table.radius[row] > floor.radius * (1.0 + 1e-9):
-                raise refused(world, row, f"its footprint of {table.radius[row]:g} m is larger than {floor.radius:g} m")
+                raise columns.refused(
+                    world, row, f"its footprint of {table.radius[row]:g} m is larger than {floor.radius:g} m"
+                )
             at = world.position[row, :2].tolist()
-            if node < 0 or np.abs(floor.network.positions[node] - at).max() > NEAR:
-                raise refused(world, row, f"it stands at ({at[0]:g}, {at[1]:g}), where there is no node")
+            if node < 0 or np.abs(floor.network.positions[node] - at).max() > columns.NEAR:
+                raise columns.refused(world, row, f"it stands at ({at[0]:g}, {at[1]:g}), where there is no node")
             if node in held or np.count_nonzero(nodes == node) > 1:
-                raise refused(world, row, f"another robot has node {node}")
+                raise columns.refused(world, row, f"another robot has node {node}")
             if floor.gates.is_in_swing(node):
-                raise refused(world, row, f"it stands at ({at[0]:g}, {at[1]:g}), where a door moves that is not open")
+                raise columns.refused(
+                    world, row, f"it stands at ({at[0]:g}, {at[1]:g}), where a door moves that is not open"
+                )
         floor.execution.stand(rows, nodes)
         floor.disturbances.enter(rows)
         self._floor = floor
@@ -400,7 +397,7 @@ class TrafficControl:
         # All is checked before the first goal is set, so that none is set if one is wrong.
         strange = np.flatnonzero(~table.present[rows])
         if len(strange):
-            raise not_enrolled(self._world, int(rows[strange[0]]))
+            raise columns.not_enrolled(self._world, int(rows[strange[0]]))
         off = np.flatnonzero((nodes < 0) | (nodes >= len(floor.network)))
         if len(off):
             raise InvalidValueError(f"node {nodes[off[0]]}: nodes are numbered from 0 to {len(floor.network) - 1}")
@@ -411,7 +408,7 @@ class TrafficControl:
             row = int(rows[apart[0]])
             raise InvalidValueError(f"no way leads {self._world.label(row)!r} to node {nodes[apart[0]]}")
         turned = np.flatnonzero(~np.isnan(headings))
-        fixed = turned[turning_speeds(self._world, rows[turned]) <= 0.0] if len(turned) else turned
+        fixed = turned[columns.turning_speeds(self._world, rows[turned]) <= 0.0] if len(turned) else turned
         if len(fixed):
             raise InvalidValueError(f"{self._world.label(int(rows[fixed[0]]))!r} cannot turn to a heading")
         for row in self._world.actions.busy(rows).tolist():
@@ -419,7 +416,7 @@ class TrafficControl:
         table.goal[rows] = nodes
         table.heading[rows] = quaternions.wrapped(headings)
         table.arrived[rows] = False
-        self.let_go(rows, STOPPED)
+        self.let_go(rows, columns.STOPPED)
 
     def drive(self, rows: Rows, paths: Ints) -> None:
         """Let robots drive given paths; raises PlanError."""
@@ -427,7 +424,7 @@ class TrafficControl:
         strange = np.flatnonzero(~table.present[rows])
         # Other robots keep their plans.
         if len(strange):
-            raise not_enrolled(self._world, int(rows[strange[0]]))
+            raise columns.not_enrolled(self._world, int(rows[strange[0]]))
         floor.timing.drive(rows, paths)
         table.goal[rows] = paths[:, -1]
         table.arrived[rows] = False

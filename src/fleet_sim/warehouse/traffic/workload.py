@@ -15,17 +15,8 @@ from fleet_sim.base.arrays import Ints
 from fleet_sim.base.errors import ConfigError, InvalidValueError
 from fleet_sim.base.files import resolve_config
 from fleet_sim.base.settings import Checked, setting
+from fleet_sim.warehouse.sites import map_formats
 from fleet_sim.warehouse.sites.grid import Grid
-from fleet_sim.warehouse.sites.map_formats import (
-    QUARTER,
-    TICK,
-    DurationModel,
-    EventModel,
-    LeagueProblem,
-    Strategy,
-    read_problem,
-    read_tasks,
-)
 from fleet_sim.warehouse.sites.reading import read_site, read_text
 from fleet_sim.warehouse.sites.site import Site, StationKind
 from fleet_sim.warehouse.traffic.disturbances import DelaySettings
@@ -67,7 +58,7 @@ class League:
     their speed at once.
     """
 
-    problem: LeagueProblem
+    problem: map_formats.LeagueProblem
     cell: float
 
     @property
@@ -79,8 +70,8 @@ class League:
             # Squares may touch. The disc within one is shorter, so that rounding never makes a collision of it.
             found.update(radius=0.5 * size * self.cell - TOUCH, margin=0.0)
         if counter is not None:
-            each = counter * TICK
-            found.update(speed=self.cell / each, turn_speed=QUARTER / each, timestep=0.5 * TICK)
+            each = counter * map_formats.TICK
+            found.update(speed=self.cell / each, turn_speed=map_formats.QUARTER / each, timestep=0.5 * map_formats.TICK)
             found.update(acceleration=AT_ONCE, turn_acceleration=AT_ONCE)
         return found
 
@@ -95,11 +86,11 @@ class League:
         if delays is not None and delays.pDelay > 0.0 and given.disturbances.delays is None:
             held = DelaySettings(
                 probability=delays.pDelay,
-                shortest=delays.minDelay * TICK,
-                longest=delays.maxDelay * TICK,
-                tick=TICK,
-                events="poisson" if delays.eventModel is EventModel.POISSON else "each",
-                durations="gaussian" if delays.durationModel is DurationModel.GAUSSIAN else "uniform",
+                shortest=delays.minDelay * map_formats.TICK,
+                longest=delays.maxDelay * map_formats.TICK,
+                tick=map_formats.TICK,
+                events="poisson" if delays.eventModel is map_formats.EventModel.POISSON else "each",
+                durations="gaussian" if delays.durationModel is map_formats.DurationModel.GAUSSIAN else "uniform",
                 mean=delays.gaussMeanRatio,
                 deviation=delays.gaussStdRatio,
                 seed=delays.seed,
@@ -113,7 +104,7 @@ def league_of(path: str | Path) -> League | None:
     file = resolve_config(path)
     if file.suffix != ".json" or "mapFile" not in (content := _mapping(file)):
         return None
-    return League(read_problem(file, content), 1.0)
+    return League(map_formats.read_problem(file, content), 1.0)
 
 
 def read_workload(
@@ -176,12 +167,12 @@ def _mapping(file: Path) -> Mapping[str, Any]:
 def _of_robot_runners(file: Path, league: League, site: Site, grid: Grid, robots: int | None) -> Workload:
     """Return the workload of a problem of the League of Robot Runners, which has no time at a goal."""
     starts = _starts(site, robots, file)
-    rows = read_tasks(file, site.grid)
+    rows = map_formats.read_tasks(file, site.grid)
     _check_reachable(grid, starts, np.unique(np.fromiter(chain.from_iterable(rows), np.int64)), file)
-    revealed, strategy = league.problem.revealed, league.problem.taskAssignmentStrategy or Strategy.GREEDY
+    revealed, strategy = league.problem.revealed, league.problem.taskAssignmentStrategy or map_formats.Strategy.GREEDY
     tasks: Tasks
     if revealed is None:
-        tasks = ListedTasks(len(starts), rows, in_turn=strategy is Strategy.ROUNDROBIN)
+        tasks = ListedTasks(len(starts), rows, in_turn=strategy is map_formats.Strategy.ROUNDROBIN)
         kind = f"{len(rows)} listed tasks, {strategy}"
     else:
         try:

@@ -19,15 +19,7 @@ from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots import drive
 from fleet_sim.robots.attachments import footprint_radius
 from fleet_sim.warehouse.traffic.traffic import Traffic
-from fleet_sim.warehouse.vda5050.order import (
-    EdgeTrajectory,
-    OrderEdge,
-    OrderNode,
-    VehicleFault,
-    ZonedWay,
-    enabled_zones,
-    zoned,
-)
+from fleet_sim.warehouse.vda5050 import order
 from fleet_sim.warehouse.vda5050.vehicle import Vehicle, VehicleContext, VehicleLeg
 from fleet_sim.world.steering import IDLE, POSE
 
@@ -38,7 +30,7 @@ FINEST = 512
 """Points of a curve, at most."""
 
 
-def curve_points(curve: EdgeTrajectory, tolerance: float) -> Floats:
+def curve_points(curve: order.EdgeTrajectory, tolerance: float) -> Floats:
     """Return points (K, 2) on the curve, ends included, so dense that no line between two is off by `tolerance` m."""
     if curve.degree == 1:
         # Straight lines between the control points, whatever the weights.
@@ -54,7 +46,7 @@ def curve_points(curve: EdgeTrajectory, tolerance: float) -> Floats:
         count *= 2
 
 
-def _evaluated(curve: EdgeTrajectory, places: Floats) -> Floats:
+def _evaluated(curve: order.EdgeTrajectory, places: Floats) -> Floats:
     """Return the points (N, 2) at `places` (N,), by de Boor's scheme in homogeneous coordinates."""
     degree, knots = curve.degree, np.array(curve.knots)
     given = np.array(curve.points)
@@ -93,15 +85,17 @@ def drives_sideways(vehicle: Vehicle) -> bool:
     return vehicle.agent.motion_mode == MotionMode.OMNIDIRECTIONAL
 
 
-def edge_way(vehicle: Vehicle, edge: OrderEdge, begin: tuple[float, float], node: OrderNode) -> ZonedWay:
+def edge_way(
+    vehicle: Vehicle, edge: order.OrderEdge, begin: tuple[float, float], node: order.OrderNode
+) -> order.ZonedWay:
     """Return the points of an edge that begins at `begin`, up to its node, with what zones say of them."""
     state = vehicle.state
-    zones = enabled_zones(state.zone_sets, state.map_id)
+    zones = order.enabled_zones(state.zone_sets, state.map_id)
     radius = footprint_radius(vehicle.world, vehicle.row) if zones else 0.0
-    return zoned(begin, _edge_points(vehicle, edge, node), zones, radius)
+    return order.zoned(begin, _edge_points(vehicle, edge, node), zones, radius)
 
 
-def _edge_points(vehicle: Vehicle, edge: OrderEdge, node: OrderNode) -> Floats:
+def _edge_points(vehicle: Vehicle, edge: order.OrderEdge, node: order.OrderNode) -> Floats:
     """Return the points (K, 2) of an edge after its beginning, up to its node."""
     end = (node.x or 0.0, node.y)
     if edge.trajectory is None:
@@ -111,14 +105,14 @@ def _edge_points(vehicle: Vehicle, edge: OrderEdge, node: OrderNode) -> Floats:
     return curve[1:]
 
 
-def held_heading(vehicle: Vehicle, edge: OrderEdge, way: float) -> float | None:
+def held_heading(vehicle: Vehicle, edge: order.OrderEdge, way: float) -> float | None:
     """Return the heading (rad) that a vehicle holds on an edge that leads to `way` rad; None: any."""
     if edge.orientation is None or not drives_sideways(vehicle):
         return None
     return turned(edge.orientation + (0.0 if edge.is_global else way))
 
 
-def reverses(vehicle: Vehicle, edge: OrderEdge, way: float) -> bool | None:
+def reverses(vehicle: Vehicle, edge: order.OrderEdge, way: float) -> bool | None:
     """Return whether a vehicle drives an edge backwards; None: as it likes."""
     if edge.orientation is None or drives_sideways(vehicle):
         return None
@@ -127,13 +121,13 @@ def reverses(vehicle: Vehicle, edge: OrderEdge, way: float) -> bool | None:
     return abs(off) > 0.5 * math.pi
 
 
-def is_aligned(vehicle: Vehicle, node: OrderNode, heading: float) -> bool:
+def is_aligned(vehicle: Vehicle, node: order.OrderNode, heading: float) -> bool:
     """Return whether `heading` is one that a node wants."""
     allowed = vehicle.settings.heading_tolerance if node.deviation_theta is None else abs(node.deviation_theta)
     return node.theta is None or abs(turned(heading - node.theta)) <= max(allowed, 1e-6)
 
 
-def is_at(vehicle: Vehicle, node: OrderNode) -> bool:
+def is_at(vehicle: Vehicle, node: order.OrderNode) -> bool:
     """Return whether a vehicle is within the deviation of a node."""
     x, y = vehicle.place
     dx, dy = x - (node.x or 0.0), y - node.y
@@ -171,7 +165,7 @@ class LegBuilder:
             # The first node of an order, on which the vehicle stands: only its heading is missing.
             node = state.nodes[0]
             return VehicleLeg([(*self._at, math.inf)], [(0, node.sequence)], [("turn", node.theta)])
-        last: OrderNode | None = None
+        last: order.OrderNode | None = None
         heading = self._vehicle.heading
         for edge, node in zip(state.edges, state.nodes, strict=True):
             way, skipped = self._rest(edge, node)
@@ -194,7 +188,7 @@ class LegBuilder:
             return None
         return VehicleLeg(self._points, self._marks, [("drive", self._held)], self._reverse, rest=self._rest_of)
 
-    def _rest(self, edge: OrderEdge, node: OrderNode) -> tuple[ZonedWay, int]:
+    def _rest(self, edge: order.OrderEdge, node: order.OrderNode) -> tuple[order.ZonedWay, int]:
         """Return what is still ahead of an edge, and how many of its points are not."""
         way = edge_way(self._vehicle, edge, self._from, node)
         given_up, index = self._state.resume
@@ -203,14 +197,14 @@ class LegBuilder:
         # Zones may have changed since, and with them the number of points.
         index = min(index, len(way.points) - 1)
         gates = {place - index: names for place, names in way.gates.items() if place >= index}
-        return ZonedWay(way.points[index:], way.limits[index:], gates), index
+        return order.ZonedWay(way.points[index:], way.limits[index:], gates), index
 
     def _way(self, points: Floats) -> float:
         """Return the direction in rad of the edge that leads through `points`."""
         x, y = points[0, 0] - self._from[0], points[0, 1] - self._from[1]
         return trig.atan2_of(y, x) if trig.hypot_of(x, y) > 1e-9 else self._vehicle.heading
 
-    def _joins(self, edge: OrderEdge, points: Floats) -> bool:
+    def _joins(self, edge: order.OrderEdge, points: Floats) -> bool:
         """Return whether an edge can be driven together with those before."""
         way = self._way(points)
         reverse, held = reverses(self._vehicle, edge, way), held_heading(self._vehicle, edge, way)
@@ -224,7 +218,7 @@ class LegBuilder:
             held is None or abs(turned(held - (self._held or 0.0))) < 1e-6
         )
 
-    def _append(self, edge: OrderEdge, way: ZonedWay, heading: float, skipped: int) -> tuple[float, bool]:
+    def _append(self, edge: order.OrderEdge, way: order.ZonedWay, heading: float, skipped: int) -> tuple[float, bool]:
         """Add the points of an edge; return the heading with which the vehicle arrives, and whether it may."""
         limit = math.inf if edge.max_speed is None else edge.max_speed
         granted = {request.zone_id for request in self._state.requests if request.status == "GRANTED"}
@@ -241,11 +235,11 @@ class LegBuilder:
         self._from = self._at
         return (heading if self._held is None else self._held), True
 
-    def _stops_at(self, node: OrderNode, heading: float) -> bool:
+    def _stops_at(self, node: order.OrderNode, heading: float) -> bool:
         blocked = any(action.blocking in BLOCKING for action in node.actions)
         return blocked or not is_aligned(self._vehicle, node, heading)
 
-    def _phases(self, node: OrderNode, heading: float) -> list[tuple[str, float | None]]:
+    def _phases(self, node: order.OrderNode, heading: float) -> list[tuple[str, float | None]]:
         """Return what is to be done in turn: turn, drive, turn."""
         theta = None if is_aligned(self._vehicle, node, heading) else node.theta
         if self._held is None:
@@ -346,7 +340,7 @@ class VehicleDriver:
         reason = self._hindrance(traffic)
         if reason:
             vehicle.awake = True
-            vehicle.report(VehicleFault("held", reason, {"orderId": state.order_id}))
+            vehicle.report(order.VehicleFault("held", reason, {"orderId": state.order_id}))
             return
         vehicle.take_back("held")
         builder = LegBuilder(vehicle)
@@ -429,7 +423,7 @@ class VehicleDriver:
             traffic.send(vehicle.agent, (node.x or 0.0, node.y), node.theta)
         except FleetSimError as error:
             state.stuck = str(error)
-            vehicle.report(VehicleFault("unreachable", str(error), {"nodeId": node.node_id}))
+            vehicle.report(order.VehicleFault("unreachable", str(error), {"nodeId": node.node_id}))
             return
         # The traffic drives node by node, so a leg is one node long.
         state.leg = VehicleLeg(leg.points[:1], leg.marks[:1], [("drive", node.theta)], node=place)

@@ -11,36 +11,13 @@ import numpy as np
 
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots.attachments import footprint_radius
+from fleet_sim.warehouse.vda5050 import order as orders
+from fleet_sim.warehouse.vda5050 import vehicle as vehicles
 from fleet_sim.warehouse.vda5050.acceptance import OrderAcceptance
 from fleet_sim.warehouse.vda5050.actions import INSTANT, TRIGGER, ActionOffer
 from fleet_sim.warehouse.vda5050.driving import VehicleDriver, is_aligned
 from fleet_sim.warehouse.vda5050.messages import MOST_STATES, MalformedMessage
 from fleet_sim.warehouse.vda5050.order import INSTANT as WITH_INSTANT
-from fleet_sim.warehouse.vda5050.order import (
-    ORDER,
-    OrderAction,
-    OrderEdge,
-    OrderNode,
-    Refused,
-    VehicleFault,
-    VehicleOrder,
-    VehicleZone,
-    ZoneRequest,
-    enabled_zones,
-    settle,
-)
-from fleet_sim.warehouse.vda5050.vehicle import (
-    ENDED,
-    FAILED,
-    FINISHED,
-    PAUSED,
-    RETRIABLE,
-    RUNNING,
-    WAITING,
-    ActionEntry,
-    Vehicle,
-    VehicleContext,
-)
 
 # ZoneWatch: asks for releases of zones, hears the answers, and sees when a vehicle has left a zone.
 
@@ -51,7 +28,7 @@ LOST = "release_lost"
 class ZoneWatch:
     """The requests of one vehicle."""
 
-    def __init__(self, vehicle: Vehicle) -> None:
+    def __init__(self, vehicle: vehicles.Vehicle) -> None:
         self._vehicle = vehicle
         self.driver: VehicleDriver
         """Set by the pilot."""
@@ -65,7 +42,7 @@ class ZoneWatch:
                 if zone.zone_id in zones and zone.zone_id not in known:
                     state.request_count += 1
                     name = f"{vehicle.serial}-{state.request_count}"
-                    state.requests.append(ZoneRequest(name, zone.zone_id, item.zone_set_id))
+                    state.requests.append(orders.ZoneRequest(name, zone.zone_id, item.zone_set_id))
                     vehicle.wake()
 
     def answer(self, values: Mapping[str, Any], received: float) -> None:
@@ -74,7 +51,7 @@ class ZoneWatch:
         wanted, grant = values["requestId"], values["grantType"]
         request = next((item for item in state.requests if item.request_id == wanted), None)
         if request is None:
-            raise Refused("zone_set", f"there is no request {wanted!r}", requestId=wanted)
+            raise orders.Refused("zone_set", f"there is no request {wanted!r}", requestId=wanted)
         vehicle.wake()
         if grant == "GRANTED":
             request.expires = self._expiry(values.get("leaseExpiry"), received)
@@ -86,7 +63,7 @@ class ZoneWatch:
         elif grant == "REJECTED" and request.status == "REQUESTED":
             state.requests.remove(request)
             state.stuck = f"zone {request.zone_id!r} was rejected"
-            vehicle.report(VehicleFault("unreachable", state.stuck, {"zoneId": request.zone_id}))
+            vehicle.report(orders.VehicleFault("unreachable", state.stuck, {"zoneId": request.zone_id}))
         elif grant == "REVOKED":
             self._lose(request, "REVOKED")
 
@@ -106,7 +83,7 @@ class ZoneWatch:
         if not state.requests:
             return
         vehicle.awake = True
-        zones = {zone.zone_id: zone for zone in enabled_zones(state.zone_sets, state.map_id)}
+        zones = {zone.zone_id: zone for zone in orders.enabled_zones(state.zone_sets, state.map_id)}
         for request in list(state.requests):
             zone = zones.get(request.zone_id)
             inside = zone is not None and self._is_in(zone)
@@ -119,19 +96,19 @@ class ZoneWatch:
                 if request.expires is not None and vehicle.world.clock.time >= request.expires:
                     self._lose(request, "EXPIRED")
 
-    def _is_in(self, zone: VehicleZone) -> bool:
+    def _is_in(self, zone: orders.VehicleZone) -> bool:
         # A millimetre less: a vehicle that waits before a zone is not inside.
         radius = footprint_radius(self._vehicle.world, self._vehicle.row) - 1e-3
         return bool(zone.touches(np.array([self._vehicle.place]), radius)[0])
 
-    def _lose(self, request: ZoneRequest, status: str) -> None:
+    def _lose(self, request: orders.ZoneRequest, status: str) -> None:
         """Brake, wait or drive on after a release was lost: as the zone says, or by asking anew before it is entered.
 
         `status` is what the request becomes where the vehicle has to stop in the zone.
         """
         vehicle, state = self._vehicle, self._vehicle.state
         vehicle.wake()
-        zones = {zone.zone_id: zone for zone in enabled_zones(state.zone_sets, state.map_id)}
+        zones = {zone.zone_id: zone for zone in orders.enabled_zones(state.zone_sets, state.map_id)}
         zone = zones.get(request.zone_id)
         if zone is None or not self._is_in(zone):
             # It asks anew where it still has to go there.
@@ -140,7 +117,7 @@ class ZoneWatch:
         elif zone.loss == "STOP":
             request.status = status
             state.stuck = f"the release of zone {zone.zone_id!r} was lost"
-            vehicle.report(VehicleFault(LOST, state.stuck, {"zoneId": zone.zone_id}))
+            vehicle.report(orders.VehicleFault(LOST, state.stuck, {"zoneId": zone.zone_id}))
             self.driver.brake()
         else:
             request.expires = None
@@ -158,28 +135,30 @@ MOST_INSTANTS = 200
 class ActionWorker:
     """Begins what is triggered in order, goes on with what runs, and says whether the vehicle may drive meanwhile."""
 
-    def __init__(self, vehicle: Vehicle, offer: ActionOffer) -> None:
+    def __init__(self, vehicle: vehicles.Vehicle, offer: ActionOffer) -> None:
         self._vehicle, self._offer = vehicle, offer
 
     # ---- triggering --------------------------------------------------------------------------------------------------
 
-    def trigger(self, actions: Sequence[OrderAction]) -> None:
+    def trigger(self, actions: Sequence[orders.OrderAction]) -> None:
         """Begin actions of a node or edge that was reached, as soon as those before let them."""
         ids = {action.action_id for action in actions}
         state = self._vehicle.state
         # Those that are under way, or have ended, are not begun again.
-        state.queue += [entry for entry in state.actions if entry.action.action_id in ids and entry.status == WAITING]
+        state.queue += [
+            entry for entry in state.actions if entry.action.action_id in ids and entry.status == vehicles.WAITING
+        ]
         if ids:
             self._vehicle.wake()
             self._begin_next()
 
-    def take_instant(self, action: OrderAction) -> None:
+    def take_instant(self, action: orders.OrderAction) -> None:
         """Begin an instant action; a refused one is reported as FAILED, with an error."""
         vehicle, state = self._vehicle, self._vehicle.state
         if any(entry.action.action_id == action.action_id for entry in state.instants):
             # Sent again, as its state was not heard yet.
             return
-        entry = ActionEntry(action)
+        entry = vehicles.ActionEntry(action)
         state.instants.append(entry)
         self._forget_old()
         vehicle.wake()
@@ -189,11 +168,11 @@ class ActionWorker:
         if not reason and len(state.instants) > MOST_INSTANTS and not self._offer.actions[action.action_type].at_once:
             reason = f"{MOST_INSTANTS} instant actions have not ended yet"
         if reason:
-            entry.status, entry.result = FAILED, reason
+            entry.status, entry.result = vehicles.FAILED, reason
             references = {"actionId": action.action_id, "actionType": action.action_type}
-            vehicle.report(VehicleFault("instant", reason, references | {"topic": "instantActions"}))
+            vehicle.report(orders.VehicleFault("instant", reason, references | {"topic": "instantActions"}))
             return
-        settle(state.faults, WITH_INSTANT)
+        orders.settle(state.faults, WITH_INSTANT)
         if self._offer.actions[action.action_type].at_once:
             self._begin(entry)
         else:
@@ -202,7 +181,7 @@ class ActionWorker:
     def _forget_old(self) -> None:
         instants = self._vehicle.state.instants
         while len(instants) > MOST_INSTANTS:
-            gone = next((entry for entry in instants if entry.status in ENDED), None)
+            gone = next((entry for entry in instants if entry.status in vehicles.ENDED), None)
             if gone is None:
                 return
             instants.remove(gone)
@@ -219,24 +198,24 @@ class ActionWorker:
         state = self._vehicle.state
         # Some act at once and are in no queue, but take their time.
         for entry in [*state.queue, *self._at_once_under_way()]:
-            if entry.status == RUNNING:
+            if entry.status == vehicles.RUNNING:
                 self._offer.actions[entry.action.action_type].proceed(self._vehicle, entry, dt)
                 self._look_at(entry)
         self._begin_next()
         if state.queue or self._at_once_under_way():
             self._vehicle.awake = True
 
-    def _at_once_under_way(self) -> list[ActionEntry]:
+    def _at_once_under_way(self) -> list[vehicles.ActionEntry]:
         state = self._vehicle.state
-        return [entry for entry in state.instants if entry.status == RUNNING and entry not in state.queue]
+        return [entry for entry in state.instants if entry.status == vehicles.RUNNING and entry not in state.queue]
 
     def _begin_next(self) -> None:
         state = self._vehicle.state
         # Nothing begins in a pause; what runs is paused by itself.
         if state.paused:
             return
-        running = [entry for entry in state.queue if entry.status != WAITING]
-        for entry in [entry for entry in state.queue if entry.status == WAITING]:
+        running = [entry for entry in state.queue if entry.status != vehicles.WAITING]
+        for entry in [entry for entry in state.queue if entry.status == vehicles.WAITING]:
             alone = any(other.action.blocking in ALONE for other in running)
             # In their order: what must wait keeps those behind it waiting, too.
             if alone or (running and entry.action.blocking in ALONE):
@@ -245,41 +224,41 @@ class ActionWorker:
             if entry.action.blocking in STANDING and self._vehicle.moves:
                 return
             self._begin(entry)
-            if entry.status not in ENDED:
+            if entry.status not in vehicles.ENDED:
                 running.append(entry)
 
-    def _begin(self, entry: ActionEntry) -> None:
-        entry.status = RUNNING
+    def _begin(self, entry: vehicles.ActionEntry) -> None:
+        entry.status = vehicles.RUNNING
         self._vehicle.changed = True
         self._offer.actions[entry.action.action_type].begin(self._vehicle, entry)
         self._look_at(entry)
 
-    def _look_at(self, entry: ActionEntry) -> None:
+    def _look_at(self, entry: vehicles.ActionEntry) -> None:
         """See whether an action has ended."""
         vehicle, state = self._vehicle, self._vehicle.state
-        if entry.status == RUNNING:
+        if entry.status == vehicles.RUNNING:
             return
         vehicle.changed = True
         # A cancelOrder that fails is told by its own error.
-        if entry.status == FAILED and entry.action.action_type != "cancelOrder":
+        if entry.status == vehicles.FAILED and entry.action.action_type != "cancelOrder":
             references = {"actionId": entry.action.action_id, "actionType": entry.action.action_type}
-            vehicle.report(VehicleFault("action_failed", entry.result, references))
-        if entry.status in ENDED:
+            vehicle.report(orders.VehicleFault("action_failed", entry.result, references))
+        if entry.status in vehicles.ENDED:
             self._offer.actions[entry.action.action_type].end(vehicle, entry)
             state.queue = [other for other in state.queue if other is not entry]
 
     # ---- from outside ------------------------------------------------------------------------------------------------
 
-    def leave_edge(self, actions: Sequence[OrderAction]) -> None:
+    def leave_edge(self, actions: Sequence[orders.OrderAction]) -> None:
         """End the actions of an edge that is left: they are done while the vehicle is on it."""
         ids = {action.action_id for action in actions}
         for entry in [entry for entry in self._vehicle.state.queue if entry.action.action_id in ids]:
-            entry.status = FINISHED
+            entry.status = vehicles.FINISHED
             self._look_at(entry)
 
     def pause(self, paused: bool) -> None:
         """Pause what can be paused, or let it go on."""
-        before, after = (RUNNING, PAUSED) if paused else (PAUSED, RUNNING)
+        before, after = (vehicles.RUNNING, vehicles.PAUSED) if paused else (vehicles.PAUSED, vehicles.RUNNING)
         for entry in self._vehicle.state.queue:
             if entry.status == before and self._offer.actions[entry.action.action_type].can_pause:
                 entry.status = after
@@ -289,29 +268,31 @@ class ActionWorker:
         state = self._vehicle.state
         for entry in state.actions:
             action = self._offer.actions[entry.action.action_type]
-            if entry.status in ENDED or (entry.status == RUNNING and not action.can_cancel):
+            if entry.status in vehicles.ENDED or (entry.status == vehicles.RUNNING and not action.can_cancel):
                 # It ends by itself, and the order with it.
                 continue
-            began = entry.status != WAITING
-            entry.status, entry.result = FAILED, "the order was cancelled"
+            began = entry.status != vehicles.WAITING
+            entry.status, entry.result = vehicles.FAILED, "the order was cancelled"
             if began:
                 action.end(self._vehicle, entry)
-        state.queue = [entry for entry in state.queue if entry.status not in ENDED]
+        state.queue = [entry for entry in state.queue if entry.status not in vehicles.ENDED]
 
     def trigger_waiting(self) -> int:
         """End the actions that wait for a trigger; return how many there were."""
-        waiting = [entry for entry in self._vehicle.state.queue if entry.stage == TRIGGER and entry.status == RUNNING]
+        waiting = [
+            entry for entry in self._vehicle.state.queue if entry.stage == TRIGGER and entry.status == vehicles.RUNNING
+        ]
         for entry in waiting:
-            entry.status = FINISHED
+            entry.status = vehicles.FINISHED
             self._look_at(entry)
         return len(waiting)
 
     def retry(self, action_id: str, *, skip: bool) -> bool:
         """Try a failed action again, or skip it; return whether there is one."""
         for entry in self._vehicle.state.queue:
-            if entry.action.action_id == action_id and entry.status == RETRIABLE:
+            if entry.action.action_id == action_id and entry.status == vehicles.RETRIABLE:
                 if skip:
-                    entry.status = FAILED
+                    entry.status = vehicles.FAILED
                     self._look_at(entry)
                 else:
                     entry.result = ""
@@ -323,7 +304,7 @@ class ActionWorker:
 class VehiclePilot:
     """What one vehicle does about its order, step by step. An OrderControl for its instant actions."""
 
-    def __init__(self, vehicle: Vehicle, context: VehicleContext, offer: ActionOffer) -> None:
+    def __init__(self, vehicle: vehicles.Vehicle, context: vehicles.VehicleContext, offer: ActionOffer) -> None:
         self.vehicle = vehicle
         self.acceptance = OrderAcceptance(vehicle, context, offer)
         self.worker = ActionWorker(vehicle, offer)
@@ -334,12 +315,12 @@ class VehiclePilot:
 
     # ---- orders ------------------------------------------------------------------------------------------------------
 
-    def take(self, order: VehicleOrder) -> None:
+    def take(self, order: orders.VehicleOrder) -> None:
         """Take over an order or an update, unless the vehicle has it already; raises Refused."""
         if not self.acceptance.check(order):
             return
         vehicle, state = self.vehicle, self.vehicle.state
-        settle(state.faults, ORDER)
+        orders.settle(state.faults, orders.ORDER)
         state.latest = order.digest
         if order.order_id == state.order_id and not state.cancelled and state.decision is not None:
             self._append(order)
@@ -349,7 +330,7 @@ class VehiclePilot:
         state.decision = [node for node in order.nodes if node.released][-1]
         vehicle.wake()
 
-    def _replace(self, order: VehicleOrder) -> None:
+    def _replace(self, order: orders.VehicleOrder) -> None:
         """Begin a new order."""
         vehicle, state = self.vehicle, self.vehicle.state
         state.nodes, state.edges = [*order.nodes], [*order.edges]
@@ -357,14 +338,14 @@ class VehiclePilot:
         state.queue = [entry for entry in state.queue if entry.sequence < 0]
         if not vehicle.version.is_third:
             # Up to 2.x they are in one list with those of the order.
-            state.instants = [entry for entry in state.instants if entry.status not in ENDED]
+            state.instants = [entry for entry in state.instants if entry.status not in vehicles.ENDED]
         state.leg, state.resume, state.entered = None, (-1, 0), -1
         state.cancelled, state.stuck, state.last_place = False, "", None
         first = state.nodes[0]
         if is_aligned(vehicle, first, vehicle.heading):
             self._reach(first.sequence)
 
-    def _append(self, order: VehicleOrder) -> None:
+    def _append(self, order: orders.VehicleOrder) -> None:
         """Put an update in the place of the horizon."""
         state = self.vehicle.state
         stitch = order.nodes[0]
@@ -374,7 +355,7 @@ class VehiclePilot:
         state.actions = [entry for entry in state.actions if entry.sequence <= stitch.sequence]
         state.actions += _entries([*order.nodes[1:], *order.edges])
         # An order may go on for days; those that ended first are forgotten, and acceptance limits the others.
-        ended = [index for index, entry in enumerate(state.actions) if entry.status in ENDED]
+        ended = [index for index, entry in enumerate(state.actions) if entry.status in vehicles.ENDED]
         for index in reversed(ended[: max(0, len(state.actions) - MOST_STATES)]):
             del state.actions[index]
         state.extended = state.leg is not None
@@ -404,7 +385,7 @@ class VehiclePilot:
         if state.leg is None or state.extended:
             self.driver.set_out()
 
-    def _enter(self, edge: OrderEdge) -> bool:
+    def _enter(self, edge: orders.OrderEdge) -> bool:
         """Begin the actions of the next edge; return whether the vehicle may drive on it now."""
         state = self.vehicle.state
         if state.entered != edge.sequence:
@@ -447,7 +428,7 @@ class VehiclePilot:
             self.driver.release(keep=True)
         self.vehicle.wake()
 
-    def cancel(self, entry: ActionEntry) -> None:
+    def cancel(self, entry: vehicles.ActionEntry) -> None:
         """Cancel the order; `entry` ends when the vehicle stands and nothing of it runs any more."""
         state = self.vehicle.state
         if not state.cancelling:
@@ -459,13 +440,13 @@ class VehiclePilot:
     def _end_cancelling(self) -> None:
         """End the order as cancelled once the vehicle stands and all its actions have ended; until then look again."""
         vehicle, state = self.vehicle, self.vehicle.state
-        if state.braking or any(entry.status not in ENDED for entry in state.actions):
+        if state.braking or any(entry.status not in vehicles.ENDED for entry in state.actions):
             vehicle.awake = True
             return
         self.driver.release(keep=False)
         state.nodes, state.edges, state.cancelled, state.stuck = [], [], True, ""
         for entry in state.cancelling:
-            entry.status = FINISHED
+            entry.status = vehicles.FINISHED
         state.cancelling, state.requests = [], []
         vehicle.take_back("release_lost")
         vehicle.take_back("held")
@@ -481,10 +462,10 @@ class VehiclePilot:
         return self.worker.retry(action_id, skip=skip)
 
 
-def _entries(parts: list[OrderNode | OrderEdge]) -> list[ActionEntry]:
+def _entries(parts: list[orders.OrderNode | orders.OrderEdge]) -> list[vehicles.ActionEntry]:
     """Return entries for all actions of `parts`, in the order in which they are passed."""
     return [
-        ActionEntry(action, part.sequence)
+        vehicles.ActionEntry(action, part.sequence)
         for part in sorted(parts, key=lambda part: part.sequence)
         for action in part.actions
     ]

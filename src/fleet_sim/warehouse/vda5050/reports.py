@@ -18,18 +18,10 @@ from fleet_sim.base.gate import LONGEST_TEXT
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots import drive
+from fleet_sim.warehouse.vda5050 import messages
 from fleet_sim.warehouse.vda5050.actions import VehicleAction
 from fleet_sim.warehouse.vda5050.desk import VehicleDesk
 from fleet_sim.warehouse.vda5050.driving import drives_sideways
-from fleet_sim.warehouse.vda5050.messages import (
-    LONGEST_ID,
-    MOST_ACTIONS,
-    MOST_NODES,
-    MOST_PARAMETERS,
-    MOST_POINTS,
-    MOST_ZONES,
-    VERSIONS,
-)
 from fleet_sim.warehouse.vda5050.order import SUPPORTED, OrderEdge, OrderNode
 from fleet_sim.warehouse.vda5050.vehicle import ActionEntry, Vehicle, VehicleContext, VehicleIdentity, box_of
 from fleet_sim.world.world import World
@@ -268,26 +260,26 @@ def _limits(vehicle: Vehicle) -> dict[str, Any]:
     settings, dt = vehicle.settings, vehicle.world.clock.dt
     rate = settings.visualization_rate
     lengths = {
-        "order.nodes": MOST_NODES,
-        "order.edges": MOST_NODES,
-        "node.actions": MOST_ACTIONS,
-        "edge.actions": MOST_ACTIONS,
-        "actions.actionsParameters": MOST_PARAMETERS,
-        "instantActions": MOST_ACTIONS,
-        "trajectory.knotVector": 2 * MOST_POINTS,
-        "trajectory.controlPoints": MOST_POINTS,
+        "order.nodes": messages.MOST_NODES,
+        "order.edges": messages.MOST_NODES,
+        "node.actions": messages.MOST_ACTIONS,
+        "edge.actions": messages.MOST_ACTIONS,
+        "actions.actionsParameters": messages.MOST_PARAMETERS,
+        "instantActions": messages.MOST_ACTIONS,
+        "trajectory.knotVector": 2 * messages.MOST_POINTS,
+        "trajectory.controlPoints": messages.MOST_POINTS,
     }
     if vehicle.version.is_third:
-        lengths["zoneSet.zones"] = MOST_ZONES
+        lengths["zoneSet.zones"] = messages.MOST_ZONES
     return {
         "maxStringLens": {
             "msgLen": LONGEST_TEXT,
             "topicSerialLen": 100,
             "topicElemLen": 100,
-            "idLen": LONGEST_ID,
+            "idLen": messages.LONGEST_ID,
             "idNumericalOnly": False,
-            "enumLen": LONGEST_ID,
-            "loadIdLen": LONGEST_ID,
+            "enumLen": messages.LONGEST_ID,
+            "loadIdLen": messages.LONGEST_ID,
         },
         "maxArrayLens": lengths,
         "timing": {
@@ -372,8 +364,8 @@ class VehicleOutbox:
 
     def __init__(self, desk: VehicleDesk, world: World, sink: Sink) -> None:
         self._desk, self._world, self._sink = desk, world, sink
-        self._bodies = {name: version.body("state") for name, version in VERSIONS.items()}
-        self._factsheets = {name: version.body("factsheet") for name, version in VERSIONS.items()}
+        self._bodies = {name: version.body("state") for name, version in messages.VERSIONS.items()}
+        self._factsheets = {name: version.body("factsheet") for name, version in messages.VERSIONS.items()}
         self._due: dict[str, int] = {}
         self._moved: Bools = np.empty(0, bool)
 

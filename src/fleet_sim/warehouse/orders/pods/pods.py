@@ -13,18 +13,8 @@ from fleet_sim.base.registry import Registry
 from fleet_sim.warehouse.orders.fleet import Courier, OrderFleet
 from fleet_sim.warehouse.orders.order import Order, OrderColumns
 from fleet_sim.warehouse.orders.places import OrderParts, OrderPlaces
+from fleet_sim.warehouse.orders.pods import floor as floors
 from fleet_sim.warehouse.orders.pods.crew import PodCounter, PodCrew
-from fleet_sim.warehouse.orders.pods.floor import (
-    GONE,
-    NO_POD,
-    NOWHERE,
-    PodFloor,
-    PodShelves,
-    PodStorage,
-    PodVisit,
-    Workbench,
-    place_pods,
-)
 from fleet_sim.warehouse.orders.pods.policies import (
     POD_CHOICES,
     REPLENISHMENTS,
@@ -74,8 +64,8 @@ class PodRounds:
         table: OrderColumns,
         places: OrderPlaces,
         fleet: OrderFleet,
-        storage: PodStorage,
-        floor: PodFloor,
+        storage: floors.PodStorage,
+        floor: floors.PodFloor,
         counter: PodCounter,
         policies: PodPolicies,
         mass: float,
@@ -93,29 +83,29 @@ class PodRounds:
 
     # ---- storage -----------------------------------------------------------------------------------------------------
 
-    def choose_place(self, visit: PodVisit) -> int:
+    def choose_place(self, visit: floors.PodVisit) -> int:
         """Return where a pod is stored, by its index; NOWHERE where there is no place now."""
         storage = self._storage
         # A pod keeps its place while it is away, and may go back there.
-        places = np.flatnonzero((storage.owner == NO_POD) | (storage.owner == visit.pod))
+        places = np.flatnonzero((storage.owner == floors.NO_POD) | (storage.owner == visit.pod))
         lengths = self._floor.lengths_to(visit.row, places)
         # No way leads to the others now.
         reached_mask = np.isfinite(lengths)
         places, lengths = places[reached_mask], lengths[reached_mask]
         if not len(places):
-            return NOWHERE
+            return floors.NOWHERE
         own = np.flatnonzero(storage.owner[places] == visit.pod)
         request = StorageRequest(
             pod=visit.pod,
             points=storage.points[places],
             lengths=lengths,
-            original=int(own[0]) if len(own) else NOWHERE,
+            original=int(own[0]) if len(own) else floors.NOWHERE,
             held=self._counter.stock.held[visit.pod].copy(),
             now=self._world.clock.time,
         )
         # The answer is checked within the guard: a wrong one counts as a failure of the policy.
         chosen = self._storing_part.call(lambda: _index(self._storing.choose(request), len(places)))
-        return NOWHERE if chosen is None or chosen < 0 else int(places[chosen])
+        return floors.NOWHERE if chosen is None or chosen < 0 else int(places[chosen])
 
     # ---- rounds ------------------------------------------------------------------------------------------------------
 
@@ -126,7 +116,7 @@ class PodRounds:
         self._order_items()
         # Pods under way take lines that came meanwhile, before robots are sent for these.
         for visit in crew.visits.values():
-            if visit.phase not in GONE:
+            if visit.phase not in floors.GONE:
                 counter.claim_more(visit)
         idle = self._idle()
         asking = [bench for bench in counter.benches.values() if bench.place not in self._places.closed]
@@ -143,8 +133,8 @@ class PodRounds:
                 idle.remove(robot)
                 asking.append(bench)
 
-    def _count(self, bench: Workbench, crew: PodCrew) -> int:
-        return sum(visit.station == bench.place and visit.phase not in GONE for visit in crew.visits.values())
+    def _count(self, bench: floors.Workbench, crew: PodCrew) -> int:
+        return sum(visit.station == bench.place and visit.phase not in floors.GONE for visit in crew.visits.values())
 
     def _order_items(self) -> None:
         """Ask the policy what to order, as far as pods have room, and note it as coming."""
@@ -165,7 +155,7 @@ class PodRounds:
 
     def _standing_or_carried(self) -> Ints:
         """Return the pods that robots may still use."""
-        return self._storage.owner[self._storage.owner != NO_POD]
+        return self._storage.owner[self._storage.owner != floors.NO_POD]
 
     def _idle(self) -> list[Courier]:
         """Return the robots that may fetch a pod now: strong enough, low enough, and with nothing else to do."""
@@ -181,9 +171,9 @@ class PodRounds:
             and self._floor.passes_under(row)
         ]
 
-    def _send(self, bench: Workbench, idle: list[Courier], crew: PodCrew) -> Courier | None:
+    def _send(self, bench: floors.Workbench, idle: list[Courier], crew: PodCrew) -> Courier | None:
         """Send a robot for a pod that a station needs; return it, None where there is none to send."""
-        places = np.flatnonzero(self._storage.owner != NO_POD)
+        places = np.flatnonzero(self._storage.owner != floors.NO_POD)
         pods = self._storage.owner[places]
         # A pod is in one visit at a time.
         busy = [visit.pod for visit in crew.visits.values()]
@@ -205,7 +195,7 @@ class PodRounds:
         nearest = int(ways.argmin())
         if not np.isfinite(ways[nearest]):
             return None
-        visit = PodVisit(idle[nearest].row, int(pods[index]), bench.place, fills=fills)
+        visit = floors.PodVisit(idle[nearest].row, int(pods[index]), bench.place, fills=fills)
         if fills:
             self._counter.claim_room(visit, coming)
         else:
@@ -216,7 +206,7 @@ class PodRounds:
     def _place_numbers(self, places: Ints) -> Ints:
         return np.array(self._counter.places, np.int64)[places]
 
-    def _pod_for(self, bench: Workbench, pods: Ints, lengths: Floats) -> tuple[int, Ints] | None:
+    def _pod_for(self, bench: floors.Workbench, pods: Ints, lengths: Floats) -> tuple[int, Ints] | None:
         """Return the index of the pod that the policy chooses for the lines of a workstation."""
         stock = self._counter.stock
         wanted = bench.wanted(len(stock.skus))
@@ -297,15 +287,15 @@ class Pods(Stateful):
         self._world, _, self._book, self._places = world, table, book, places = parts
         self._settings, self._period = settings, period
         policies = PodPolicies.of(settings)
-        self.storage = storage = PodStorage(places.site, settings.storage)
-        placed = place_pods(settings, storage, places.site.grid, world.random.stream("pods"))
+        self.storage = storage = floors.PodStorage(places.site, settings.storage)
+        placed = floors.place_pods(settings, storage, places.site.grid, world.random.stream("pods"))
         self.stock = placed.stock
         self.counter = counter = PodCounter(world, book, places, placed.stock, settings.open_orders)
         counter.benches = self._benches()
         counter.places = [places.number((x, y)) for x, y in storage.points.tolist()]
         # Last of what may be refused: pods are bodies from now on.
-        self.shelves = PodShelves(world, settings, placed.names, storage.points[placed.places])
-        self.floor = PodFloor(world, table, traffic, storage, self.shelves, settings.legs)
+        self.shelves = floors.PodShelves(world, settings, placed.names, storage.points[placed.places])
+        self.floor = floors.PodFloor(world, table, traffic, storage, self.shelves, settings.legs)
         self._rounds = PodRounds(world, table, places, fleet, storage, self.floor, counter, policies, settings.mass)
         self.crew = PodCrew(
             *(world, fleet, places, self.shelves, storage, self.floor, counter),
@@ -318,7 +308,7 @@ class Pods(Stateful):
         self._begun = False
         self._due = 0
 
-    def _benches(self) -> dict[int, Workbench]:
+    def _benches(self) -> dict[int, floors.Workbench]:
         """Return the stations where orders are picked, and those where items come in; raises InvalidValueError."""
         places = self._places
         picks = places.of_kind(StationKind.WORKSTATION)
@@ -327,10 +317,10 @@ class Pods(Stateful):
         fills = []
         for name in self._settings.goods_in:
             fills += places.of_kind(_KINDS[name]) if name in _KINDS else [places.number(name)]
-        benches = {place: Workbench(place, picks=True) for place in picks}
+        benches = {place: floors.Workbench(place, picks=True) for place in picks}
         # Without places of their own, items come in where orders are picked.
         for place in fills or picks:
-            benches.setdefault(place, Workbench(place, picks=False)).fills = True
+            benches.setdefault(place, floors.Workbench(place, picks=False)).fills = True
         return benches
 
     # ---- orders ------------------------------------------------------------------------------------------------------
