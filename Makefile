@@ -26,7 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help audit sbom constraints venv install lint format types test quick test-fleet_sim test-pocket_ros test-slow test-slow-fleet_sim test-slow-pocket_ros test-whole-fleet_sim test-whole-pocket_ros test-constraints test-constrained test-pythons bench bench-parts bench-ros faults fuzz mutants structure soak pictures demo docs run fresh clean
+.PHONY: help audit sbom constraints venv install lint format types test quick test-fleet_sim test-pocket_ros test-slow test-slow-fleet_sim test-slow-pocket_ros test-whole-fleet_sim test-whole-pocket_ros test-constraints test-constrained test-pythons bench bench-parts bench-ros faults fuzz mutants structure soak pictures demo docs run release fresh clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,7 +63,8 @@ types: $(READY)  ## Check the types (mypy, strict)
 	$(RUN)mypy
 	$(POCKET) types
 
-test: test-fleet_sim test-pocket_ros  ## Run every test but the slow ones, of fleet_sim and of pocket_ros
+# Arguments choose among fleet_sim's tests; `make -C src/pocket_ros test ARGS=...` among the others.
+test: test-fleet_sim $(if $(ARGS),,test-pocket_ros)  ## Run every test but the slow ones, of fleet_sim and of pocket_ros (with ARGS: of fleet_sim)
 
 test-fleet_sim: $(READY)
 	$(RUN)python -m pytest -m "not slow" -n $(JOBS) --dist loadfile $(ARGS)
@@ -81,7 +82,7 @@ test-whole-fleet_sim: $(READY)
 test-whole-pocket_ros: $(READY)
 	$(POCKET) test-whole
 
-test-slow: test-slow-fleet_sim test-slow-pocket_ros  ## Run the slow tests
+test-slow: test-slow-fleet_sim $(if $(ARGS),,test-slow-pocket_ros)  ## Run the slow tests
 
 test-slow-fleet_sim: $(READY)
 	$(RUN)python -m pytest -m slow -n $(JOBS) --dist loadfile $(ARGS)
@@ -153,6 +154,9 @@ docs: $(DOCS_READY)  ## Build the documents as a site, in dist/docs
 $(DOCS_READY): $(READY)
 	$(RUN)python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
+
+release: $(READY)  ## Build both distributions, check them as their users get them, and write what a person has to push
+	VENV=$(VENV) .ci/release
 
 fresh:  ## Run make demo and make test in a new, minimal Debian (needs root and debootstrap)
 	.ci/fresh

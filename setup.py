@@ -1,9 +1,13 @@
-"""The files that ROS 2 and the library find in share/fleet_sim; the metadata is in setup.cfg."""
+"""The files that ROS 2 and the library find in share/, and the long description; the metadata is in setup.cfg."""
 
+import configparser
+import re
+import shutil
 import sys
 from pathlib import Path
 
 from setuptools import setup
+from setuptools.command.build_py import build_py
 
 NAME = "fleet_sim"
 ROOT = Path(__file__).parent
@@ -35,5 +39,36 @@ def interface_files() -> list[tuple[str, list[str]]]:
     return found
 
 
+class BuildPackage(build_py):
+    """Puts the data files of a wheel into the package as well: `pip install --target` drops those in share/."""
+
+    def run(self) -> None:
+        super().run()
+        if "bdist_wheel" in sys.argv:
+            for folder, files in data_files():
+                target = Path(self.build_lib, NAME, folder)
+                target.mkdir(parents=True, exist_ok=True)
+                for file in files:
+                    shutil.copy(ROOT / file, target)
+
+
+def long_description() -> str:
+    """Return the README with links and pictures that are valid outside the repository."""
+    metadata = configparser.ConfigParser()
+    metadata.read(ROOT / "setup.cfg")
+    address = metadata["metadata"]["url"]
+    version = re.search(r'__version__ = "([^"]+)"', (ROOT / "src/fleet_sim/__init__.py").read_text(encoding="utf-8"))
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for picture, kind in ((r"!\[[^\]]*", "raw"), (r"(?<!!)\[[^\]]*", "blob")):
+        text = re.sub(rf"({picture}\]\()(?!\w+:|#)", rf"\1{address}/{kind}/v{version[1]}/", text)
+    return text
+
+
 # colcon cannot read python_requires from setup.cfg.
-setup(python_requires=">=3.10", data_files=data_files())
+setup(
+    python_requires=">=3.10",
+    data_files=data_files(),
+    cmdclass={"build_py": BuildPackage},
+    long_description=long_description(),
+    long_description_content_type="text/markdown",
+)

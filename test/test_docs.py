@@ -76,7 +76,7 @@ def test_every_public_name_is_in_the_list_of_names_and_no_other() -> None:
 
 
 def test_the_index_of_documents_names_each_page_once() -> None:
-    links = re.findall(r"\]\(([\w./]+)\)", (ROOT / "docs/README.md").read_text(encoding="utf-8"))
+    links = re.findall(r"\]\(([\w./]+\.md)\)", (ROOT / "docs/README.md").read_text(encoding="utf-8"))
     pages = sorted(path.name for path in ROOT.glob("docs/*.md") if path.name != "README.md")
     assert sorted(link for link in links if not link.startswith(("..", "tutorials/"))) == pages
     tutorials = sorted(path.name for path in ROOT.glob("docs/tutorials/*.md"))

@@ -9,8 +9,7 @@ import re
 import subprocess
 import sys
 import venv
-from email.parser import Parser
-from importlib.metadata import distribution
+from importlib.metadata import metadata
 from pathlib import Path
 from shutil import copytree, ignore_patterns, which
 from xml.etree import ElementTree
@@ -25,15 +24,15 @@ NOT_SOURCES = ignore_patterns(".git", ".venv*", "build", "install", "log", "dist
 
 def test_package_xml_agrees_with_the_python_package() -> None:
     package = ElementTree.parse(ROOT / "package.xml").getroot()
-    metadata = Parser().parsestr(distribution("fleet_sim").read_text("METADATA") or "")
+    about = metadata("fleet_sim")
     assert package.get("format") == "3"
-    assert package.findtext("name") == metadata["Name"].replace("-", "_")
-    assert package.findtext("version") == metadata["Version"] == fleet_sim.__version__
-    assert package.findtext("description") == metadata["Summary"]
-    assert package.findtext("license") in (metadata["License"], metadata["License-Expression"])
+    assert package.findtext("name") == about["Name"].replace("-", "_")
+    assert package.findtext("version") == about["Version"] == fleet_sim.__version__
+    assert package.findtext("description") == about["Summary"]
+    assert package.findtext("license") in (about.get("License"), about.get("License-Expression"))
     maintainer = package.find("maintainer")
     assert maintainer is not None
-    assert (maintainer.text, maintainer.get("email")) == (metadata["Author"], metadata["Author-email"])
+    assert (maintainer.text, maintainer.get("email")) == (about["Author"], about["Author-email"])
     assert package.findtext("export/build_type") == "ament_python"
 
 
@@ -52,10 +51,30 @@ def test_every_extra_that_is_named_can_be_installed() -> None:
 def test_the_citation_and_the_page_on_installation_agree_with_the_package() -> None:
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {fleet_sim.__version__}\n" in citation
-    metadata = Parser().parsestr(distribution("fleet_sim").read_text("METADATA") or "")
+    about = metadata("fleet_sim")
     page = (ROOT / "docs/install.md").read_text(encoding="utf-8")
-    extras = set(metadata.get_all("Provides-Extra") or ())
+    extras = set(about.get_all("Provides-Extra") or ())
     assert {extra for extra in extras if f"`{extra}`" not in page} == set()
+
+
+def test_versions_are_the_same_everywhere() -> None:
+    version = re.escape(fleet_sim.__version__)
+    for file, line in (
+        ("src/pocket_ros/pocket_ros/__init__.py", f'__version__ = "{version}"'),
+        ("src/fleet_sim_msgs/package.xml", f"  <version>{version}</version>"),
+        ("packaging/recipe.yaml", f'  version: "{version}"'),
+    ):
+        assert re.search(f"^{line}$", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE), file
+
+
+def test_links_of_the_long_description_lead_out_of_the_checkout() -> None:
+    """An index shows the README, where links relative to a repository are dead."""
+    about = metadata("fleet_sim")
+    links = re.findall(r"\]\(([^)\s]+)\)", about.get_payload())
+    assert len(links) > 40
+    assert {link for link in links if not link.startswith(("https://", "#"))} == set()
+    pictures = [link for link in links if link.endswith((".png", ".gif"))]
+    assert pictures and all("/raw/" in link for link in pictures)
 
 
 def test_the_changelog_has_this_version_or_is_ahead() -> None:
@@ -144,7 +163,7 @@ def test_colcon_finds_both_packages_where_the_page_on_installation_looks(tmp_pat
 
 def test_extras_have_names_that_every_pip_understands() -> None:
     """Older versions of pip do not find an extra with an underscore, whichever way it is asked for."""
-    extras = Parser().parsestr(distribution("fleet_sim").read_text("METADATA") or "").get_all("Provides-Extra") or []
+    extras = metadata("fleet_sim").get_all("Provides-Extra") or []
     text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
     hints = {entry.install_hint for entry in fleet_sim.KNOWN_MODELS.values()}
     asked = re.findall(r"fleet_sim\[([^\]]+)\]", text + "".join(hints))

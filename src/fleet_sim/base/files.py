@@ -469,7 +469,8 @@ def data_roots() -> list[Path]:
     # <prefix>/lib/python3.x/site-packages/fleet_sim, or <folder>/fleet_sim after pip install --target.
     prefixes = [*_PACKAGE.parents[:4], Path(sys.prefix)]
     prefixes += [Path(prefix) for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
-    roots += [prefix / "share" / "fleet_sim" for prefix in prefixes]
+    # A wheel has them in the package, too.
+    roots += [prefix / "share" / "fleet_sim" for prefix in (*prefixes, _PACKAGE)]
     return list(dict.fromkeys(roots))
 
 
