@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from hosted_node import hosted_node
+from rclpy._rclpy_pybind11 import RCLError
 
 import fleet_sim as fs
 import fleet_sim.ros
@@ -22,10 +23,13 @@ from fleet_sim.ros.action_kinds import KINDS, ActionInterface
 from fleet_sim.ros.actions import ActionKind
 from fleet_sim.ros.interface import Interface
 from fleet_sim.ros.launching import NS, lines_to_try, misspelled
-from fleet_sim.ros.main import unknown_parameters
+from fleet_sim.ros.main import main, unknown_parameters
+from fleet_sim.ros.messages import TopicNode
 from fleet_sim.ros.node import INTERFACES, FleetSimNode, in_order
 from fleet_sim.ros.roster import Roster
 from fleet_sim.ros.tf import ClockTopic
+
+Capture = pytest.CaptureFixture[str]
 
 
 class Buttons(Interface):
@@ -60,14 +64,73 @@ def node() -> Iterator[FleetSimNode]:
         KINDS.unregister("dance")
 
 
-def test_no_node_offers_a_service_that_it_cannot_answer(node: FleetSimNode) -> None:
-    of_robots = dict(node.get_service_names_and_types_by_node("_fleet_sim_robots", "/"))
-    assert of_robots == {}
+def test_the_node_itself_has_the_topics_of_robots_of_which_an_executor_sees_none(node: FleetSimNode) -> None:
+    name, robot = node.get_name(), node.simulation.agents[0].name
+    published = dict(node.get_publisher_names_and_types_by_node(name, "/"))
+    subscribed = dict(node.get_subscriber_names_and_types_by_node(name, "/"))
+    assert published[f"/{robot}/odom"] == ["nav_msgs/msg/Odometry"] and "/fleet/states" in published
+    assert f"/{robot}/cmd_vel" in subscribed and "/fleet/command" in subscribed
+    assert node.get_node_names() == [name]
+    seen = {subscription.topic_name for subscription in node.subscriptions}
+    assert "/fleet/command" in seen and not [topic for topic in seen if topic.startswith(f"/{robot}/")]
+    # Nor the events of each topic, of which there are two by default.
+    assert len(list(node.waitables)) < len(published)
 
 
-def test_a_node_without_parameter_services_is_hidden_from_who_lists_parameters(node: FleetSimNode) -> None:
-    ours = [name for name in node.get_node_names() if name.endswith("fleet_sim_robots")]
-    assert ours == ["_fleet_sim_robots"]
+@pytest.fixture
+def refusing(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Have the middleware refuse publishers: of topics that end as those put into the list."""
+    refused, make = ["robot_2/odom", "robot_3/odom", "robot_3/plan"], TopicNode.create_publisher
+
+    def create(self: TopicNode, kind: type, topic: str, *arguments: object, **more: object) -> object:
+        if topic.endswith(tuple(refused)):
+            raise RCLError("Failed to create publisher:\n out of resources")
+        return make(self, kind, topic, *arguments, **more)
+
+    monkeypatch.setattr(TopicNode, "create_publisher", create)
+    return refused
+
+
+LACKING = (
+    "the middleware refuses endpoints: 2 of 4 robots lack odom ('robot_2' first): Failed to create publisher: out of "
+    "resources; 1 of 4 robots lack plan ('robot_3' first): Failed to create publisher: out of resources"
+)
+
+
+def test_a_node_that_cannot_serve_all_robots_ends_and_says_why(
+    refusing: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--ros-args", "-p", "robots:=4"]) == 1
+    shown = capsys.readouterr().err
+    assert LACKING in shown and shown.count("\n") == 1 and "-p incomplete:=true" in shown
+    # What it cannot be without.
+    refusing.append("fleet/states")
+    assert main(["--ros-args", "-p", "robots:=1"]) == 1
+    assert capsys.readouterr().err == "fleet_sim_node: error: Failed to create publisher:\n out of resources\n"
+
+
+def test_it_goes_on_without_what_is_refused_where_that_is_asked_for(
+    refusing: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    with hosted_node("-p", "robots:=4", "-p", "incomplete:=true") as made:
+        assert LACKING in capfd.readouterr().err
+        topics = {topic for topic, _ in made.get_publisher_names_and_types_by_node(made.get_name(), "/")}
+        assert {"/robot_1/odom", "/robot_2/plan"} <= topics and "/robot_2/odom" not in topics
+        made.simulation.step_once()
+        assert not capfd.readouterr().err, "once"
+        refusing.clear()
+        made.simulation.population.spawn_robots([{"name": "later"}])
+        made.simulation.step_once()
+        topics = {topic for topic, _ in made.get_publisher_names_and_types_by_node(made.get_name(), "/")}
+        assert {"/later/odom", "/robot_2/odom", "/robot_3/plan"} <= topics
+
+
+def test_a_node_ends_where_a_robot_that_comes_later_is_refused_an_interface(refusing: list[str]) -> None:
+    refusing.append("later/plan")
+    with hosted_node("-p", "robots:=1") as made:
+        made.simulation.population.spawn_robots([{"name": "later"}])
+        with pytest.raises(fs.StateError, match="1 of 2 robots lack plan"):
+            made.simulation.step_once()
 
 
 def test_what_others_add_comes_after_ours(node: FleetSimNode) -> None:

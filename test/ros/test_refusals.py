@@ -76,7 +76,7 @@ class Endless:
         self.taken, self._make = 0, make
         self.handle = SimpleNamespace(take_message=self._take)
 
-    def create_subscription(self, *_: Any) -> Endless:
+    def poll(self, *_: Any) -> Endless:
         return self
 
     def count_publishers(self, topic: str) -> int:
@@ -95,7 +95,7 @@ def transform(number: int) -> TFMessage:
 def test_requests_that_come_without_end_are_taken_some_in_each_step(monkeypatch: pytest.MonkeyPatch) -> None:
     node, commands, refused = Endless(lambda number: String(data="x" * (200 * (number == 3)))), [], []
     gateway = SimpleNamespace(take=lambda what, make: commands.append(make()))
-    bridge: Any = SimpleNamespace(robots=node, gateway=gateway, reject=lambda what, reason: refused.append(str(reason)))
+    bridge: Any = SimpleNamespace(node=node, gateway=gateway, reject=lambda what, reason: refused.append(str(reason)))
     topic = RequestTopic(bridge, String, "requests", lambda message: Stop(source=message.data))
     monkeypatch.setattr(inbox, "LARGEST", 100)
     topic.receive()

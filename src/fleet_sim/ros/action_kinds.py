@@ -308,12 +308,13 @@ class ActionInterface(Interface):
         self._goals.end_unannounced()
 
     def _serve_robot(self, robot: str) -> list[SimulatedActionServer]:
-        return [
-            self._serve(kind, f"{robot}/{kind.topic(self.bridge.params)}", robot)
-            # Asked per robot: what has no joints gets no server for joints.
-            for kind in self._kinds
-            if kind.serves(self.bridge.sim.world, robot)
-        ]
+        servers: list[SimulatedActionServer] = []
+        # Asked per robot: what has no joints gets no server for joints.
+        for kind in (kind for kind in self._kinds if kind.serves(self.bridge.sim.world, robot)):
+            name = kind.topic(self.bridge.params)
+            server = self.bridge.lacking.make(name, robot, partial(self._serve, kind, f"{robot}/{name}", robot))
+            servers += [] if server is None else [server]
+        return servers
 
     def _destroy(self, servers: list[SimulatedActionServer]) -> None:
         for server in servers:

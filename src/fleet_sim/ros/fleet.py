@@ -243,8 +243,8 @@ class FleetStatesTopic(Interface):
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
-        self._publisher = bridge.robots.create_publisher(FleetState, "fleet/states", qos.STATE)
-        self._column_publisher = bridge.robots.create_publisher(FleetColumns, "fleet/columns", qos.STATE)
+        self._publisher = bridge.node.create_publisher(FleetState, "fleet/states", qos.STATE)
+        self._column_publisher = bridge.node.create_publisher(FleetColumns, "fleet/columns", qos.STATE)
         self._rows = NO_ROWS
         self._names: Sequence[str] = ()
         self._template = states_template(bridge.frames.map)
@@ -423,7 +423,7 @@ class CollisionsTopic(Interface):
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
-        self._publisher = bridge.robots.create_publisher(Collisions, "fleet/collisions", qos.LATCHED)
+        self._publisher = bridge.node.create_publisher(Collisions, "fleet/collisions", qos.LATCHED)
         # A dict as an ordered set: messages list the pairs in the order in which they began.
         self._active: dict[Pair, None] = {}
         self._started: list[Pair] = []

@@ -10,17 +10,17 @@ from importlib.util import find_spec
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from rclpy._rclpy_pybind11 import RCLError
 from rclpy.callback_groups import CallbackGroup
-from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from std_srvs.srv import SetBool
 
 from fleet_sim.base.arrays import NO_ROWS, Rows
-from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError
+from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, brief
 from fleet_sim.base.ros_params import RosParams
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.commands import CommandGateway, Mailbox
-from fleet_sim.ros.messages import MessageTemplate, decode
+from fleet_sim.ros.messages import MessageTemplate, TopicNode, decode
 from fleet_sim.ros.roster import Roster, Throttle
 from fleet_sim.ros.transforms import Transforms
 from fleet_sim.simulation import MultiRobotSimulationCore
@@ -62,18 +62,46 @@ class OpenRequests:
             now()
 
 
+class Lacking:
+    """What robots lack since the middleware refused it: by interface the robots, and why the first of them."""
+
+    def __init__(self) -> None:
+        self._robots: dict[str, set[str]] = {}
+        self._reasons: dict[str, str] = {}
+        self._told = 0
+
+    def make(self, what: str, robot: str, make: Callable[[], Any]) -> Any:
+        """Return what `make()` returns, or None where the middleware refuses it."""
+        try:
+            return make()
+        except RCLError as error:
+            self._robots.setdefault(what, set()).add(robot)
+            self._reasons.setdefault(what, " ".join(str(error).split())[:200])
+            return None
+
+    def news(self, robots: int) -> str:
+        """Return a sentence for each interface that some of `robots` lack; empty where none is new since the last."""
+        count = sum(map(len, self._robots.values()))
+        if count == self._told:
+            return ""
+        self._told = count
+        each = (
+            f"{len(names)} of {robots} robots lack {what} ({brief(sorted(names)[0])} first): {self._reasons[what]}"
+            for what, names in self._robots.items()
+        )
+        return "the middleware refuses endpoints: " + "; ".join(each)
+
+
 @dataclass(frozen=True)
 class Bridge:
     """The shared objects that interfaces are created with.
 
-    `node` is spun by the executor: services, actions and fleet topics, all in the reentrant `group`, so that a callback
-    that waits for the simulation does not block others. `robots` is never spun: it holds publishers and the per-robot
-    subscriptions, which are polled by the step.
+    What the executor runs for `node`, services, actions and fleet topics, is in the reentrant `group`, so that a
+    callback that waits for the simulation does not block others. Topics of robots are polled by the step.
     """
 
     sim: MultiRobotSimulationCore
-    node: Node
-    robots: Node
+    node: TopicNode
     params: RosParams
     frames: Frames
     transforms: Transforms
@@ -91,6 +119,8 @@ class Bridge:
     served: dict[Any, OpenRequests] = field(default_factory=dict)
     """What the services of `serve` have not answered yet."""
 
+    lacking: Lacking = field(default_factory=Lacking)
+    """What the middleware has refused."""
     unnamed: set[str] = field(default_factory=set)
     """Robots without interfaces, since ROS does not allow their names; each was logged once."""
 
@@ -207,13 +237,13 @@ def speaks_rmf(bridge: Bridge) -> bool:
 
 
 class Endpoints:
-    """One endpoint for each robot that has per-robot interfaces in `group`.
+    """One endpoint for each robot that has per-robot interfaces in `group`, unless the middleware refuses it.
 
-    `items` and `rows` are aligned with `names`, the robots in order of spawning.
+    `items` and `rows` are aligned with `names`, the robots in order of spawning. `what` is its name in errors.
     """
 
     def __init__(
-        self, bridge: Bridge, group: str, make: Callable[[str], Any], destroy: Callable[[Any], object]
+        self, bridge: Bridge, group: str, make: Callable[[str], Any], destroy: Callable[[Any], object], what: str = ""
     ) -> None:
         self.names: list[str] = []
         self.rows: Rows = NO_ROWS
@@ -224,6 +254,7 @@ class Endpoints:
         self._group = group
         self._make = make
         self._destroy = destroy
+        self._what = what or group
         self._by_name: dict[str, Any] = {}
 
     def on_fleet_changed(self, roster: Roster) -> list[str]:
@@ -233,15 +264,16 @@ class Endpoints:
         gone = self._by_name.keys() - set(wanted)
         for name in gone:
             self._destroy(self._by_name.pop(name))
-        new = [name for name in wanted if name not in self._by_name]
-        for name in new:
-            # Kept across changes of the fleet: making an endpoint takes discovery all over the network.
-            self._by_name[name] = self._make(name)
-        self.names = wanted
-        self.items = [self._by_name[name] for name in wanted]
-        self.rows = roster.rows_of(wanted) if wanted else np.empty(0, np.int64)
+        missing, make = [name for name in wanted if name not in self._by_name], self._bridge.lacking.make
+        # Kept across changes of the fleet: making an endpoint takes discovery all over the network.
+        made = {name: make(self._what, name, partial(self._make, name)) for name in missing}
+        new = {name: item for name, item in made.items() if item is not None}
+        self._by_name |= new
+        self.names = names = [name for name in wanted if name in self._by_name]
+        self.items = [self._by_name[name] for name in names]
+        self.rows = roster.rows_of(names) if names else np.empty(0, np.int64)
         self.version = roster.version
-        return new
+        return list(new)
 
     def __getitem__(self, name: str) -> Any:
         return self._by_name[name]
@@ -257,12 +289,12 @@ class Endpoints:
 
 def publishers(bridge: Bridge, group: str, kind: Any, topic: str, profile: Any) -> Endpoints:
     """Return one publisher for each robot on <robot>/<topic>."""
-    node = bridge.robots
+    node = bridge.node
 
     def make(name: str) -> Any:
         return node.create_publisher(kind, f"{name}/{topic}", profile)
 
-    return Endpoints(bridge, group, make, node.destroy_publisher)
+    return Endpoints(bridge, group, make, node.destroy_publisher, topic)
 
 
 # Per-robot subscriptions, polled at the beginning of each step instead of being spun. An executor would check all of
@@ -277,15 +309,15 @@ class PolledTopic:
     """One subscription per robot on <robot>/<topic>; of several messages only the last is used."""
 
     def __init__(self, bridge: Bridge, kind: Any, topic: str, profile: QoSProfile) -> None:
-        node = bridge.robots
+        node = bridge.node
 
         def make(name: str) -> Any:
-            return node.create_subscription(kind, f"{name}/{topic}", _never_called, profile)
+            return node.poll(kind, f"{name}/{topic}", profile)
 
         self.kind = kind
         self._bridge = bridge
         self._name = topic
-        self._endpoints = Endpoints(bridge, "commands", make, node.destroy_subscription)
+        self._endpoints = Endpoints(bridge, "commands", make, node.destroy_subscription, topic)
         self._takes: list[Any] = []
         self._poll_set: PollSet | None = None
 
@@ -353,10 +385,6 @@ def poll_set_of(handles: Sequence[Any]) -> PollSet | None:
     make = getattr(first, "poll_set", None)
     poll_set: PollSet | None = make(others) if make is not None and len(handles) >= MANY else None
     return poll_set
-
-
-def _never_called(message: object) -> None:
-    """A subscription must have a callback; these are never spun."""
 
 
 class RobotCommandTopic(Interface):

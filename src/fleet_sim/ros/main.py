@@ -164,6 +164,7 @@ def main(args: Sequence[str] | None = None) -> int:
     ended: SimpleQueue[str] = SimpleQueue()
     on_signal = EndOnSignal(ended)
     import rclpy
+    from rclpy._rclpy_pybind11 import RCLError
     from rclpy.exceptions import NameValidationException, ParameterException
     from rclpy.signals import SignalHandlerOptions
 
@@ -188,8 +189,9 @@ def main(args: Sequence[str] | None = None) -> int:
         on_signal.raise_from_now()
         node = FleetSimNode()
         on_signal.wait_for(node.simulation)
-    except (FleetSimError, ParameterException, NameValidationException) as error:
-        # A parameter of another type, and the name of a node that can have none, are refused by rclpy itself.
+    except (FleetSimError, ParameterException, NameValidationException, RCLError) as error:
+        # A parameter of another type, and the name of a node that can have none, are refused by rclpy itself; by the
+        # middleware, what the node cannot be without.
         on_signal.forget()
         print(f"fleet_sim_node: error: {error}", file=sys.stderr)
         rclpy.shutdown()
@@ -384,8 +386,9 @@ def shut_down(
     node.simulation.close()
     rclpy.try_shutdown()
     for worker in broken:
-        if isinstance(worker.error, MemoryError):
-            print(f"fleet_sim_node: error: not enough memory: {worker.error or REFUSED}", file=sys.stderr)
+        if isinstance(worker.error, (MemoryError, FleetSimError)):
+            memory = "" if isinstance(worker.error, FleetSimError) else "not enough memory: "
+            print(f"fleet_sim_node: error: {memory}{worker.error or REFUSED}", file=sys.stderr)
             continue
         print(f"fleet_sim_node: the {worker.name} thread broke:", file=sys.stderr)
         traceback.print_exception(worker.error)

@@ -1,16 +1,21 @@
-"""Values as messages of ROS 2 and back, messages as bytes, and the QoS profiles of each kind of topic."""
+"""Values as messages of ROS 2 and back, messages as bytes, QoS profiles of topics, and the node that has the topics."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Point, Quaternion, Twist, Vector3
 from geometry_msgs.msg import Pose as PoseMsg
+from rclpy.callback_groups import CallbackGroup
+from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+from rclpy.node import Node
+from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, qos_profile_sensor_data
 from rclpy.serialization import deserialize_message, serialize_message
+from rclpy.subscription import Subscription
 
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.cdr import STAMP, ByteTemplate, MessagePart
@@ -185,3 +190,69 @@ def twists_to_msgs(linear: Floats, angular: Floats) -> list[Twist]:
         Twist(linear=Vector3(x=v[0], y=v[1], z=v[2]), angular=Vector3(x=w[0], y=w[1], z=w[2]))
         for v, w in zip(linear.tolist(), angular.tolist(), strict=True)
     ]
+
+
+# A node with topics by the thousand.
+
+
+class Polled(CallbackGroup):
+    """Of subscriptions that are polled: an executor can run none of their callbacks, so it waits for none of them."""
+
+    def can_execute(self, entity: object) -> bool:
+        return False
+
+    def beginning_execution(self, entity: object) -> bool:
+        return False
+
+    def ending_execution(self, entity: object) -> None:
+        pass
+
+
+class TopicNode(Node):
+    """A node of which an executor sees a few subscriptions, however many topics it has.
+
+    rclpy's looks at every subscription at each wake-up, and at the handlers of events that each topic has by default.
+    """
+
+    def __init__(self, name: str) -> None:
+        # First: the base class makes topics of its own.
+        self._spun: list[Subscription] = []
+        self._polled = Polled()
+        super().__init__(name)
+
+    def create_publisher(self, msg_type: Any, topic: str, qos_profile: Any, **more: Any) -> Publisher:
+        more.setdefault("event_callbacks", PublisherEventCallbacks(use_default_callbacks=False))
+        return super().create_publisher(msg_type, topic, qos_profile, **more)
+
+    def create_subscription(
+        self, msg_type: Any, topic: str, callback: Any, qos_profile: Any, **more: Any
+    ) -> Subscription:
+        made = super().create_subscription(msg_type, topic, callback, qos_profile, **more)
+        if made.callback_group is not self._polled:
+            self._spun.append(made)
+        return made
+
+    def poll(self, kind: Any, topic: str, profile: QoSProfile) -> Subscription:
+        """Subscribe to a topic whose messages are taken by `handle.take_message`, and never by an executor."""
+        quiet = SubscriptionEventCallbacks(use_default_callbacks=False)
+        more = {"callback_group": self._polled, "event_callbacks": quiet}
+        return self.create_subscription(kind, topic, _never_called, profile, **more)
+
+    def destroy_subscription(self, subscription: Subscription) -> bool:
+        if subscription in self._spun:
+            self._spun.remove(subscription)
+        return super().destroy_subscription(subscription)
+
+    @property
+    def subscriptions(self) -> Iterator[Subscription]:
+        """Those that an executor looks at."""
+        yield from self._spun
+
+    @property
+    def topic_count(self) -> int:
+        """The number of topics that are published or subscribed, polled ones too."""
+        return sum(1 for kind in (self.publishers, super().subscriptions) for _ in kind)
+
+
+def _never_called(message: object) -> None:
+    """A subscription must have a callback."""

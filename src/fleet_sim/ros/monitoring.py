@@ -60,7 +60,7 @@ class DiagnosticsTopic(Interface):
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
-        self._publisher = bridge.robots.create_publisher(DiagnosticArray, "/diagnostics", qos.STATE)
+        self._publisher = bridge.node.create_publisher(DiagnosticArray, "/diagnostics", qos.STATE)
         self._since: tuple[float, int] | None = None
         self._told: tuple[int, str] | None = None
         # By the executor, which goes on while a step is held; and by wall time, which does, too.
@@ -228,7 +228,7 @@ class MarkersTopic(Interface):
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
-        self._publisher = bridge.robots.create_publisher(MarkerArray, "fleet/markers", qos.STATE)
+        self._publisher = bridge.node.create_publisher(MarkerArray, "fleet/markers", qos.STATE)
         self._rows = NO_ROWS
         self._behind = True
         self._look = 0
@@ -367,7 +367,7 @@ class MapTopic(Interface):
         # There /map is a map of the building; a topic has one type.
         self._is_offered = not speaks_rmf(bridge)
         if self._is_offered:
-            self._publisher = bridge.robots.create_publisher(OccupancyGridMsg, "map", qos.LATCHED)
+            self._publisher = bridge.node.create_publisher(OccupancyGridMsg, "map", qos.LATCHED)
         self._shown: tuple[object, ...] = ()
         self._told = False
 

@@ -14,14 +14,14 @@ from threading import Event
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
-from rclpy.node import Node
-from rclpy.parameter import Parameter
 
+from fleet_sim.base.errors import StateError
 from fleet_sim.base.registry import Registry, subclasses_of
 from fleet_sim.ros.action_kinds import ActionInterface
 from fleet_sim.ros.commands import CommandGateway, Mailbox
 from fleet_sim.ros.fleet import CollisionsTopic, FleetCommandInterface, FleetStatesTopic
 from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.ros.messages import TopicNode
 from fleet_sim.ros.monitoring import DiagnosticsTopic, MarkersTopic
 from fleet_sim.ros.node_params import NodeParameters, Rates
 from fleet_sim.ros.robot_commands import CmdVelTopic, GoalPoseTopic, JointCommandsTopic, JointTrajectoryTopic, PathTopic
@@ -95,7 +95,7 @@ LOOK_PERIOD = 1.0
 """In s of real time, between two looks at the other nodes."""
 
 
-class FleetSimNode(Node):
+class FleetSimNode(TopicNode):
     """The node `fleet_sim`: builds the simulation from its parameters and connects it to ROS.
 
     Raises ConfigError for an invalid scenario or parameter. Nothing moves before the simulation is run:
@@ -120,6 +120,7 @@ class FleetSimNode(Node):
         self._interfaces = [(one, sim.guard.part(_title(one))) for one in interfaces]
         self._version = (-1, -1)
         self._update_fleet()
+        self._check_complete()
         self._check_names()
         self._publish_everything()
         # Before `begin_step` counts the waiting commands: what arrives here is applied in this same step.
@@ -142,29 +143,15 @@ class FleetSimNode(Node):
     def _build_bridge(self) -> Bridge:
         """Build what all interfaces share."""
         sim, params = self.simulation, self._settings.ros
-        # Not spun: an executor would check every subscription of every robot at each wake-up.
-        # Hidden, as its name begins with "_": `ros2 param list` waits 5 s for each node that has no parameter services.
-        name = f"_{self.get_name()}_robots"
-        robots = Node(
-            name,
-            namespace=self.get_namespace(),
-            # Otherwise a name given on the command line, as launch files do, would go to both nodes.
-            cli_args=["--ros-args", "-r", f"__node:={name}"],
-            start_parameter_services=False,
-            # A service of a node that is not spun would be offered and never answer.
-            parameter_overrides=[Parameter("start_type_description_service", value=False)],
-            enable_rosout=False,
-        )
         frames = Frames(params.map_frame, self.get_namespace())
         refusals = Throttle(self.get_logger().warning)
         sim.world.output_folder = self._settings.record_folder
         return Bridge(
             sim=sim,
             node=self,
-            robots=robots,
             params=params,
             frames=frames,
-            transforms=Transforms(sim.world, frames, self._listen_to_tf(robots, frames)),
+            transforms=Transforms(sim.world, frames, self._listen_to_tf(frames)),
             time=RosTime(sim.clock),
             group=ReentrantCallbackGroup(),
             mailbox=self._mailbox,
@@ -193,12 +180,21 @@ class FleetSimNode(Node):
         # In real time: other processes do not stop when the simulation is paused.
         self.create_timer(LOOK_PERIOD, look, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
-    def _listen_to_tf(self, robots: Node, frames: Frames) -> TfListener:
+    def _listen_to_tf(self, frames: Frames) -> TfListener:
         def is_own(parent: str) -> bool:
             robot, part = frames.split(parent) or ("", "")
             return part == "odom" and self.simulation.world.index.has_name(robot)
 
-        return TfListener(robots, is_own, lambda what, reason: self._bridge.reject(what, reason))
+        return TfListener(self, is_own, lambda what, reason: self._bridge.reject(what, reason))
+
+    def _check_complete(self) -> None:
+        """Raise StateError where the middleware has refused robots an interface, or log it where that is allowed."""
+        news = self._bridge.lacking.news(len(self.simulation.agents))
+        if not news:
+            return
+        if not self._settings.incomplete:
+            raise StateError(f"{news}. Give fewer robots interfaces (ros.per_robot), or go on with -p incomplete:=true")
+        self.get_logger().error(f"{news}. They go on without (incomplete)")
 
     def _check_names(self) -> None:
         """Log the names in `per_robot` that do not exist; they may still be spawned."""
@@ -210,10 +206,8 @@ class FleetSimNode(Node):
     @property
     def endpoint_count(self) -> int:
         """The number of DDS readers and writers: a service has one of each, an action server eight in all."""
-        nodes = (self, self._bridge.robots)
-        topics = sum(1 for node in nodes for kind in (node.publishers, node.subscriptions) for _ in kind)
-        services = sum(1 for node in nodes for kind in (node.services, node.clients) for _ in kind)
-        return topics + 2 * services + 8 * self._actions.server_count
+        services = sum(1 for kind in (self.services, self.clients) for _ in kind)
+        return self.topic_count + 2 * services + 8 * self._actions.server_count
 
     def tell_fault(self, line: str) -> None:
         """Log a fault in handling a request and count it as rejected; from any thread."""
@@ -230,13 +224,13 @@ class FleetSimNode(Node):
         # First: what the simulation posts while it closes would have nobody to run it.
         self._mailbox.close()
         self.simulation.close()
-        self._bridge.robots.destroy_node()
         super().destroy_node()
 
     # ---- in the simulation's thread ----------------------------------------------------------------------------------
 
     def _receive(self, dt: float) -> None:
         self._update_fleet()
+        self._check_complete()
         for interface in self._receiving:
             try:
                 interface.receive()

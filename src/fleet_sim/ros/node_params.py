@@ -111,6 +111,8 @@ class NodeParameters:
         text = "Real seconds after which goals of a disconnected client end; 0: never."
         self.client_timeout = float(self._once("client_timeout", 0.0, text))
         self._check("client_timeout", 0.0 <= self.client_timeout <= LONGEST_TIME, f"must be 0 to {LONGEST_TIME:g} s")
+        text = "Go on where the middleware refuses robots an interface, and only log which; else the node ends."
+        self.incomplete = self._once("incomplete", False, text)
         self._check("robots", self.robots >= 0, f"must be at least 0, got {self.robots}")
         self._declare_changeable()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -137,13 +138,16 @@ class SensorTopics(Interface):
         for sensor in gone:
             channel = self._by_sensor.pop(sensor)
             channel.listen(False)
-            bridge.robots.destroy_publisher(channel.publisher)
+            bridge.node.destroy_publisher(channel.publisher)
         for sensor in wanted:
             if sensor not in self._by_sensor:
                 topic = f"{topic_of(sensor)}/{self.suffix}" if self.suffix else topic_of(sensor)
-                publisher = bridge.robots.create_publisher(self.message_type, topic, qos.SENSOR)
-                self._by_sensor[sensor] = Channel(sensor, publisher)
-        self.channels = [self._by_sensor[sensor] for sensor in wanted]
+                make = partial(bridge.node.create_publisher, self.message_type, topic, qos.SENSOR)
+                owner, _, what = topic.partition("/")
+                publisher = bridge.lacking.make(what, owner, make)
+                if publisher is not None:
+                    self._by_sensor[sensor] = Channel(sensor, publisher)
+        self.channels = [self._by_sensor[sensor] for sensor in wanted if sensor in self._by_sensor]
         for slot, channel in enumerate(self.channels):
             channel.slot = slot
         self.prepare()
@@ -665,7 +669,7 @@ class SensorFramesTopic(Interface):
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
-        self._publisher = bridge.robots.create_publisher(TFMessage, "/tf_static", qos.LATCHED)
+        self._publisher = bridge.node.create_publisher(TFMessage, "/tf_static", qos.LATCHED)
 
     def on_fleet_changed(self, roster: Roster) -> None:
         """Publish where all sensors are mounted, whenever one came or went."""

@@ -75,8 +75,8 @@ class TfTopic(Interface):
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
-        self._publisher = bridge.robots.create_publisher(TFMessage, "/tf", qos.TF)
-        self._static_publisher = bridge.robots.create_publisher(TFMessage, "/tf_static", qos.LATCHED)
+        self._publisher = bridge.node.create_publisher(TFMessage, "/tf", qos.TF)
+        self._static_publisher = bridge.node.create_publisher(TFMessage, "/tf_static", qos.LATCHED)
         self._rows = NO_ROWS
 
     def on_fleet_changed(self, roster: Roster) -> None:
@@ -128,7 +128,7 @@ class LinkFramesTopic(Interface):
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
-        self._publisher = bridge.robots.create_publisher(TFMessage, "/tf", qos.TF)
+        self._publisher = bridge.node.create_publisher(TFMessage, "/tf", qos.TF)
         self._groups: list[tuple[RobotModel, Rows, Ints]] = []
 
     def on_fleet_changed(self, roster: Roster) -> None:
@@ -186,7 +186,7 @@ class ClockTopic(Interface):
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
-        self._publisher = bridge.robots.create_publisher(Clock, "clock", qos.CLOCK)
+        self._publisher = bridge.node.create_publisher(Clock, "clock", qos.CLOCK)
         self._template = clock_template()
 
     def publish(self, now: int) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import TransformStamped
-from rclpy.node import Node
 from tf2_msgs.msg import TFMessage
 
 from fleet_sim.base.arrays import Floats
@@ -20,7 +19,7 @@ from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.base.spatial.quaternions import IDENTITY
 from fleet_sim.ros import messages as qos
-from fleet_sim.ros.messages import decode
+from fleet_sim.ros.messages import TopicNode, decode
 from fleet_sim.world.names import Frames
 from fleet_sim.world.world import World
 
@@ -63,7 +62,7 @@ class TfListener:
     recognised with `is_own` by the parent of their first transform and are not decoded further.
     """
 
-    def __init__(self, node: Node, is_own: Callable[[str], bool], refuse: Callable[[str, object], object]) -> None:
+    def __init__(self, node: TopicNode, is_own: Callable[[str], bool], refuse: Callable[[str, object], object]) -> None:
         """`refuse(what, reason)` is called for invalid messages."""
         self._node = node
         self._is_own = is_own
@@ -105,8 +104,7 @@ class TfListener:
         for topic, profile in TOPICS:
             # Base frames, frames of links and frames of sensors have a publisher each, so one is not the limit.
             if topic not in self._takes and self._node.count_publishers(topic) > self._own_publishers(topic):
-                subscription = self._node.create_subscription(TFMessage, topic, _never_called, profile)
-                self._takes[topic] = subscription.handle.take_message
+                self._takes[topic] = self._node.poll(TFMessage, topic, profile).handle.take_message
 
     def _own_publishers(self, topic: str) -> int:
         return sum(publisher.topic_name == topic for publisher in self._node.publishers)
@@ -163,10 +161,6 @@ def _link(stamped: TransformStamped) -> Link | None:
     if not (np.isfinite(position).all() and np.isfinite(norm) and norm > 1e-6):
         return None
     return Link(stamped.header.frame_id.removeprefix("/"), position, orientation / norm)
-
-
-def _never_called(message: object) -> None:
-    """A subscription must have a callback; these are polled."""
 
 
 LONGEST_CHAIN = 1000

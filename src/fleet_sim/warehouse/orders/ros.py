@@ -75,7 +75,7 @@ class OrdersInterface(Interface):
             return
         self._desk = bridge.sim.features.use("orders")
         self._news = OrderNews(self._desk, bridge.sim.events)
-        self._publisher = bridge.robots.create_publisher(OrderStatus, "fleet/orders", qos.ORDERS)
+        self._publisher = bridge.node.create_publisher(OrderStatus, "fleet/orders", qos.ORDERS)
         bridge.serve(SubmitOrders, "fleet/orders/submit", self._submit)
         bridge.serve(CancelOrders, "fleet/orders/cancel", self._cancel)
         bridge.serve(GetOrders, "fleet/orders/status", self._status)
@@ -146,7 +146,7 @@ class OrdersDiagnostics(Interface):
         self._desk: OrderDesk | None = None
         if "orders" in bridge.sim.features.used:
             self._desk = bridge.sim.features.use("orders")
-            self._publisher = bridge.robots.create_publisher(DiagnosticArray, "/diagnostics", qos.STATE)
+            self._publisher = bridge.node.create_publisher(DiagnosticArray, "/diagnostics", qos.STATE)
 
     def publish(self, now: int) -> None:
         """Publish how many orders are in which state; a warning with the names where robots have no energy."""

@@ -187,7 +187,7 @@ class RequestTopic:
         self._kind = kind
         self._name = name
         self._make = make
-        self._subscription = bridge.robots.create_subscription(kind, name, _never_called, profile)
+        self._subscription = bridge.node.poll(kind, name, profile)
 
     def receive(self) -> None:
         """Pass on the requests that have arrived, at most MOST of them, in their order."""
@@ -211,10 +211,6 @@ def fields_from(message: Any, names: Mapping[str, str]) -> dict[str, Any]:
     return {name: attrgetter(theirs)(message) for name, theirs in names.items()}
 
 
-def _never_called(message: object) -> None:
-    """A subscription must have a callback; these are never spun."""
-
-
 # Chargers in ROS: requests and their ends, and the state of each charger.
 
 
@@ -232,7 +228,7 @@ class ChargerTopics:
 
     def __init__(self, bridge: Bridge, chargers: Chargers) -> None:
         self._chargers = chargers
-        self._publisher = bridge.robots.create_publisher(ChargerStateMsg, "rmf_charger/state", qos.STATE)
+        self._publisher = bridge.node.create_publisher(ChargerStateMsg, "rmf_charger/state", qos.STATE)
         self._told: dict[str, tuple[int, str]] = {}
         self.topics = [
             RequestTopic(bridge, ChargerRequest, REQUESTS, self._request),
@@ -284,7 +280,7 @@ class DoorTopics:
     def __init__(self, bridge: Bridge, doors: Doors) -> None:
         self._bridge = bridge
         self._doors = doors
-        self._publisher = bridge.robots.create_publisher(DoorState, "door_states", qos.FLEET_COMMAND)
+        self._publisher = bridge.node.create_publisher(DoorState, "door_states", qos.FLEET_COMMAND)
         self.topics = [RequestTopic(bridge, DoorRequest, DOORS_REQUESTS, self._request)]
 
     def publish(self, now: int) -> None:
@@ -321,7 +317,7 @@ class LiftTopics:
         self._lifts = lifts
         self._doors = doors
         self._shown: dict[int, tuple[object, ...]] = {}
-        self._publisher = bridge.robots.create_publisher(LiftState, "lift_states", qos.FLEET_COMMAND)
+        self._publisher = bridge.node.create_publisher(LiftState, "lift_states", qos.FLEET_COMMAND)
         self.topics = [RequestTopic(bridge, LiftRequest, LIFTS_REQUESTS, self._request)]
 
     def publish(self, now: int, *, due: bool) -> None:
@@ -425,7 +421,7 @@ class RobotTopics:
     def __init__(self, bridge: Bridge, slotcars: Slotcars) -> None:
         self._bridge = bridge
         self._slotcars = slotcars
-        self._publisher = bridge.robots.create_publisher(RobotState, "/robot_state", qos.STATE)
+        self._publisher = bridge.node.create_publisher(RobotState, "/robot_state", qos.STATE)
         self.topics = [
             RequestTopic(bridge, PathRequest, PATHS, self._path),
             RequestTopic(bridge, ModeRequest, ROBOTS_MODES, self._mode),
@@ -512,7 +508,7 @@ class WorkcellTopics:
         self._fleets: dict[str, tuple[str, ...]] = {}
         self._served: list[tuple[str, bool, str, bool]] = []
         self._busy: dict[str, str] = {}
-        make = bridge.robots.create_publisher
+        make = bridge.node.create_publisher
         # By whether a cell ingests.
         self._states = {
             False: make(DispenserState, "/dispenser_states", qos.STATE),
@@ -602,7 +598,7 @@ class RmfTopics:
         if building is None:
             return
         self._map = building_map(building)
-        bridge.robots.create_publisher(BuildingMap, "map", qos.LATCHED).publish(self._map)
+        bridge.node.create_publisher(BuildingMap, "map", qos.LATCHED).publish(self._map)
         bridge.serve(GetBuildingMap, "get_building_map", self._answer_map)
 
     def receive(self) -> None:

@@ -65,7 +65,7 @@ class VehiclesInterface(Interface):
         if desk is None:
             return
         if self._publisher is None:
-            self._publisher = self.bridge.robots.create_publisher(DiagnosticArray, "/diagnostics", qos.STATE)
+            self._publisher = self.bridge.node.create_publisher(DiagnosticArray, "/diagnostics", qos.STATE)
         figures = desk.figures()
         offline = figures["vehicles"] - figures.get("online", figures["vehicles"])
         status = DiagnosticStatus(

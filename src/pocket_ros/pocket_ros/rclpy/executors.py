@@ -20,7 +20,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from .context import Context, get_default_context, timeout_sec_to_nsec
-from .entity import Entity, WithBlock
+from .entity import CallbackGroup, Entity, WithBlock
 from .exceptions import InvalidHandle, RCLError
 from .logging import RcutilsLogger, get_logger
 from .task import Future, Task
@@ -120,7 +120,8 @@ class ExecutorWaiting:
         self._entities: dict[int, Entity] = {}
         self._keys = itertools.count(_GUARD_KEY + 1)
         self._ready: deque[Entity] = deque()
-        self._blocked: list[Entity] = []
+        self._blocked: dict[CallbackGroup, dict[Entity, None]] = {}
+        """By group those that are not waited on, since it can execute none of them now."""
         self._timers = TimerSchedule()
         self._waitables: list[WaitableEntity] = []
         self._wait_set: WaitSet | None = None
@@ -145,6 +146,8 @@ class ExecutorWaiting:
                 self._schedule_timer(entity)
             elif isinstance(entity, WaitableEntity):
                 self._waitables.append(entity)
+            elif (group := entity.callback_group) is not None and not group.can_execute(entity):
+                self._blocked.setdefault(group, {})[entity] = None
             elif self._wait_set is not None:
                 self._wait_on(entity)
 
@@ -161,8 +164,9 @@ class ExecutorWaiting:
                     self._wait_set.detach(condition)
             if isinstance(entity, WaitableEntity):
                 self._waitables.remove(entity)
-            if entity in self._blocked:
-                self._blocked.remove(entity)
+            group = entity.callback_group
+            if group in self._blocked:
+                self._blocked[group].pop(entity, None)
 
     def _wait_on(self, entity: Entity) -> None:
         assert self._wait_set is not None
@@ -178,8 +182,9 @@ class ExecutorWaiting:
                 wait_set, self._guard = WaitSet(participant), Guard(participant)
                 wait_set.attach(self._guard.handle, _GUARD_KEY)
                 self._wait_set = wait_set
+                blocked = {entity for entities in self._blocked.values() for entity in entities}
                 for entity in self._entities.values():
-                    if not isinstance(entity, Timer):
+                    if not isinstance(entity, Timer) and entity not in blocked:
                         self._wait_on(entity)
         return self._wait_set
 
@@ -452,7 +457,7 @@ class Executor(ExecutorWaiting, WithBlock):
                 continue
             group = entity.callback_group
             if group is not None and not group.beginning_execution(entity):
-                self._block(entity)
+                self._block(entity, group)
                 continue
             try:
                 work = entity.take()
@@ -495,14 +500,15 @@ class Executor(ExecutorWaiting, WithBlock):
                 self._ended(task.entity)
             task.result()  # an exception ends the spin
 
-    def _block(self, entity: Entity) -> None:
+    def _block(self, entity: Entity, group: CallbackGroup) -> None:
         """Its callback group is busy: do not wait on it until the group is free."""
         with self._lock:
-            if self._wait_set is not None and entity not in self._blocked:
+            blocked = self._blocked.setdefault(group, {})
+            if self._wait_set is not None and entity not in blocked:
                 for condition in entity.conditions():
                     self._wait_set.detach(condition)
-                self._blocked.append(entity)
-        if entity.callback_group is None or entity.callback_group.can_execute(entity):
+                blocked[entity] = None
+        if group.can_execute(entity):
             self._unblock()
 
     def _ended(self, entity: Entity) -> None:
@@ -513,13 +519,18 @@ class Executor(ExecutorWaiting, WithBlock):
 
     def _unblock(self) -> None:
         with self._lock:
-            blocked, self._blocked = self._blocked, []
-            for entity in blocked:
+            free = [
+                group
+                for group, blocked in self._blocked.items()
+                if group.can_execute(next(iter(blocked), None))
+            ]
+            for entity in [entity for group in free for entity in self._blocked.pop(group)]:
                 if entity.executor_key in self._entities:
                     if not isinstance(entity, Timer) and self._wait_set is not None:
                         self._wait_on(entity)
                     self._ready.append(entity)
-        self.wake()
+        if free:
+            self.wake()
 
 
 async def await_or_execute(callback: Callable[..., Any], *args: Any) -> Any:

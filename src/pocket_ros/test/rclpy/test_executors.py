@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import rclpy
-from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
+from rclpy.callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.executors import (
     Executor,
     ExternalShutdownException,
@@ -101,6 +101,28 @@ def test_a_blocked_callback_runs_when_its_group_is_free(ros: None) -> None:
         executor.spin_once(timeout_sec=1)
     executor.shutdown()
     assert received == ["later"]
+
+
+def test_what_is_in_a_group_that_runs_nothing_is_left_to_who_takes_it(ros: None) -> None:
+    class Never(CallbackGroup):
+        def can_execute(self, entity: object) -> bool:
+            return False
+
+        def beginning_execution(self, entity: object) -> bool:
+            asked.append(entity)
+            return False
+
+    node, executor, ran, asked = Node("here"), SingleThreadedExecutor(), [], []
+    first = node.create_subscription(String, "topic", ran.append, 10, callback_group=Never())
+    executor.add_node(node)
+    later = node.create_subscription(String, "topic", ran.append, 10, callback_group=Never())
+    node.create_publisher(String, "topic", 10).publish(String(data="mine"))
+    for _ in range(20):
+        executor.spin_once(timeout_sec=0.01)
+    assert not ran and not asked, "not even waited on"
+    assert [one.handle.take_message(String, False)[0].data for one in (first, later)] == ["mine", "mine"]
+    node.destroy_subscription(later)
+    executor.shutdown()
 
 
 def test_other_threads_create_and_destroy_while_it_spins(ros: None) -> None:
