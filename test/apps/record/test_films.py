@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 import fleet_sim as fs
 from fleet_sim.apps.cli.main import main
 from fleet_sim.apps.record.film import PlaybackWorld, aim_of
-from fleet_sim.apps.record.recording import Recording
+from fleet_sim.apps.record.recording import Recording, read_roster
 
 imageio_ffmpeg = pytest.importorskip("imageio_ffmpeg")
 pytest.importorskip("mcap")
@@ -149,6 +151,67 @@ def test_a_recording_is_framed_as_its_run_was(recorded: Path) -> None:
         for name in ("red", "far"):
             boxes = [each.get_aabbs()[each.get_object(name).object_id] for each in (sim, shown)]
             np.testing.assert_allclose(boxes[0], boxes[1], atol=1e-6)
+
+
+WEDGE = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 0.7\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"
+BOT = """<robot name="bot">
+<link name="base"><visual><geometry><mesh filename="wedge.obj" scale="0.4 0.4 0.4"/></geometry></visual>
+<collision><geometry><box size="0.4 0.3 0.2"/></geometry></collision></link>
+<link name="arm"><visual><geometry><box size="0.1 0.1 0.5"/></geometry></visual></link>
+<joint name="lift" type="revolute"><parent link="base"/><child link="arm"/><origin xyz="0.1 0 0.3"/><axis xyz="0 1 0"/>
+<limit lower="-1" upper="1" velocity="1" effort="1"/></joint></robot>"""
+
+
+def test_a_recording_brings_models_and_meshes_of_ones_own_along(tmp_path: Path) -> None:
+    """It is shown where these files are not: on another machine, or after they were deleted."""
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "wedge.obj").write_text(WEDGE, encoding="utf-8")
+    (own / "bot.urdf").write_text(BOT, encoding="utf-8")
+    wedge = fs.ShapeParams("mesh", mesh_path=str(own / "wedge.obj"))
+    recorded, names = tmp_path / "run.mcap", ("bot", "large", "wedge")
+    with fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, target_rtf=0)) as sim:
+        sim.spawn(fs.AgentSpawnParams(urdf_path=str(own / "bot.urdf"), name="bot"))
+        with sim.record(recorded):
+            sim.run_simulation(0.2)
+            pose = fs.Pose((3.0, 0.0, 0.0))
+            sim.spawn(
+                fs.AgentSpawnParams(
+                    urdf_path=str(own / "bot.urdf"), name="large", initial_pose=pose, global_scaling=2.0
+                )
+            )
+            sim.spawn(fs.SimObjectSpawnParams(wedge, wedge, fs.Pose((0.0, 4.0, 0.0)), name="wedge"))
+            sim.run_simulation(0.2)
+        boxes = [sim.get_aabbs()[sim.get_object(name).object_id] for name in names]
+    shutil.rmtree(own)
+    with Recording(recorded) as recording, PlaybackWorld(recording) as stage:
+        shown = stage.show(0.4)
+        assert recording.notes == ()
+        assert shown.get_object("bot").joint_names == ("lift",)
+        for name, box in zip(names, boxes, strict=True):
+            np.testing.assert_allclose(shown.get_aabbs()[shown.get_object(name).object_id], box, atol=1e-9)
+        # What is seen of it: the arm stands above the base.
+        assert shown.queries.ray_cast((0.1, 0.0, 5.0), [(0.1, 0.0, 0.0)]).points[0, 2] == pytest.approx(0.1)
+        model = recording.snapshot_at(0.4).bodies.models[0]
+        assert model is not None
+        assert sorted(part.geometry.mesh_path != "" for part in model.visuals) == [False, True]
+
+
+def test_what_a_recording_brings_along_is_not_expanded(tmp_path: Path) -> None:
+    """Expressions of xacro read files of this machine; a recording may be of somebody else."""
+    (tmp_path / "private.yaml").write_text("canary: 1", encoding="utf-8")
+    evil = f"""<robot name="b" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:property name="x"
+        value="${{xacro.load_yaml('{tmp_path}/private.yaml')}}"/><link name="base_${{x}}"/></robot>"""
+    entity = {"name": "a", "id": 0, "robot": True, "half_extents": [1, 1, 1], "centre": [0, 0, 0]}
+    entities = [entity | {"motors": False, "joints": [], "model": 0}]
+    text = json.dumps({"shapes": [], "models": ["/away/bot.urdf"], "entities": entities})
+    roster = read_roster(text, files={"model:/away/bot.urdf": evil.encode()})
+    assert roster.bodies.models == (None,)
+    assert "not in the recording" in roster.notes[0]
+    shape = f'<geometry><mesh filename="{tmp_path}/a.obj"/></geometry>'
+    mesh = f'<robot name="b"><link name="base"><visual>{shape}</visual></link></robot>'
+    (tmp_path / "a.obj").write_text(WEDGE, encoding="utf-8")
+    assert read_roster(text, files={"model:/away/bot.urdf": mesh.encode()}).bodies.models == (None,)
 
 
 def test_pictures_of_the_engine_are_not_dark_in_the_distance() -> None:

@@ -19,7 +19,7 @@ from fleet_sim.apps.record import topics as plans
 from fleet_sim.apps.record.mcap_index import McapIndex, Place, Topic, count_until
 from fleet_sim.apps.record.message_types import NS_PER_S, deserializer
 from fleet_sim.apps.record.recorder import ABOUT, FLOOR_PLAN, FORMAT, SCENARIO
-from fleet_sim.apps.record.topics import SHARED, joints_layout, shared_names, states_layout
+from fleet_sim.apps.record.topics import MESH_FILE, MODEL_FILE, SHARED, joints_layout, shared_names, states_layout
 from fleet_sim.base.arrays import AnyArray, Floats, Ints, as_float, ranges
 from fleet_sim.base.cdr import ByteTemplate
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, StateError, brief
@@ -28,6 +28,7 @@ from fleet_sim.base.gate import LARGEST_SIZE, json_in, mapping_in, number_of, te
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.models.catalog import model_folders
+from fleet_sim.models.generated import fill_places, keep
 from fleet_sim.models.loading import load_robot_model, scaled_model
 from fleet_sim.warehouse.sites.pictures import FloorPlan, plans_from_json
 from fleet_sim.world.names import is_ros_name
@@ -50,20 +51,23 @@ class RecordedRoster(SnapshotEntities):
     """What of them cannot be shown here, and why."""
 
 
-def read_roster(text: str, folders: Sequence[str | Path] = ()) -> RecordedRoster:
+def read_roster(
+    text: str, folders: Sequence[str | Path] = (), files: Mapping[str, bytes] | None = None
+) -> RecordedRoster:
     """Return the entities in the JSON `text`; raises InvalidValueError for what no recording says.
 
-    Files of models and meshes are read from `folders` and the folders of models only. What is elsewhere, or is not
-    there any more, is shown as a box, and a note says so.
+    Descriptions and meshes are those among `files` of the recording; else they are read from `folders` and the folders
+    of models only. What is elsewhere, or is not there any more, is shown as a box, and a note says so.
     """
+    own = RecordedFiles(files or {})
     content = json_in(text, "the list of entities")
     entries, notes = _list(content, "entities"), dict[str, None]()
     if len(entries) > MOST_ENTITIES:
         raise InvalidValueError(f"{len(entries)} entities; at most {MOST_ENTITIES} are read")
     # The JSON may be of somebody else: it must not name other files of this machine.
     with remote_input([*model_folders(), cache_folder("models"), *folders]):
-        shapes = [_shape(entry, notes) for entry in _list(content, "shapes")]
-        paths = [text_of(path) for path in _list(content, "models")]
+        shapes = [_shape(entry, notes, own) for entry in _list(content, "shapes")]
+        paths = [own.model(text_of(path)) for path in _list(content, "models")]
         made = [_entity(entry, shapes, paths, notes) for entry in entries]
     names = tuple(text_of(entry.get("name")) for entry in entries)
     if len(set(names)) != len(names):
@@ -112,7 +116,7 @@ def _entity(
 def _model(path: str, notes: dict[str, None]) -> RobotModel | None:
     """Return the model in a file of a folder that may be read; None, with a note, where that fails."""
     if not may_read(path):
-        notes[f"{path} is in no folder of models: its robots are shown as boxes; name its folder"] = None
+        notes[f"{path} is in no folder of models, and not in the recording: its robots are shown as boxes"] = None
         return None
     try:
         return load_robot_model(path)
@@ -121,28 +125,51 @@ def _model(path: str, notes: dict[str, None]) -> RobotModel | None:
         return None
 
 
-def _shape(entry: Any, notes: dict[str, None]) -> BodyShape:
+class RecordedFiles:
+    """The descriptions and meshes that a recording brings along, as files of the cache."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self._files = files
+
+    def mesh(self, path: str) -> str:
+        """Return the file with the mesh that was in `path`; `path` itself where the recording has none of it."""
+        content = self._files.get(MESH_FILE + path)
+        return path if content is None else str(keep(content, f"recorded{Path(path).suffix.lower()[:8]}"))
+
+    def model(self, path: str) -> str:
+        """Return the file with the description that was in `path`, which names the meshes of the recording."""
+        content = self._files.get(MODEL_FILE + path)
+        # No recorder writes what would be expanded.
+        if content is None or b"<xacro:" in content or b"$(" in content:
+            return path
+        text = content.decode(errors="replace")
+        meshes = [name.removeprefix(MESH_FILE) for name in self._files if name.startswith(MESH_FILE)]
+        places = {mesh: self.mesh(mesh) for mesh in meshes if mesh in text}
+        return str(keep(fill_places(text, places).encode(), "recorded.urdf"))
+
+
+def _shape(entry: Any, notes: dict[str, None], own: RecordedFiles) -> BodyShape:
     """Return a shape; raises InvalidValueError unless it has exactly the fields of a BodyShape."""
     if not isinstance(entry, dict) or set(entry) != {item.name for item in fields(BodyShape)}:
         raise InvalidValueError(f"expected a shape, got {brief(entry)}")
     return BodyShape(
-        visual=_geometry(entry["visual"], notes),
-        collision=_geometry(entry["collision"], notes),
+        visual=_geometry(entry["visual"], notes, own),
+        collision=_geometry(entry["collision"], notes, own),
         model_path=text_of(entry["model_path"]),
         fixed_base=entry["fixed_base"] is True,
         scale=_number(entry["scale"], 1e-9),
     )
 
 
-def _geometry(entry: Any, notes: dict[str, None]) -> Geometry | None:
+def _geometry(entry: Any, notes: dict[str, None], own: RecordedFiles) -> Geometry | None:
     """Return a geometry; a box, with a note, for a mesh in a folder that may not be read."""
     if entry is None:
         return None
     if not isinstance(entry, dict) or set(entry) != {item.name for item in fields(Geometry)}:
         raise InvalidValueError(f"expected a geometry, got {brief(entry)}")
-    kind, mesh = _count(entry["kind"], max(ShapeKind)), text_of(entry["mesh_path"])
+    kind, mesh = _count(entry["kind"], max(ShapeKind)), own.mesh(text_of(entry["mesh_path"]))
     if kind == ShapeKind.MESH and not may_read(mesh):
-        notes[f"{mesh} is in no folder of models: a box is shown for it; name its folder"] = None
+        notes[f"{mesh} is in no folder of models, and not in the recording: a box is shown for it"] = None
         kind, mesh = int(ShapeKind.BOX), ""
     return Geometry(
         kind=kind,
@@ -498,7 +525,9 @@ class Recording:
         reader = self._readers.get(newest)
         if reader is None:
             text = string_of(self.index.message(entities[newest]))
-            reader = FleetReader(read_roster(text, self._folders), self.about.get("map_frame", "map"))
+            reader = FleetReader(
+                read_roster(text, self._folders, self.index.attachments), self.about.get("map_frame", "map")
+            )
             # The newest only: lists come with each spawn, and a long recording has thousands of them.
             self._readers = {newest: reader}
         since = entities[newest].time

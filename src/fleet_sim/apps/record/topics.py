@@ -6,10 +6,12 @@ to be recorded while they stand or are carried.
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,7 @@ from fleet_sim.apps.record.samples import (
 )
 from fleet_sim.base import cdr
 from fleet_sim.base.arrays import Bools, Bytes, Floats, Ints, ranges
+from fleet_sim.base.files import data_roots, read_bytes
 from fleet_sim.base.params import ControllerMode
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.models.kinematics.tree import FrameLink, base_frame, fixed_links, joint_frames, link_frame, moving_links
@@ -214,6 +217,45 @@ def entities_to_json(snapshot: Snapshot) -> str:
         entities.append(entity)
     content = {"entities": entities, "shapes": [asdict(shape) for shape in shapes], "models": list(models)}
     return json.dumps(content, separators=(",", ":"))
+
+
+MODEL_FILE, MESH_FILE = "model:", "mesh:"
+"""Before the path of a description or a mesh, the name of its content among the files in a recording."""
+LARGEST_FILE = 16_000_000
+"""Bytes of a description or mesh that a recording brings along."""
+
+
+def files_of(bodies: EntityBodies, known: set[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of the descriptions and meshes that `bodies` need and `known` has not, and add them to it.
+
+    Those that come with fleet_sim are left out: whoever shows the recording has them. Descriptions become plain URDF.
+    """
+    shipped = data_roots()
+    geometries = [geometry for shape in set(bodies.shapes) if shape for geometry in (shape.visual, shape.collision)]
+    for model, shape in dict.fromkeys(zip(bodies.models, bodies.shapes, strict=True)):
+        if model is None or MODEL_FILE + model.path in known or _is_in(model.path, shipped):
+            continue
+        # Loaded only where there is one.
+        from fleet_sim.models.export import urdf_text
+        from fleet_sim.models.loading import scaled_model
+
+        known.add(MODEL_FILE + model.path)
+        # Its scale is applied when it is read.
+        plain = model if shape is None or shape.scale == 1.0 else scaled_model(model, 1.0 / shape.scale)
+        yield MODEL_FILE + model.path, urdf_text(plain).encode()
+        geometries += [part.geometry for part in (*model.visuals, *model.collisions)]
+    for path in dict.fromkeys(geometry.mesh_path for geometry in geometries if geometry and geometry.mesh_path):
+        if MESH_FILE + path not in known and not _is_in(path, shipped):
+            known.add(MESH_FILE + path)
+            # It may be gone since, or be too large: it is shown as a box then, with a note.
+            with contextlib.suppress(OSError):
+                content = read_bytes(path)
+                if len(content) <= LARGEST_FILE:
+                    yield MESH_FILE + path, content
+
+
+def _is_in(path: str, folders: Sequence[Path]) -> bool:
+    return any(folder in Path(path).parents for folder in folders)
 
 
 def details_to_json(snapshot: Snapshot) -> str:

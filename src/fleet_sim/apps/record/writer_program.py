@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from fleet_sim.apps.record import samples
 from fleet_sim.apps.record.mcap_file import McapFile
 from fleet_sim.apps.record.samples import RecordedTopic, RingReceiver, Sample, SampleDecoder
-from fleet_sim.apps.record.topics import TOPICS
+from fleet_sim.apps.record.topics import TOPICS, files_of
 from fleet_sim.base.errors import FleetSimError
 from fleet_sim.base.files import exists
 from fleet_sim.world.names import Frames
@@ -51,6 +51,7 @@ class RecordWriter:
         self._roster: EntityRoster
         self._given: GivenColors
         self._known: EntityRoster | None = None
+        self._files: set[str] = set()
 
     def write(self, kind: int, content: bytes) -> None:
         """Write one record."""
@@ -95,6 +96,8 @@ class RecordWriter:
     def _write_sample(self, sample: Sample) -> None:
         if self._roster is not self._known:
             self._known = self._roster
+            for name, content in files_of(self._roster.bodies, self._files):
+                self._file.attach(name, "application/octet-stream", content)
             for topic in self._topics:
                 topic.on_bodies_changed(sample)
         for topic in self._topics:
