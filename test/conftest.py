@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,10 +50,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Skip a test that asks for PyBullet where it is not installed; those of the engines must not."""
+    """Skip a test that asks for what is optional and not installed; those of the engines must not."""
     if "engines" in item.path.parts:
         return (yield)
-    return (yield from references.skip_what_needs_pybullet())
+    return (yield from references.skip_what_needs_what_is_missing())
 
 
 @pytest.hookimpl(wrapper=True, specname="pytest_runtest_call")
@@ -69,8 +70,14 @@ def skip_setup_that_needs_dds(item: pytest.Item) -> Generator[None, object, obje
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
-    """As for the tests themselves: their fixtures may ask for PyBullet."""
-    return (yield from references.skip_what_needs_pybullet())
+    """As for the tests themselves: their fixtures may ask for it."""
+    return (yield from references.skip_what_needs_what_is_missing())
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module:
+    """Skip a whole module that imports what is optional and not installed."""
+    module: pytest.Module = references.TestModule.from_parent(parent, path=module_path)
+    return module
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

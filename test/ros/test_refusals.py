@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,8 +19,6 @@ from fleet_sim.ros import transforms as tf_listener
 from fleet_sim.ros.commands import LONGEST_REASON, MOST_REASONS, OTHERS, RefusalCounts
 from fleet_sim.ros.roster import LONGEST_LINE, MOST_PER_PERIOD, PERIOD, Throttle
 from fleet_sim.ros.transforms import TfListener
-from fleet_sim.warehouse.rmf import topics as inbox
-from fleet_sim.warehouse.rmf.topics import RequestTopic
 from fleet_sim.world.commands import Stop
 
 
@@ -93,10 +92,11 @@ def transform(number: int) -> TFMessage:
 
 
 def test_requests_that_come_without_end_are_taken_some_in_each_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    inbox = import_module("fleet_sim.warehouse.rmf.topics")  # needs the messages of Open-RMF
     node, commands, refused = Endless(lambda number: String(data="x" * (200 * (number == 3)))), [], []
     gateway = SimpleNamespace(take=lambda what, make: commands.append(make()))
     bridge: Any = SimpleNamespace(node=node, gateway=gateway, reject=lambda what, reason: refused.append(str(reason)))
-    topic = RequestTopic(bridge, String, "requests", lambda message: Stop(source=message.data))
+    topic = inbox.RequestTopic(bridge, String, "requests", lambda message: Stop(source=message.data))
     monkeypatch.setattr(inbox, "LARGEST", 100)
     topic.receive()
     assert (len(commands), node.taken) == (inbox.MOST - 1, inbox.MOST)

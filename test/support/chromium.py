@@ -13,11 +13,12 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Condition, Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import system_packages
-from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import ClientConnection, connect
+
+if TYPE_CHECKING:
+    from websockets.sync.client import ClientConnection
 
 FLAGS = (
     "--headless=new",
@@ -52,6 +53,8 @@ class Browser:
         self._thread.start()
 
     def _connected(self) -> ClientConnection:
+        from websockets.sync.client import connect
+
         assert self._process.stderr is not None
         for line in self._process.stderr:
             found = re.search(r"DevTools listening on (\S+)", line)
@@ -88,6 +91,8 @@ class Browser:
         return result
 
     def _listen(self) -> None:
+        from websockets.exceptions import ConnectionClosed
+
         try:
             for text in self._socket:
                 message = json.loads(text)
