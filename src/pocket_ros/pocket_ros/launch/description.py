@@ -321,42 +321,32 @@ class LaunchDescription(LaunchDescriptionEntity):
         *,
         deprecated_reason: str | None = None,
     ) -> None:
-        self._entities = list(initial_entities) if initial_entities is not None else []
-        self._deprecated_reason = deprecated_reason
+        self.entities = list(initial_entities) if initial_entities is not None else []
+        self.deprecated_reason = deprecated_reason
 
     @property
     def deprecated(self) -> bool:
         """Whether the description warns when it is used."""
-        return self._deprecated_reason is not None
-
-    @property
-    def deprecated_reason(self) -> str | None:
-        """Why the description should not be used any more."""
-        return self._deprecated_reason
-
-    @property
-    def entities(self) -> list[LaunchDescriptionEntity]:
-        """The entities, in order; changing the list changes the description."""
-        return self._entities
+        return self.deprecated_reason is not None
 
     def visit(self, context: LaunchContext) -> list[LaunchDescriptionEntity]:
-        if self._deprecated_reason is not None:
-            warnings.warn(f"this launch description is deprecated: {self._deprecated_reason}", stacklevel=2)
-        return self._entities
+        if self.deprecated_reason is not None:
+            warnings.warn(f"this launch description is deprecated: {self.deprecated_reason}", stacklevel=2)
+        return self.entities
 
     def describe(self) -> str:
         return f"{type(self).__name__}()"
 
     def describe_sub_entities(self) -> list[LaunchDescriptionEntity]:
-        return self._entities
+        return self.entities
 
     def add_entity(self, entity: LaunchDescriptionEntity) -> None:
         """Append an entity."""
-        self._entities.append(entity)
+        self.entities.append(entity)
 
     def add_action(self, action: LaunchDescriptionEntity) -> None:
         """Append an action."""
-        self._entities.append(action)
+        self.entities.append(action)
 
     def get_launch_arguments(self, conditional_inclusion: bool = False) -> list[DeclaredArgument]:
         """The arguments declared here and in whatever is included, each name once, in order of
@@ -371,7 +361,7 @@ class LaunchDescription(LaunchDescriptionEntity):
     ) -> list[tuple[DeclaredArgument, list[LaunchDescriptionEntity]]]:
         """Declared arguments, each with the chain of inclusions that leads to it."""
         found: DeclaredArguments = {}
-        find_in_order(self._entities, [], found)
+        find_in_order(self.entities, [], found)
         return list(found.values())
 
 
@@ -392,13 +382,8 @@ class BaseEventHandler:
 
     def __init__(self, *, matcher: Callable[[Event], bool], handle_once: bool = False) -> None:
         self._matcher = matcher
-        self._handle_once = handle_once
+        self.handle_once = handle_once
         self._handled = False
-
-    @property
-    def handle_once(self) -> bool:
-        """Whether the handler is removed after its first event."""
-        return self._handle_once
 
     @property
     def handler_description(self) -> str:
@@ -412,7 +397,7 @@ class BaseEventHandler:
 
     def matches(self, event: Event) -> bool:
         """Whether the handler is for this event."""
-        return not (self._handle_once and self._handled) and bool(self._matcher(event))
+        return not (self.handle_once and self._handled) and bool(self._matcher(event))
 
     def describe(self) -> tuple[str, list[LaunchDescriptionEntity]]:
         """The handler as a person would write it, and the entities it holds."""
@@ -420,7 +405,7 @@ class BaseEventHandler:
 
     def handle(self, event: Event, context: LaunchContext) -> SomeEntitiesType | None:
         """Answer an event: entities to visit, or None."""
-        if self._handle_once:
+        if self.handle_once:
             self._handled = True
             context.unregister_event_handler(self)
         return None
@@ -437,23 +422,18 @@ class EventHandler(BaseEventHandler):
         handle_once: bool = False,
     ) -> None:
         super().__init__(matcher=matcher, handle_once=handle_once)
-        self._entities = entities
-
-    @property
-    def entities(self) -> SomeEntitiesType | None:
-        """The entities visited for each matching event."""
-        return self._entities
+        self.entities = entities
 
     def describe(self) -> tuple[str, list[LaunchDescriptionEntity]]:
-        if self._entities is None:
+        if self.entities is None:
             return super().describe()[0], []
-        held = self._entities
+        held = self.entities
         return super().describe()[0], [held] if isinstance(held, LaunchDescriptionEntity) else list(held)
 
     def handle(self, event: Event, context: LaunchContext) -> SomeEntitiesType | None:
         super().handle(event, context)
         context.extend_locals({"event": event})
-        return self._entities
+        return self.entities
 
 
 # A launch file that cannot be used.
@@ -484,15 +464,10 @@ class TextSubstitution(Substitution):
     def __init__(self, *, text: str) -> None:
         if not isinstance(text, str):
             raise TypeError(f"TextSubstitution expected 'text' of type str, got {type(text).__name__}")
-        self._text = text
-
-    @property
-    def text(self) -> str:
-        """The text."""
-        return self._text
+        self.text = text
 
     def describe(self) -> str:
-        return f"'{self._text}'"
+        return f"'{self.text}'"
 
     def perform(self, context: LaunchContext) -> str:
-        return self._text
+        return self.text

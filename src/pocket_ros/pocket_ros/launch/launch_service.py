@@ -48,8 +48,8 @@ class LaunchService:
     def __init__(
         self, *, argv: Iterable[str] | None = None, noninteractive: bool = False, debug: bool = False
     ) -> None:
-        self._context = LaunchContext(argv=argv, noninteractive=noninteractive)
-        self._context.register_event_handler(OnIncludeLaunchDescription())
+        self.context = LaunchContext(argv=argv, noninteractive=noninteractive)
+        self.context.register_event_handler(OnIncludeLaunchDescription())
         self._debug = debug
         self._loop: asyncio.AbstractEventLoop | None = None
         self._before_run: list[Event] = []
@@ -64,11 +64,6 @@ class LaunchService:
         self._logger = get_logger("launch")
 
     @property
-    def context(self) -> LaunchContext:
-        """The state of the launch."""
-        return self._context
-
-    @property
     def event_loop(self) -> asyncio.AbstractEventLoop | None:
         """The event loop while the launch runs."""
         return self._loop
@@ -76,7 +71,7 @@ class LaunchService:
     @property
     def is_shutdown(self) -> bool:
         """Whether the launch is ending."""
-        return self._context.is_shutdown
+        return self.context.is_shutdown
 
     def emit_event(self, event: Event) -> None:
         """Queue an event, from any thread, also before `run`."""
@@ -84,7 +79,7 @@ class LaunchService:
             if self._loop is None:
                 self._before_run.append(event)
             else:
-                self._loop.call_soon_threadsafe(self._context.emit_event_sync, event)
+                self._loop.call_soon_threadsafe(self.context.emit_event_sync, event)
 
     def include_launch_description(self, launch_description: LaunchDescription) -> None:
         """Add a description, from any thread, also before `run`."""
@@ -112,15 +107,15 @@ class LaunchService:
         with self._lock:
             if self._loop is not None:
                 raise RuntimeError("this LaunchService runs already; create one for each launch")
-            self._loop = self._context.asyncio_loop = asyncio.get_running_loop()
+            self._loop = self.context.asyncio_loop = asyncio.get_running_loop()
             if self.task is not None:  # the launch before has shut down; its queue belongs to its loop
-                self._context.is_shutdown, self._return_code = False, 0
-                self._context.events = asyncio.Queue()
+                self.context.is_shutdown, self._return_code = False, 0
+                self.context.events = asyncio.Queue()
             self.task = asyncio.current_task()
             self._thread = threading.get_ident()
-            self._context.wait_for = self._wait_for
+            self.context.wait_for = self._wait_for
             for event in self._before_run:
-                self._context.emit_event_sync(event)
+                self.context.emit_event_sync(event)
             self._before_run.clear()
         restore = self._install_signal_handlers()
         try:
@@ -128,19 +123,19 @@ class LaunchService:
         finally:
             restore()
             with self._lock:
-                self._loop = self._context.asyncio_loop = self._context.wait_for = None
+                self._loop = self.context.asyncio_loop = self.context.wait_for = None
         return self._return_code
 
     # Events
 
     def _is_idle(self) -> bool:
-        return self._context.events.empty() and not self._pending
+        return self.context.events.empty() and not self._pending
 
     async def _process_events(self, shutdown_when_idle: bool) -> None:
-        events = self._context.events
+        events = self.context.events
         while True:
             if self._is_idle():
-                if self._context.is_shutdown:
+                if self.context.is_shutdown:
                     return
                 if shutdown_when_idle:
                     events.put_nowait(Shutdown(reason="idle"))
@@ -148,25 +143,25 @@ class LaunchService:
 
     def _process(self, event: Event) -> None:
         if isinstance(event, Shutdown):
-            if self._context.is_shutdown:
+            if self.context.is_shutdown:
                 return
-            self._context.is_shutdown = True
-        for handler in list(self._context.event_handlers):
+            self.context.is_shutdown = True
+        for handler in list(self.context.event_handlers):
             if not handler.matches(event):
                 continue
-            self._context._push_locals()
+            self.context._push_locals()
             try:
-                for entity in normalize_to_list_of_entities(handler.handle(event, self._context)):
+                for entity in normalize_to_list_of_entities(handler.handle(event, self.context)):
                     self._visit(entity)
             except (
                 Exception
             ) as error:  # a user's launch file or handler: it ends the launch, not the interpreter
                 self._fail(error)
             finally:
-                self._context._pop_locals()
+                self.context._pop_locals()
 
     def _visit(self, entity: LaunchDescriptionEntity) -> None:
-        following = entity.visit(self._context)
+        following = entity.visit(self.context)
         future = entity.get_asyncio_future()
         if future is not None:
             self._wait_for(future)
@@ -183,7 +178,7 @@ class LaunchService:
         if not future.cancelled() and (error := future.exception()) is not None:
             self._fail(error)
         if not self._pending:
-            self._context.emit_event_sync(_NothingLeft())
+            self.context.emit_event_sync(_NothingLeft())
 
     def _fail(self, error: BaseException) -> None:
         text = "".join(traceback.format_exception(error))
@@ -193,7 +188,7 @@ class LaunchService:
             log_to_file(self._logger, text)
         self._logger.error(f"Caught exception in launch (see debug for traceback): {error}")
         self._return_code = 1
-        self._context.emit_event_sync(Shutdown(reason=f"Caught exception in launch: {error}"))
+        self.context.emit_event_sync(Shutdown(reason=f"Caught exception in launch: {error}"))
 
     # Signals
 
@@ -220,11 +215,11 @@ class LaunchService:
         self._logger.warning(f"user interrupted with ctrl-c (SIGINT){again}")
         if not self.interrupted:
             self.interrupted = True
-            self._context.emit_event_sync(Shutdown(reason="ctrl-c (SIGINT)", due_to_sigint=True))
+            self.context.emit_event_sync(Shutdown(reason="ctrl-c (SIGINT)", due_to_sigint=True))
 
     def _on_termination(self, number: signal.Signals) -> None:
         self._logger.warning(f"asked to end by {number.name}")
-        self._context.emit_event_sync(Shutdown(reason=number.name))
+        self.context.emit_event_sync(Shutdown(reason=number.name))
 
 
 # A launch description as text.

@@ -92,18 +92,13 @@ class ParameterValue:
         if not (is_number and value_type is float) and not hasattr(value, "tolist"):
             value = normalize_typed_substitution(value, value_type)
         self._value = value
-        self._value_type = value_type
+        self.value_type = value_type
         self._evaluated: Any = None
 
     @property
     def value(self) -> Any:
         """The value, before `evaluate` as given or as substitutions."""
         return self._value if self._evaluated is None else self._evaluated
-
-    @property
-    def value_type(self) -> Any:
-        """The type asked for, or None."""
-        return self._value_type
 
     def evaluate(self, context: LaunchContext) -> Any:
         """The value: a bool, a number, text, or a list of one of them."""
@@ -113,15 +108,15 @@ class ParameterValue:
     def _evaluate(self, context: LaunchContext) -> Any:
         value = self._value
         if isinstance(value, list | tuple) and any(isinstance(item, list | tuple) for item in value):
-            items = _items_of_parts(context, value, (get_args(self._value_type) or (None,))[0])
-            return checked(_uniform(items), self._value_type)
+            items = _items_of_parts(context, value, (get_args(self.value_type) or (None,))[0])
+            return checked(_uniform(items), self.value_type)
         if isinstance(value, str):
             return value
         is_parts = isinstance(value, list | tuple) and any(isinstance(part, Substitution) for part in value)
         if is_parts:
             text = perform_substitutions(context, normalize_to_list_of_substitutions(value))
-            return text_to_value(text, self._value_type)
-        return checked(evaluate_value(context, value), self._value_type)
+            return text_to_value(text, self.value_type)
+        return checked(evaluate_value(context, value), self.value_type)
 
 
 def check_value(name: Any, value: Any) -> None:
@@ -231,7 +226,7 @@ class Parameter:
             value if isinstance(value, ParameterValue) else ParameterValue(value, value_type=value_type)
         )
         self._evaluated_name: str | None = None
-        self._description = None if description is None else normalize_to_list_of_substitutions(description)
+        self.description = None if description is None else normalize_to_list_of_substitutions(description)
 
     @property
     def name(self) -> list[Substitution] | str:
@@ -247,11 +242,6 @@ class Parameter:
     def value_type(self) -> Any:
         """The type asked for, or None."""
         return self._value.value_type
-
-    @property
-    def description(self) -> list[Substitution] | None:
-        """What it is for, as substitutions."""
-        return self._description
 
     def evaluate(self, context: LaunchContext) -> tuple[str, Any]:
         """Name and value."""
@@ -270,7 +260,7 @@ class ParameterFile:
     ) -> None:
         path = str(param_file) if isinstance(param_file, Path) else param_file
         self._param_file = normalize_to_list_of_substitutions(path)  # type: ignore[arg-type]
-        self._allow_substs = allow_substs
+        self.allow_substs = allow_substs
         self._path: Path | None = None
         self._copy: Path | None = None
 
@@ -279,15 +269,10 @@ class ParameterFile:
         """The path, before `evaluate` as substitutions."""
         return self._param_file if self._path is None else self._path
 
-    @property
-    def allow_substs(self) -> Any:
-        """Whether texts in it are replaced, or substitutions that say so."""
-        return self._allow_substs
-
     def evaluate(self, context: LaunchContext) -> Path:
         """The path of the file, or of its copy. Raises ValueError when the copy is not YAML."""
         path = Path(perform_substitutions(context, self._param_file))
-        allowed = perform_bool(context, self._allow_substs)
+        allowed = perform_bool(context, self.allow_substs)
         self._path = path
         if not allowed:
             return path

@@ -137,12 +137,7 @@ class Handle(Generic[_Owner]):
     """
 
     def __init__(self, owner: _Owner) -> None:
-        self._owner = owner
-
-    @property
-    def owner(self) -> _Owner:
-        """The node, publisher, timer or whatever it belongs to."""
-        return self._owner
+        self.owner = owner
 
     def __enter__(self) -> Handle[_Owner]:
         return self
@@ -151,13 +146,13 @@ class Handle(Generic[_Owner]):
         return None
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._owner, name)
+        return getattr(self.owner, name)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Handle) and other._owner is self._owner
+        return isinstance(other, Handle) and other.owner is self.owner
 
     def __hash__(self) -> int:
-        return id(self._owner)
+        return id(self.owner)
 
 
 class Handled(Destroyable):

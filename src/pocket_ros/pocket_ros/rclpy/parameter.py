@@ -108,7 +108,7 @@ class Parameter:
         if not type_.check(value):
             raise ValueError(f"Type '{type_}' and value '{value}' do not agree")
         self._name = name
-        self._type_ = type_
+        self.type_ = type_
         self._value = value
 
     @classmethod
@@ -123,18 +123,14 @@ class Parameter:
         return self._name
 
     @property
-    def type_(self) -> _Type:
-        return self._type_
-
-    @property
     def value(self) -> Any:
         return self._value
 
     def get_parameter_value(self) -> Any:
         """As rcl_interfaces/msg/ParameterValue."""
-        message = _message("ParameterValue")(type=self._type_.value)
-        if self._type_ is not _Type.NOT_SET:
-            setattr(message, _member(self._type_), self._value)
+        message = _message("ParameterValue")(type=self.type_.value)
+        if self.type_ is not _Type.NOT_SET:
+            setattr(message, _member(self.type_), self._value)
         return message
 
     def to_parameter_msg(self) -> Any:
@@ -142,7 +138,7 @@ class Parameter:
         return _message("Parameter")(name=self._name, value=self.get_parameter_value())
 
     def __repr__(self) -> str:
-        return f"Parameter(name={self._name!r}, type_={self._type_}, value={self._value!r})"
+        return f"Parameter(name={self._name!r}, type_={self.type_}, value={self._value!r})"
 
 
 def _message(name: str) -> Any:

@@ -67,26 +67,11 @@ class QoSOverridingOptions:
         entity_id: str | None = None,
     ) -> None:
         # An iterator would be empty at the second endpoint that is made with these options.
-        self._policy_kinds = tuple(policy_kinds)
-        if QoSPolicyKind.INVALID in self._policy_kinds:
+        self.policy_kinds = tuple(policy_kinds)
+        if QoSPolicyKind.INVALID in self.policy_kinds:
             raise ValueError("QoSPolicyKind.INVALID is no policy; name those that may be overridden")
-        self._callback = callback
-        self._entity_id = entity_id
-
-    @property
-    def policy_kinds(self) -> Iterable[QoSPolicyKind]:
-        """The policies that become parameters."""
-        return self._policy_kinds
-
-    @property
-    def callback(self) -> QosCallbackType | None:
-        """What answers, by a QosCallbackResult, whether the profile may be used."""
-        return self._callback
-
-    @property
-    def entity_id(self) -> str | None:
-        """What tells this endpoint from others of its topic."""
-        return self._entity_id
+        self.callback = callback
+        self.entity_id = entity_id
 
     @classmethod
     def with_default_policies(

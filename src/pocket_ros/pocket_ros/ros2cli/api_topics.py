@@ -12,17 +12,8 @@ from ..rclpy import qos
 from ..rclpy.action import goals as graph
 from ..rclpy.names import expand_topic_name, validate_full_topic_name
 from ..rclpy.time import Duration
+from ..rosidl_runtime_py import utilities
 from ..rosidl_runtime_py.convert import message_to_yaml
-from ..rosidl_runtime_py.utilities import (
-    get_action_interfaces,
-    get_interface,
-    get_interface_packages,
-    get_interfaces,
-    get_message,
-    get_message_interfaces,
-    get_service,
-    get_service_interfaces,
-)
 from . import qos_arguments
 from .listing import NamesAndTypes, absolute_name, visible
 from .node import NodeStrategy
@@ -34,12 +25,12 @@ from .verbs import positive_int as positive_int
 
 def package_name_completer(**kwargs: Any) -> list[str]:
     """All packages with interfaces."""
-    return list(get_interface_packages())
+    return list(utilities.get_interface_packages())
 
 
 def type_completer(**kwargs: Any) -> list[str]:
     """All interfaces."""
-    return [f"{package}/{name}" for package, names in get_interfaces().items() for name in names]
+    return [f"{package}/{name}" for package, names in utilities.get_interfaces().items() for name in names]
 
 
 def interface_to_yaml(identifier: str) -> str:
@@ -47,7 +38,7 @@ def interface_to_yaml(identifier: str) -> str:
 
     Raises what `rosidl_runtime_py.utilities.get_interface` raises for a name that is none.
     """
-    interface: Any = get_interface(identifier)
+    interface: Any = utilities.get_interface(identifier)
     part = getattr(interface, "Goal", None) or getattr(interface, "Request", None) or interface
     return message_to_yaml(part())
 
@@ -134,7 +125,7 @@ def get_msg_class(node: Any, topic: str, blocking: bool = False, include_hidden_
     if len(types) > 1:
         raise RuntimeError(f"Cannot echo topic '{topic}', as it contains more than one type: {types}")
     try:
-        return get_message(types[0])
+        return utilities.get_message(types[0])
     except (AttributeError, ModuleNotFoundError, ValueError) as error:
         raise RuntimeError(f"The message type '{types[0]}' is invalid: {error}") from error
 
@@ -202,7 +193,7 @@ class TopicNameCompleter(NameCompleter):
 
 def message_type_completer(**kwargs: Any) -> list[str]:
     """All types of messages."""
-    return type_names(get_message_interfaces())
+    return type_names(utilities.get_message_interfaces())
 
 
 class TopicTypeCompleter(TypeCompleter):
@@ -264,7 +255,7 @@ def action_name_completer(prefix: str, parsed_args: Namespace, **kwargs: Any) ->
 
 def action_type_completer(**kwargs: Any) -> list[str]:
     """All types of actions."""
-    return type_names(get_action_interfaces())
+    return type_names(utilities.get_action_interfaces())
 
 
 class ActionTypeCompleter(TypeCompleter):
@@ -315,14 +306,14 @@ def get_service_class(node: Any, service_name: str, include_hidden_services: boo
     if len(types) > 1:
         raise RuntimeError(f"Cannot echo service '{service_name}', as it has more than one type: {types}")
     try:
-        return get_service(types[0])
+        return utilities.get_service(types[0])
     except (AttributeError, ModuleNotFoundError, ValueError) as error:
         raise RuntimeError(f"The service type '{types[0]}' is invalid: {error}") from error
 
 
 def service_type_completer(**kwargs: Any) -> list[str]:
     """All types of services."""
-    return type_names(get_service_interfaces())
+    return type_names(utilities.get_service_interfaces())
 
 
 class ServiceNameCompleter(NameCompleter):

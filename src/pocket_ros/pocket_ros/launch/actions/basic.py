@@ -92,18 +92,13 @@ class LogInfo(TextAction):
 
     def __init__(self, *, msg: SomeSubstitutionsType, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._msg = normalize_to_list_of_substitutions(msg)
-
-    @property
-    def msg(self) -> list[Substitution]:
-        """The message, as substitutions."""
-        return self._msg
+        self.msg = normalize_to_list_of_substitutions(msg)
 
     def describe(self) -> str:
-        return f"LogInfo({describe_substitutions(self._msg)})"
+        return f"LogInfo({describe_substitutions(self.msg)})"
 
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
-        get_logger("launch.user").info(perform_substitutions(context, self._msg))
+        get_logger("launch.user").info(perform_substitutions(context, self.msg))
         return None
 
 
@@ -115,18 +110,13 @@ class EmitEvent(Action):
 
     def __init__(self, *, event: Event, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._event = event
-
-    @property
-    def event(self) -> Event:
-        """The event."""
-        return self._event
+        self.event = event
 
     def describe(self) -> str:
-        return f"Emitting event '{self._event.name}'"
+        return f"Emitting event '{self.event.name}'"
 
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
-        context.emit_event_sync(self._event)
+        context.emit_event_sync(self.event)
         return None
 
 
@@ -138,25 +128,20 @@ class RegisterEventHandler(Action):
 
     def __init__(self, event_handler: BaseEventHandler, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._event_handler = event_handler
-
-    @property
-    def event_handler(self) -> BaseEventHandler:
-        """The handler."""
-        return self._event_handler
+        self.event_handler = event_handler
 
     def describe(self) -> str:
-        return f"RegisterEventHandler('{self._event_handler.describe()[0]}')"
+        return f"RegisterEventHandler('{self.event_handler.describe()[0]}')"
 
     def describe_sub_entities(self) -> list[LaunchDescriptionEntity]:
         return []
 
     def describe_conditional_sub_entities(self) -> list[tuple[str, Iterable[LaunchDescriptionEntity]]]:
-        description, entities = self._event_handler.describe()
+        description, entities = self.event_handler.describe()
         return [(description, entities)]
 
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
-        context.register_event_handler(self._event_handler)
+        context.register_event_handler(self.event_handler)
         return None
 
 
@@ -215,7 +200,7 @@ class TimerAction(Action):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._period = (
+        self.period = (
             period if isinstance(period, int | float) else normalize_to_list_of_substitutions(period)
         )
         self._actions = list(actions)
@@ -233,20 +218,15 @@ class TimerAction(Action):
         return cls, arguments | {"actions": [parser.parse_action(child) for child in entity.children]}
 
     @property
-    def period(self) -> float | SomeSubstitutionsType:
-        """Seconds."""
-        return self._period
-
-    @property
     def actions(self) -> list[LaunchDescriptionEntity]:
         """What follows."""
         return self._actions
 
     def describe(self) -> str:
-        return f"TimerAction(period={self._period})"
+        return f"TimerAction(period={self.period})"
 
     def describe_conditional_sub_entities(self) -> list[tuple[str, Iterable[LaunchDescriptionEntity]]]:
-        return [(f"after {self._period} seconds", self._actions)]
+        return [(f"after {self.period} seconds", self._actions)]
 
     def cancel(self) -> None:
         """Prevent the actions, if they have not been visited yet."""
@@ -263,7 +243,7 @@ class TimerAction(Action):
         self._future = context.asyncio_loop.create_future()
         self._cancel_on_shutdown = perform_bool(context, self._cancel_on_shutdown)
         context.register_event_handler(_OnTimer(self))
-        self.start(context, perform_float(context, self._period))
+        self.start(context, perform_float(context, self.period))
         return None
 
     def start(self, context: LaunchContext, period: float) -> None:

@@ -10,38 +10,14 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, BinaryIO
 
+from .. import description as descriptions
+from .. import utilities
 from ..action import Action
 from ..conditions import evaluate_condition_expression
-from ..description import (
-    BaseEventHandler,
-    Event,
-    LaunchContext,
-    LaunchDescriptionEntity,
-    SomeEntitiesType,
-    SomeSubstitutionsType,
-)
 from ..descriptions import Executable
-from ..events import Shutdown
-from ..events.process import (
-    ProcessAction,
-    ProcessExited,
-    ProcessStarted,
-    ProcessStderr,
-    ProcessStdin,
-    ProcessStdout,
-    ProcessTargetedEvent,
-    ShutdownProcess,
-    SignalProcess,
-)
+from ..events import Shutdown, process
 from ..logging import get_logger, get_output_loggers
 from ..substitutions import LaunchConfiguration
-from ..utilities import (
-    normalize_to_list_of_substitutions,
-    normalize_typed_substitution,
-    perform_float,
-    perform_substitutions,
-    perform_typed_substitution,
-)
 
 # A child process on the event loop.
 
@@ -201,33 +177,38 @@ class ChildProcess(asyncio.SubprocessProtocol):
 # What events ask of a process, and what its end leads to.
 
 
-OnExit = SomeEntitiesType | Callable[[ProcessExited, LaunchContext], SomeEntitiesType | None]
+OnExit = (
+    descriptions.SomeEntitiesType
+    | Callable[[process.ProcessExited, descriptions.LaunchContext], descriptions.SomeEntitiesType | None]
+)
 
 
-class ProcessControl(BaseEventHandler):
+class ProcessControl(descriptions.BaseEventHandler):
     """Passes shutdowns, signals and input on to one process, and answers its end with `on_exit`."""
 
-    def __init__(self, action: ProcessAction, on_exit: OnExit | None = None) -> None:
+    def __init__(self, action: process.ProcessAction, on_exit: OnExit | None = None) -> None:
         super().__init__(matcher=self._is_for_me)
         self._action = action
         self._on_exit = on_exit
 
-    def _is_for_me(self, event: Event) -> bool:
-        if isinstance(event, ProcessTargetedEvent):
+    def _is_for_me(self, event: descriptions.Event) -> bool:
+        if isinstance(event, process.ProcessTargetedEvent):
             return event.process_matcher(self._action)
-        if isinstance(event, ProcessExited):
+        if isinstance(event, process.ProcessExited):
             return self._on_exit is not None and event.action is self._action
         return isinstance(event, Shutdown)
 
-    def handle(self, event: Event, context: LaunchContext) -> SomeEntitiesType | None:
-        if isinstance(event, ProcessExited):
+    def handle(
+        self, event: descriptions.Event, context: descriptions.LaunchContext
+    ) -> descriptions.SomeEntitiesType | None:
+        if isinstance(event, process.ProcessExited):
             context.extend_locals({"event": event})
             return self._on_exit(event, context) if callable(self._on_exit) else self._on_exit
-        if isinstance(event, Shutdown | ShutdownProcess):
+        if isinstance(event, Shutdown | process.ShutdownProcess):
             self._action.request_shutdown(context)
-        elif isinstance(event, SignalProcess):
+        elif isinstance(event, process.SignalProcess):
             self._action.send_signal(event.signal)
-        elif isinstance(event, ProcessStdin):
+        elif isinstance(event, process.ProcessStdin):
             self._action.write_stdin(event.text)
         return None
 
@@ -289,33 +270,33 @@ class ExecuteLocal(Action):
         *,
         process_description: Executable,
         shell: bool = False,
-        sigterm_timeout: SomeSubstitutionsType | float | None = None,
-        sigkill_timeout: SomeSubstitutionsType | float | None = None,
+        sigterm_timeout: descriptions.SomeSubstitutionsType | float | None = None,
+        sigkill_timeout: descriptions.SomeSubstitutionsType | float | None = None,
         emulate_tty: bool = False,
-        output: SomeSubstitutionsType | Mapping[str, Any] = "log",
+        output: descriptions.SomeSubstitutionsType | Mapping[str, Any] = "log",
         output_format: str = "[{this.process_description.final_name}] {line}",
         cached_output: bool = False,
         log_cmd: bool = False,
         on_exit: OnExit | None = None,
-        respawn: bool | SomeSubstitutionsType = False,
-        respawn_delay: float | SomeSubstitutionsType | None = None,
+        respawn: bool | descriptions.SomeSubstitutionsType = False,
+        respawn_delay: float | descriptions.SomeSubstitutionsType | None = None,
         respawn_max_retries: int = -1,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.process_description = process_description
-        self._shell = shell
+        self.shell = shell
         self._timeouts = (
             LaunchConfiguration("sigterm_timeout", default=5) if sigterm_timeout is None else sigterm_timeout,
             LaunchConfiguration("sigkill_timeout", default=5) if sigkill_timeout is None else sigkill_timeout,
         )
-        self._emulate_tty = emulate_tty
-        self._output = os.environ.get("OVERRIDE_LAUNCH_PROCESS_OUTPUT", output)
+        self.emulate_tty = emulate_tty
+        self.output = os.environ.get("OVERRIDE_LAUNCH_PROCESS_OUTPUT", output)
         self._output_format = output_format
         self._cached_output = cached_output
         self._log_cmd = log_cmd
         self._on_exit = on_exit
-        self._respawn = normalize_typed_substitution(respawn)
+        self._respawn = utilities.normalize_typed_substitution(respawn)
         self._respawn_delay = respawn_delay
         self._respawn_max_retries = respawn_max_retries
         self._details: dict[str, Any] | None = None
@@ -328,29 +309,14 @@ class ExecuteLocal(Action):
     # What others may ask
 
     @property
-    def shell(self) -> bool:
-        """Whether a shell runs the command."""
-        return self._shell
-
-    @property
-    def sigterm_timeout(self) -> SomeSubstitutionsType | float:
+    def sigterm_timeout(self) -> descriptions.SomeSubstitutionsType | float:
         """Seconds from SIGINT to SIGTERM."""
         return self._timeouts[0]
 
     @property
-    def sigkill_timeout(self) -> SomeSubstitutionsType | float:
+    def sigkill_timeout(self) -> descriptions.SomeSubstitutionsType | float:
         """Seconds from SIGTERM to SIGKILL."""
         return self._timeouts[1]
-
-    @property
-    def emulate_tty(self) -> bool:
-        """Whether the process sees a terminal."""
-        return self._emulate_tty
-
-    @property
-    def output(self) -> Any:
-        """Where output goes."""
-        return self._output
 
     @property
     def process_details(self) -> dict[str, Any] | None:
@@ -375,7 +341,7 @@ class ExecuteLocal(Action):
             raise RuntimeError(f"pass cached_output=True to keep the {stream} of '{self.describe()}'")
         return "" if self._streams is None else self._streams.text(stream)
 
-    def get_sub_entities(self) -> list[LaunchDescriptionEntity]:
+    def get_sub_entities(self) -> list[descriptions.LaunchDescriptionEntity]:
         return list(self._on_exit) if isinstance(self._on_exit, list) else []
 
     def get_asyncio_future(self) -> asyncio.Future[Any] | None:
@@ -383,7 +349,7 @@ class ExecuteLocal(Action):
 
     # Running
 
-    def prepare(self, context: LaunchContext) -> None:
+    def prepare(self, context: descriptions.LaunchContext) -> None:
         """Perform the substitutions; what becomes known is in `process_details`."""
         description = self.process_description
         description.prepare(context, self)
@@ -396,16 +362,20 @@ class ExecuteLocal(Action):
             "pid": 0,
         }
 
-    def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
+    def execute(
+        self, context: descriptions.LaunchContext
+    ) -> list[descriptions.LaunchDescriptionEntity] | None:
         if self._completed is not None:
             raise RuntimeError(f"{self.describe()} was visited twice; create one action for each process")
         if context.is_shutdown:
             return None
         self.prepare(context)
         assert context.asyncio_loop is not None
-        output = self._output
+        output = self.output
         if not isinstance(output, Mapping):
-            output = perform_substitutions(context, normalize_to_list_of_substitutions(output))
+            output = utilities.perform_substitutions(
+                context, utilities.normalize_to_list_of_substitutions(output)
+            )
         name = self.process_description.final_name
         self._streams = ProcessOutput(name, output, self._format_line, keep=self._cached_output)
         self._completed = context.asyncio_loop.create_future()
@@ -428,21 +398,21 @@ class ExecuteLocal(Action):
         else:
             self._completed.set_result(None)
 
-    async def _supervise(self, context: LaunchContext) -> None:
+    async def _supervise(self, context: descriptions.LaunchContext) -> None:
         assert self._stop_requested is not None
         retries = 0
         while not self._stop_requested.is_set():
             await self._run_once(context)
             limit = self._respawn_max_retries
-            respawn = perform_typed_substitution(context, self._respawn, bool)
+            respawn = utilities.perform_typed_substitution(context, self._respawn, bool)
             if not respawn or (limit >= 0 and retries >= limit):
                 return
             retries += 1
             if self._respawn_delay is not None:
-                delay = perform_float(context, self._respawn_delay)
+                delay = utilities.perform_float(context, self._respawn_delay)
                 await asyncio.wait([asyncio.ensure_future(self._stop_requested.wait())], timeout=delay)
 
-    async def _run_once(self, context: LaunchContext) -> None:
+    async def _run_once(self, context: descriptions.LaunchContext) -> None:
         details, streams = self._details, self._streams
         assert details is not None and streams is not None and self._stop_requested is not None
         logger = get_logger(details["name"])
@@ -453,7 +423,7 @@ class ExecuteLocal(Action):
             child = await self._start(context, details, streams)
         except OSError as error:
             logger.error(f"cannot start '{command}': {error.strerror or error}")
-            context.emit_event_sync(ProcessExited(returncode=127, **details))
+            context.emit_event_sync(process.ProcessExited(returncode=127, **details))
             return
         code = await child.exited()
         streams.flush()
@@ -461,32 +431,32 @@ class ExecuteLocal(Action):
             logger.info(f"process has finished cleanly [pid {child.pid}]")
         else:
             logger.error(f"process has died [pid {child.pid}, exit code {code}, cmd '{command}'].")
-        context.emit_event_sync(ProcessExited(returncode=code, **details))
+        context.emit_event_sync(process.ProcessExited(returncode=code, **details))
 
     async def _start(
-        self, context: LaunchContext, details: dict[str, Any], streams: ProcessOutput
+        self, context: descriptions.LaunchContext, details: dict[str, Any], streams: ProcessOutput
     ) -> ChildProcess:
         def on_started(child: ChildProcess) -> None:
             self._child = child
             details["pid"] = child.pid
             self._logger.info(f"process started with pid [{child.pid}]")
-            context.emit_event_sync(ProcessStarted(**details))
+            context.emit_event_sync(process.ProcessStarted(**details))
             if self._stop_requested is not None and self._stop_requested.is_set():
                 self._begin_shutdown(context)
 
         def on_output(fd: int, data: bytes) -> None:
             streams.write("stdout" if fd == 1 else "stderr", data)
-            event = ProcessStdout if fd == 1 else ProcessStderr
+            event = process.ProcessStdout if fd == 1 else process.ProcessStderr
             context.emit_event_sync(event(text=data, **details))
 
-        emulate_tty = self._emulate_tty
+        emulate_tty = self.emulate_tty
         if "emulate_tty" in context.launch_configurations:
             emulate_tty = evaluate_condition_expression(context, [LaunchConfiguration("emulate_tty")])
         return await ChildProcess.start(
             details["cmd"],
             cwd=details["cwd"],
             env=details["env"],
-            shell=self._shell,
+            shell=self.shell,
             emulate_tty=emulate_tty,
             on_started=on_started,
             on_output=on_output,
@@ -494,16 +464,16 @@ class ExecuteLocal(Action):
 
     # Ending
 
-    def request_shutdown(self, context: LaunchContext) -> None:
+    def request_shutdown(self, context: descriptions.LaunchContext) -> None:
         """End the process, and do not start it again."""
         if self._stop_requested is not None and not self._stop_requested.is_set():
             self._stop_requested.set()
             if self._child is not None:
                 self._begin_shutdown(context)
 
-    def _begin_shutdown(self, context: LaunchContext) -> None:
+    def _begin_shutdown(self, context: descriptions.LaunchContext) -> None:
         assert context.asyncio_loop is not None and self._child is not None
-        seconds = [perform_float(context, timeout) for timeout in self._timeouts]
+        seconds = [utilities.perform_float(context, timeout) for timeout in self._timeouts]
         self._escalation = context.asyncio_loop.create_task(self._escalate(self._child, *seconds))
 
     async def _escalate(self, child: ChildProcess, sigterm_timeout: float, sigkill_timeout: float) -> None:

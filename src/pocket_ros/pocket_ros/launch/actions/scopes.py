@@ -78,8 +78,8 @@ class AppendEnvironmentVariable(ValueAction):
         **kwargs: Any,
     ) -> None:
         super().__init__(name, value, **kwargs)
-        self._prepend = prepend if isinstance(prepend, bool) else normalize_to_list_of_substitutions(prepend)
-        self._separator = normalize_to_list_of_substitutions(separator)
+        self.prepend = prepend if isinstance(prepend, bool) else normalize_to_list_of_substitutions(prepend)
+        self.separator = normalize_to_list_of_substitutions(separator)
 
     @classmethod
     def parse(cls, entity: Entity, parser: Parser) -> Parsed:
@@ -90,25 +90,13 @@ class AppendEnvironmentVariable(ValueAction):
             arguments["prepend"] = parser.parse_if_substitutions(prepend)
         return cls, arguments | optional_texts(entity, parser, "separator")
 
-    @property
-    def prepend(self) -> bool | list[Substitution]:
-        """Whether it is added in front, or substitutions that say so."""
-        return self._prepend
-
-    @property
-    def separator(self) -> list[Substitution]:
-        """What is between the parts, as substitutions."""
-        return self._separator
-
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
         name = perform_substitutions(context, self._name)
         value = perform_substitutions(context, self._value)
-        prepend = perform_bool(context, self._prepend)
+        prepend = perform_bool(context, self.prepend)
         if name in context.environment:
             parts = [context.environment[name], value]
-            value = perform_substitutions(context, self._separator).join(
-                reversed(parts) if prepend else parts
-            )
+            value = perform_substitutions(context, self.separator).join(reversed(parts) if prepend else parts)
         context.environment[name] = value
         return None
 
@@ -379,14 +367,14 @@ class DeclareLaunchArgument(Action):
         super().__init__(**kwargs)
         self._name = name
         self._default = None if default_value is None else normalize_to_list_of_substitutions(default_value)
-        self._choices = None if choices is None else list(choices)
-        if self._choices == []:
+        self.choices = None if choices is None else list(choices)
+        if self.choices == []:
             raise ValueError(f"the choices of launch argument '{name}' must not be empty")
-        self._description = self._describe_argument(description)
+        self.description = self._describe_argument(description)
         fixed = self._fixed_default()
-        if self._choices is not None and fixed is not None and fixed not in self._choices:
+        if self.choices is not None and fixed is not None and fixed not in self.choices:
             raise RuntimeError(
-                f"Provided default_value '{fixed}' is not in provided choices {self._choices} of '{name}'"
+                f"Provided default_value '{fixed}' is not in provided choices {self.choices} of '{name}'"
             )
 
     @classmethod
@@ -406,9 +394,9 @@ class DeclareLaunchArgument(Action):
 
     def _describe_argument(self, description: str | None) -> str:
         text = description if description is not None else "no description given"
-        if self._choices is None:
+        if self.choices is None:
             return text
-        joined = ", ".join(f"'{choice}'" for choice in self._choices)
+        joined = ", ".join(f"'{choice}'" for choice in self.choices)
         return f"{text.rstrip('. ')}. Valid choices are: [{joined}]"
 
     def _fixed_default(self) -> str | None:
@@ -429,16 +417,6 @@ class DeclareLaunchArgument(Action):
         """The default, or None for a required argument."""
         return self._default
 
-    @property
-    def description(self) -> str:
-        """What the argument means, with its choices."""
-        return self._description
-
-    @property
-    def choices(self) -> list[str] | None:
-        """The allowed values, or None for any."""
-        return self._choices
-
     def describe(self) -> str:
         default = "" if self._default is None else f", default={describe_substitutions(self._default)}"
         return f"DeclareLaunchArgument('{self._name}'{default})"
@@ -452,13 +430,13 @@ class DeclareLaunchArgument(Action):
         if self._name not in configurations:
             if self._default is None:
                 raise RuntimeError(
-                    f"Required launch argument '{self._name}' (description: '{self._description}') "
+                    f"Required launch argument '{self._name}' (description: '{self.description}') "
                     "was not provided"
                 )
             configurations[self._name] = perform_substitutions(context, self._default)
         value = configurations[self._name]
-        if self._choices is not None and value not in self._choices:
-            joined = ", ".join(f"'{choice}'" for choice in self._choices)
+        if self.choices is not None and value not in self.choices:
+            joined = ", ".join(f"'{choice}'" for choice in self.choices)
             raise RuntimeError(
                 f"Argument '{self._name}' provided value '{value}' is not valid. "
                 f"Valid options are: [{joined}]"

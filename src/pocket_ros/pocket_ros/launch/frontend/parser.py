@@ -15,15 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from typing import Any, ClassVar, List, NamedTuple, TextIO, TypeVar, get_args  # noqa: UP035 - entities are asked for typing.List
 
-from ..description import (
-    InvalidLaunchFileError,
-    LaunchDescription,
-    LaunchDescriptionEntity,
-    ParsedSubstitution,
-    SomeSubstitutionsType,
-    Substitution,
-    TextSubstitution,
-)
+from .. import description
 from ..utilities import describe_substitutions, is_typing_list
 
 # A tag of a launch file, whichever language it was written in.
@@ -105,7 +97,7 @@ class WordCountError(TypeError, ValueError):
     """A substitution in a text with too few or too many words."""
 
 
-def instantiate_action(entity: Entity, parser: object) -> LaunchDescriptionEntity:
+def instantiate_action(entity: Entity, parser: object) -> description.LaunchDescriptionEntity:
     """The action a tag stands for. Raises RuntimeError for an unknown tag, and what its parse method does."""
     tag = entity.type_name
     method = action_parse_methods.get(tag) or action_parse_methods.get(tag.replace("-", "_"))
@@ -115,19 +107,19 @@ def instantiate_action(entity: Entity, parser: object) -> LaunchDescriptionEntit
         hint = f"did you mean <{near[0]}>?" if near else f"there are: {listed}"
         raise RuntimeError(f"unknown tag <{tag}>; {hint}")
     kind, arguments = method(entity, parser)
-    action: LaunchDescriptionEntity = kind(**arguments)
+    action: description.LaunchDescriptionEntity = kind(**arguments)
     return action
 
 
 def instantiate_substitution(
-    type_name: str, args: Iterable[SomeSubstitutionsType] | None = None
-) -> Substitution:
+    type_name: str, args: Iterable[description.SomeSubstitutionsType] | None = None
+) -> description.Substitution:
     """The substitution of a name. Raises UnknownSubstitutionError and WordCountError."""
     if type_name not in substitution_parse_methods:
         listed = ", ".join(sorted(substitution_parse_methods))
         raise UnknownSubstitutionError(f"unknown substitution '$({type_name} …)'; there are: {listed}")
     kind, arguments = substitution_parse_methods[type_name](list(args or ()))
-    substitution: Substitution = kind(**arguments)
+    substitution: description.Substitution = kind(**arguments)
     return substitution
 
 
@@ -188,7 +180,7 @@ def _complete(method: ParseMethod) -> ParseMethod:
 
 
 def take_words(
-    data: Sequence[SomeSubstitutionsType], substitution: str, *names: str, optional: int = 0
+    data: Sequence[description.SomeSubstitutionsType], substitution: str, *names: str, optional: int = 0
 ) -> dict[str, Any]:
     """Words by the names of arguments, of which the last ones may be missing. Raises WordCountError."""
     least = len(names) - optional
@@ -336,19 +328,21 @@ def replace_escaped_characters(data: str) -> str:
     return re.sub(r"\\(.)", r"\1", data)
 
 
-def parse_substitution(string_value: str) -> list[Substitution]:
+def parse_substitution(string_value: str) -> list[description.Substitution]:
     """The texts and substitutions in a text; what they give is not looked at again.
 
     Raises ValueError for a substitution that does not exist, is badly written or has too few or many words.
     """
-    return _substitutions(parse_embedded(string_value)) or [TextSubstitution(text="")]
+    return _substitutions(parse_embedded(string_value)) or [description.TextSubstitution(text="")]
 
 
-def _substitutions(parts: tuple[Part, ...]) -> list[Substitution]:
-    return [_made(part) if isinstance(part, Call) else TextSubstitution(text=part) for part in parts]
+def _substitutions(parts: tuple[Part, ...]) -> list[description.Substitution]:
+    return [
+        _made(part) if isinstance(part, Call) else description.TextSubstitution(text=part) for part in parts
+    ]
 
 
-def _made(call: Call) -> Substitution:
+def _made(call: Call) -> description.Substitution:
     return instantiate_substitution(call.name, [_substitutions(word) for word in call.words])
 
 
@@ -369,12 +363,12 @@ def _parse_one(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     found = parse_substitution(value)
-    if len(found) == 1 and isinstance(found[0], TextSubstitution):
+    if len(found) == 1 and isinstance(found[0], description.TextSubstitution):
         return found[0].text
     return found
 
 
-class InvalidFrontendLaunchFileError(InvalidLaunchFileError):
+class InvalidFrontendLaunchFileError(description.InvalidLaunchFileError):
     """A launch file in XML or YAML that cannot be used."""
 
 
@@ -418,12 +412,12 @@ class Parser:
             Parser.frontend_parsers = dict(sorted(found.items()))
         return Parser.frontend_parsers
 
-    def parse_action(self, entity: Entity) -> LaunchDescriptionEntity:
+    def parse_action(self, entity: Entity) -> description.LaunchDescriptionEntity:
         """The action a tag stands for. Raises RuntimeError for an unknown tag, and what its class does."""
         self.load_launch_extensions()
         return instantiate_action(entity, self)
 
-    def parse_substitution(self, value: str) -> list[Substitution]:
+    def parse_substitution(self, value: str) -> list[description.Substitution]:
         """The texts and substitutions in a text. Raises ValueError."""
         return parse_substitution(value)
 
@@ -435,7 +429,7 @@ class Parser:
         """A text in which nothing is substituted, without its backslashes."""
         return replace_escaped_characters(value)
 
-    def parse_description(self, entity: Entity) -> LaunchDescription:
+    def parse_description(self, entity: Entity) -> description.LaunchDescription:
         """The description a root tag stands for. Raises RuntimeError for a root of another name."""
         if entity.type_name != "launch":
             raise RuntimeError(f"a launch file begins with 'launch', not with '{entity.type_name}'")
@@ -444,7 +438,7 @@ class Parser:
         entity.get_attr("version", optional=True)  # of the format; there is one
         actions = [self.parse_action(child) for child in entity.children]
         entity.assert_entity_completely_parsed()
-        return LaunchDescription(actions, deprecated_reason=deprecated)
+        return description.LaunchDescription(actions, deprecated_reason=deprecated)
 
     @classmethod
     def get_available_extensions(cls) -> Iterable[str]:
@@ -616,13 +610,13 @@ class Words(NamedTuple):
     """How a description calls the substitution, where it tells the first argument too."""
 
 
-class SubstitutionOfWords(Substitution):
+class SubstitutionOfWords(description.Substitution):
     """Base of the substitutions that take a fixed number of words: a class says which."""
 
     _ros_words: ClassVar[Words]
 
     @classmethod
-    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
+    def parse(cls, data: Sequence[description.SomeSubstitutionsType]) -> description.ParsedSubstitution:
         """From the words behind the name. Raises WordCountError."""
         words = cls._ros_words
         return cls, take_words(data, words.name, *words.arguments, optional=words.optional)

@@ -50,22 +50,12 @@ class Command(SubstitutionOfWords):
     _ros_words = Words("command", ("command", "on_stderr"), optional=1, described="Command")
 
     def __init__(self, command: SomeSubstitutionsType, *, on_stderr: SomeSubstitutionsType = "fail") -> None:
-        self._command = normalize_to_list_of_substitutions(command)
-        self._on_stderr = normalize_to_list_of_substitutions(on_stderr)
-
-    @property
-    def command(self) -> list[Substitution]:
-        """The command, as substitutions."""
-        return self._command
-
-    @property
-    def on_stderr(self) -> list[Substitution]:
-        """What text on standard error means, as substitutions."""
-        return self._on_stderr
+        self.command = normalize_to_list_of_substitutions(command)
+        self.on_stderr = normalize_to_list_of_substitutions(on_stderr)
 
     def perform(self, context: LaunchContext) -> str:
-        command = perform_substitutions(context, self._command)
-        on_stderr = perform_substitutions(context, self._on_stderr)
+        command = perform_substitutions(context, self.command)
+        on_stderr = perform_substitutions(context, self.on_stderr)
         if on_stderr not in ("fail", "ignore", "warn", "capture"):
             raise SubstitutionFailure(
                 f"expected on_stderr to be one of: 'fail', 'ignore', 'warn' or 'capture', got '{on_stderr}'"
@@ -106,13 +96,8 @@ class EnvironmentVariable(SubstitutionOfWords):
     def __init__(
         self, name: SomeSubstitutionsType, *, default_value: SomeSubstitutionsType | None = None
     ) -> None:
-        self._name = normalize_to_list_of_substitutions(name)
+        self.name = normalize_to_list_of_substitutions(name)
         self._default = None if default_value is None else normalize_to_list_of_substitutions(default_value)
-
-    @property
-    def name(self) -> list[Substitution]:
-        """The name, as substitutions."""
-        return self._name
 
     @property
     def default_value(self) -> list[Substitution] | None:
@@ -120,7 +105,7 @@ class EnvironmentVariable(SubstitutionOfWords):
         return self._default
 
     def perform(self, context: LaunchContext) -> str:
-        name = perform_substitutions(context, self._name)
+        name = perform_substitutions(context, self.name)
         if name in os.environ:
             return os.environ[name]
         if self._default is None:
@@ -163,15 +148,10 @@ class FileContent(SubstitutionOfWords):
     _ros_words = Words("file-content", ("path",), described="FileContent")
 
     def __init__(self, path: SomeSubstitutionsType) -> None:
-        self._path = normalize_to_list_of_substitutions(path)
-
-    @property
-    def path(self) -> list[Substitution]:
-        """The path, as substitutions."""
-        return self._path
+        self.path = normalize_to_list_of_substitutions(path)
 
     def perform(self, context: LaunchContext) -> str:
-        path = perform_substitutions(context, self._path)
+        path = perform_substitutions(context, self.path)
         try:
             with open(path) as stream:
                 return stream.read()
@@ -186,15 +166,10 @@ class FindExecutable(SubstitutionOfWords):
     _ros_words = Words("find-exec", ("name",), described="FindExec")
 
     def __init__(self, *, name: SomeSubstitutionsType) -> None:
-        self._name = normalize_to_list_of_substitutions(name)
-
-    @property
-    def name(self) -> list[Substitution]:
-        """The name, as substitutions."""
-        return self._name
+        self.name = normalize_to_list_of_substitutions(name)
 
     def perform(self, context: LaunchContext) -> str:
-        name = perform_substitutions(context, self._name)
+        name = perform_substitutions(context, self.name)
         path = shutil.which(name)
         if path is None:
             raise SubstitutionFailure(f"executable '{name}' not found on the PATH")
@@ -253,7 +228,7 @@ class LaunchConfiguration(SubstitutionOfWords):
     _ros_words = Words("var", ("variable_name", "default"), optional=1, described="LaunchConfig")
 
     def __init__(self, variable_name: SomeSubstitutionsType, *, default: object = None) -> None:
-        self._variable_name = normalize_to_list_of_substitutions(variable_name)
+        self.variable_name = normalize_to_list_of_substitutions(variable_name)
         if default is None:
             self._default: list[Substitution] | None = None
         else:
@@ -264,13 +239,8 @@ class LaunchConfiguration(SubstitutionOfWords):
                 else parts
             )
 
-    @property
-    def variable_name(self) -> list[Substitution]:
-        """The name, as substitutions."""
-        return self._variable_name
-
     def perform(self, context: LaunchContext) -> str:
-        name = perform_substitutions(context, self._variable_name)
+        name = perform_substitutions(context, self.variable_name)
         if name in context.launch_configurations:
             return str(context.launch_configurations[name])
         if self._default is not None:
@@ -302,15 +272,10 @@ class NotSubstitution(SubstitutionOfWords):
     _ros_words = Words("not", ("value",))
 
     def __init__(self, value: SomeSubstitutionsType) -> None:
-        self._value = normalize_to_list_of_substitutions(value)
-
-    @property
-    def value(self) -> list[Substitution]:
-        """The text, as substitutions."""
-        return self._value
+        self.value = normalize_to_list_of_substitutions(value)
 
     def perform(self, context: LaunchContext) -> str:
-        return _text(not _truth(context, self._value, self))
+        return _text(not _truth(context, self.value, self))
 
 
 class _OfMany(Substitution):
@@ -461,14 +426,9 @@ class IfElseSubstitution(SubstitutionOfWords):
     ) -> None:
         if not if_value and not else_value:
             raise RuntimeError("One of if_value and else_value must be specified")
-        self._condition = normalize_to_list_of_substitutions(condition)
+        self.condition = normalize_to_list_of_substitutions(condition)
         self._if = normalize_to_list_of_substitutions(if_value)
         self._else = normalize_to_list_of_substitutions(else_value)
-
-    @property
-    def condition(self) -> list[Substitution]:
-        """The condition, as substitutions."""
-        return self._condition
 
     @property
     def if_value(self) -> list[Substitution]:
@@ -482,7 +442,7 @@ class IfElseSubstitution(SubstitutionOfWords):
 
     def perform(self, context: LaunchContext) -> str:
         return perform_substitutions(
-            context, self._if if _truth(context, self._condition, self) else self._else
+            context, self._if if _truth(context, self.condition, self) else self._else
         )
 
 
@@ -496,15 +456,10 @@ class AnonName(SubstitutionOfWords):
     _ros_words = Words("anon", ("name",))
 
     def __init__(self, name: SomeSubstitutionsType) -> None:
-        self._name = normalize_to_list_of_substitutions(name)
-
-    @property
-    def name(self) -> list[Substitution]:
-        """The text that the name begins with, as substitutions."""
-        return self._name
+        self.name = normalize_to_list_of_substitutions(name)
 
     def perform(self, context: LaunchContext) -> str:
-        name = perform_substitutions(context, self._name)
+        name = perform_substitutions(context, self.name)
         key = f"anon{name}"
         if key not in context.launch_configurations:
             context.launch_configurations[key] = self.compute_name(name)
@@ -523,31 +478,21 @@ class LocalSubstitution(Substitution):
     """
 
     def __init__(self, expression: str, description: str | None = None) -> None:
-        self._expression = expression
-        self._description = description
-
-    @property
-    def expression(self) -> str:
-        """Which local, with its attributes."""
-        return self._expression
-
-    @property
-    def description(self) -> str | None:
-        """What it is, for a person."""
-        return self._description
+        self.expression = expression
+        self.description = description
 
     def describe(self) -> str:
-        return self._description or f"LocalSubstitution('{self._expression}')"
+        return self.description or f"LocalSubstitution('{self.expression}')"
 
     def perform(self, context: LaunchContext) -> str:
-        first, *rest = self._expression.split(".")
+        first, *rest = self.expression.split(".")
         names = context.get_locals_as_dict()
         if first not in names:
             raise SubstitutionFailure(f"the launch context has no local '{first}'")
         value = names[first]
         for name in rest:
             if not hasattr(value, name):
-                raise SubstitutionFailure(f"'{name}' of local '{self._expression}' does not exist")
+                raise SubstitutionFailure(f"'{name}' of local '{self.expression}' does not exist")
             value = getattr(value, name)
         return str(value)
 
@@ -570,7 +515,7 @@ class PythonExpression(SubstitutionOfWords):
         expression: SomeSubstitutionsType,
         python_modules: SomeSubstitutionsType | Sequence[SomeSubstitutionsType] = ("math",),
     ) -> None:
-        self._expression = normalize_to_list_of_substitutions(expression)
+        self.expression = normalize_to_list_of_substitutions(expression)
         modules = [python_modules] if isinstance(python_modules, str | Substitution) else list(python_modules)
         self._modules = [normalize_to_list_of_substitutions(module) for module in modules]
 
@@ -582,23 +527,18 @@ class PythonExpression(SubstitutionOfWords):
         return cls, arguments
 
     @property
-    def expression(self) -> list[Substitution]:
-        """The expression, as substitutions."""
-        return self._expression
-
-    @property
     def python_modules(self) -> list[list[Substitution]]:
         """The modules whose names are known."""
         return self._modules
 
     def describe(self) -> str:
-        expression = describe_substitutions(self._expression)
+        expression = describe_substitutions(self.expression)
         modules = ", ".join(part.describe() for parts in self._modules for part in parts)
         return f"PythonExpr({expression}, [{modules}])"
 
     def perform(self, context: LaunchContext) -> str:
         names: dict[str, object] = {}
-        expression = perform_substitutions(context, self._expression)
+        expression = perform_substitutions(context, self.expression)
         listed = ",".join(perform_substitutions(context, parts) for parts in self._modules)
         for name in filter(None, (name.strip() for name in listed.split(","))):
             module = importlib.import_module(name)

@@ -17,15 +17,9 @@ from ...launch.frontend.parser import Entity, expose_action, optional_texts, pai
 from ...launch.logging import get_logger
 from ...launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
 from ...places import not_covered
+from .. import utilities
 from ..parameter_descriptions import evaluate_parameters, normalize_parameters, parse_parameters
 from ..substitutions import ExecutableInPackage
-from ..utilities import (
-    add_node_name,
-    get_node_name_count,
-    make_namespace_absolute,
-    normalize_remap_rule,
-    prefix_namespace,
-)
 from .settings import global_parameters_of_process
 
 if TYPE_CHECKING:
@@ -68,7 +62,7 @@ class Node(ExecuteProcess):
         self._name_given = None if name is None else normalize_to_list_of_substitutions(name)
         self._namespace_given = None if namespace is None else normalize_to_list_of_substitutions(namespace)
         self._parameters = () if parameters is None else normalize_parameters(parameters)
-        self._remappings = [normalize_remap_rule(rule) for rule in (remappings or ())]
+        self._remappings = [utilities.normalize_remap_rule(rule) for rule in (remappings or ())]
         self._ros_arguments = [normalize_to_list_of_substitutions(part) for part in (ros_arguments or ())]
         self._node_name: str | None = None
         self._node_namespace: str | None = None
@@ -131,8 +125,8 @@ class Node(ExecuteProcess):
         given = None
         if self._namespace_given is not None:
             given = perform_substitutions(context, self._namespace_given)
-        namespace = prefix_namespace(context.launch_configurations.get("ros_namespace"), given)
-        self._node_namespace = None if namespace is None else make_namespace_absolute(namespace)
+        namespace = utilities.prefix_namespace(context.launch_configurations.get("ros_namespace"), given)
+        self._node_namespace = None if namespace is None else utilities.make_namespace_absolute(namespace)
         self._prepared = True
         self._final_ros_args = self._ros_args(context)
 
@@ -170,8 +164,8 @@ class Node(ExecuteProcess):
         return args
 
     def _count_name(self, context: LaunchContext) -> None:
-        add_node_name(context, self.node_name)
-        count = get_node_name_count(context, self.node_name)
+        utilities.add_node_name(context, self.node_name)
+        count = utilities.get_node_name_count(context, self.node_name)
         if count > 1:
             get_logger("launch_ros.actions.node").warning(
                 f"there are now at least {count} nodes with the name {self.node_name} created within this "

@@ -13,13 +13,7 @@ from ...launch.description import LaunchContext, LaunchDescriptionEntity, SomeSu
 from ...launch.frontend.parser import expose_action, optional_texts
 from ...launch.logging import get_logging_directory
 from ...launch.utilities import normalize_to_list_of_substitutions, perform_bool, perform_substitutions
-from ..parameter_descriptions import (
-    ParameterFile,
-    ParameterValue,
-    check_parameters,
-    evaluate_value,
-    text_to_value,
-)
+from .. import parameter_descriptions
 from ..ros_adapters import find_ros_adapter, get_ros_adapter, get_ros_node, use_sim_time
 from ..utilities import make_namespace_absolute, prefix_namespace
 
@@ -48,7 +42,7 @@ class SetParameter(NameAction):
     def __init__(self, name: SomeSubstitutionsType, value: object, **kwargs: Any) -> None:
         super().__init__(name, **kwargs)
         self._value = value
-        check_parameters({self._name[0]: value})
+        parameter_descriptions.check_parameters({self._name[0]: value})
 
     @property
     def value(self) -> Any:
@@ -57,8 +51,8 @@ class SetParameter(NameAction):
 
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
         name = perform_substitutions(context, self._name)
-        value = evaluate_value(context, self._value)
-        stays_text = isinstance(value, str) and isinstance(self._value, ParameterValue)
+        value = parameter_descriptions.evaluate_value(context, self._value)
+        stays_text = isinstance(value, str) and isinstance(self._value, parameter_descriptions.ParameterValue)
         _append(context, (name, _Text(value) if stays_text else value))
         return None
 
@@ -76,7 +70,7 @@ class SetUseSimTime(SetParameter):
         super().execute(context)
         adapter = find_ros_adapter(context)
         if adapter is not None:  # else a timer that needs it asks for the parameter
-            value = evaluate_value(context, self._value)
+            value = parameter_descriptions.evaluate_value(context, self._value)
             use_sim_time(adapter, perform_bool(context, value))
         return None
 
@@ -101,7 +95,7 @@ class SetParametersFromFile(TextAction):
 
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
         node_name = None if self._node_name is None else perform_substitutions(context, self._node_name)
-        if isinstance(self._file, ParameterFile):
+        if isinstance(self._file, parameter_descriptions.ParameterFile):
             path = str(self._file.evaluate(context))
         else:
             path = perform_substitutions(context, normalize_to_list_of_substitutions(self._file))
@@ -146,7 +140,7 @@ def global_parameters_of_process(context: LaunchContext, node_name: str | None) 
 def _read(value: object) -> Any:
     if isinstance(value, _Text):
         return str(value)
-    return text_to_value(value) if isinstance(value, str) else value
+    return parameter_descriptions.text_to_value(value) if isinstance(value, str) else value
 
 
 # A namespace for the nodes that follow.
@@ -160,15 +154,10 @@ class PushROSNamespace(TextAction):
 
     def __init__(self, namespace: SomeSubstitutionsType, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._namespace = normalize_to_list_of_substitutions(namespace)
-
-    @property
-    def namespace(self) -> Any:
-        """The namespace, as substitutions."""
-        return self._namespace
+        self.namespace = normalize_to_list_of_substitutions(namespace)
 
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
-        pushed = perform_substitutions(context, self._namespace)
+        pushed = perform_substitutions(context, self.namespace)
         namespace = prefix_namespace(context.launch_configurations.get("ros_namespace"), pushed)
         if namespace is not None:
             context.launch_configurations["ros_namespace"] = make_namespace_absolute(namespace)

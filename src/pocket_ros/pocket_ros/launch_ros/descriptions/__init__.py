@@ -15,7 +15,7 @@ from ..utilities import normalize_remap_rule
 if TYPE_CHECKING:
     from ...launch.frontend.parser import Parser
     from ..parameter_descriptions import SomeParameters
-    from ..utilities import RemapRule, SomeRemapRules
+    from ..utilities import SomeRemapRules
 
 
 # A node that is loaded into a running process.
@@ -39,13 +39,13 @@ class ComposableNode:
         extra_arguments: SomeParameters | None = None,
         condition: Condition | None = None,
     ) -> None:
-        self._package = normalize_to_list_of_substitutions(package)
+        self.package = normalize_to_list_of_substitutions(package)
         self._plugin = normalize_to_list_of_substitutions(plugin)
         self._name = None if name is None else normalize_to_list_of_substitutions(name)
         self._namespace = None if namespace is None else normalize_to_list_of_substitutions(namespace)
-        self._parameters = None if parameters is None else normalize_parameters(parameters)
-        self._remappings = [normalize_remap_rule(rule) for rule in remappings] if remappings else None
-        self._extra_arguments = normalize_parameters(extra_arguments) if extra_arguments else None
+        self.parameters = None if parameters is None else normalize_parameters(parameters)
+        self.remappings = [normalize_remap_rule(rule) for rule in remappings] if remappings else None
+        self.extra_arguments = normalize_parameters(extra_arguments) if extra_arguments else None
         self._condition = condition
 
     @classmethod
@@ -66,11 +66,6 @@ class ComposableNode:
         return cls, arguments
 
     @property
-    def package(self) -> list[Substitution]:
-        """The package, as substitutions."""
-        return self._package
-
-    @property
     def node_plugin(self) -> list[Substitution]:
         """The class, as substitutions."""
         return self._plugin
@@ -84,21 +79,6 @@ class ComposableNode:
     def node_namespace(self) -> list[Substitution] | None:
         """The namespace, as substitutions, or None."""
         return self._namespace
-
-    @property
-    def parameters(self) -> tuple[Any, ...] | None:
-        """Files and dictionaries, or None."""
-        return self._parameters
-
-    @property
-    def remappings(self) -> list[RemapRule] | None:
-        """Pairs of names, as substitutions, or None."""
-        return self._remappings
-
-    @property
-    def extra_arguments(self) -> tuple[Any, ...] | None:
-        """Parameters for the container, or None."""
-        return self._extra_arguments
 
     def condition(self) -> Condition | None:
         """What must be true for the node to be loaded, or None."""

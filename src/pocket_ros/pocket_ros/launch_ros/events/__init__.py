@@ -64,17 +64,12 @@ class ChangeState(Event):
             allowed = ", ".join(f"{number}: {name}" for number, name in self.valid_transitions.items())
             raise ValueError(f"transition_id must be one of {allowed}; got {transition_id!r}")
         self._matcher = lifecycle_node_matcher
-        self._transition_id = transition_id
+        self.transition_id = transition_id
 
     @property
     def lifecycle_node_matcher(self) -> Callable[[Any], bool]:
         """Says of an action whether its node is meant."""
         return self._matcher
-
-    @property
-    def transition_id(self) -> int:
-        """The number of the transition."""
-        return self._transition_id
 
 
 class StateTransition(Event):
@@ -83,38 +78,28 @@ class StateTransition(Event):
     name = "launch_ros.events.lifecycle.StateTransition"
 
     def __init__(self, *, action: Named, msg: Any) -> None:
-        self._action = action
-        self._msg = msg
-
-    @property
-    def action(self) -> Named:
-        """The action that started the node."""
-        return self._action
-
-    @property
-    def msg(self) -> Any:
-        """The lifecycle_msgs/msg/TransitionEvent."""
-        return self._msg
+        self.action = action
+        self.msg = msg
 
     @property
     def timestamp(self) -> int:
         """When, in nanoseconds."""
-        return int(self._msg.timestamp)
+        return int(self.msg.timestamp)
 
     @property
     def transition(self) -> str:
         """The label of the transition."""
-        return str(self._msg.transition.label)
+        return str(self.msg.transition.label)
 
     @property
     def start_state(self) -> str:
         """The label of the state before."""
-        return str(self._msg.start_state.label)
+        return str(self.msg.start_state.label)
 
     @property
     def goal_state(self) -> str:
         """The label of the state after."""
-        return str(self._msg.goal_state.label)
+        return str(self.msg.goal_state.label)
 
 
 __all__ = ["lifecycle", "matchers", "matches_node_name"]

@@ -71,12 +71,7 @@ class FindPackage(SubstitutionOfWords):
     _ros_words = Words("find-pkg-…", ("package",))
 
     def __init__(self, package: SomeSubstitutionsType) -> None:
-        self._package = normalize_to_list_of_substitutions(package)
-
-    @property
-    def package(self) -> list[Substitution]:
-        """The package's name, as substitutions."""
-        return self._package
+        self.package = normalize_to_list_of_substitutions(package)
 
     def __truediv__(self, other: SomeSubstitutionsType) -> PathJoinSubstitution:
         return PathJoinSubstitution([self, other])
@@ -88,11 +83,11 @@ class FindPackage(SubstitutionOfWords):
         )
 
     def describe(self) -> str:
-        return f"{type(self).__name__}(pkg={describe_substitutions(self._package)})"
+        return f"{type(self).__name__}(pkg={describe_substitutions(self.package)})"
 
     def perform(self, context: LaunchContext) -> str:
         try:
-            return self.find(perform_substitutions(context, self._package))
+            return self.find(perform_substitutions(context, self.package))
         except PackageNotFoundError as error:
             raise SubstitutionFailure(str(error)) from error
 

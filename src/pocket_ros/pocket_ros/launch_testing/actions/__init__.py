@@ -57,22 +57,17 @@ class Test(ExecuteProcess):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._timeout = timeout
+        self.timeout = timeout
         self._kill_timeout = kill_timeout
         self._timers: list[TimerAction] = []
 
-    @property
-    def timeout(self) -> float | SomeSubstitutionsType | None:
-        """Seconds, or None for no limit."""
-        return self._timeout
-
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
         following = list(super().execute(context) or [])
-        if self._timeout is None:
+        if self.timeout is None:
             return following
         context.register_event_handler(OnProcessExit(target_action=self, on_exit=self._end))
         kill = TimerAction(period=self._kill_timeout, actions=[self._send(signal.SIGKILL)])
-        limit = TimerAction(period=self._timeout, actions=[self._send(signal.SIGINT), kill])
+        limit = TimerAction(period=self.timeout, actions=[self._send(signal.SIGINT), kill])
         self._timers = [limit, kill]
         return [*following, limit]
 
@@ -91,11 +86,6 @@ class GTest(Test):
         super().__init__(cmd=[path], **kwargs)
         self._path = path
 
-    @property
-    def path(self) -> SomeSubstitutionsType:
-        """The program."""
-        return self._path
-
 
 class PyTest(Test):
     """Runs a file or folder with pytest."""
@@ -103,11 +93,6 @@ class PyTest(Test):
     def __init__(self, *, path: SomeSubstitutionsType, **kwargs: Any) -> None:
         super().__init__(cmd=[sys.executable, "-m", "pytest", path], **kwargs)
         self._path = path
-
-    @property
-    def path(self) -> SomeSubstitutionsType:
-        """The file or folder."""
-        return self._path
 
 
 # The moment when tests may begin.

@@ -35,22 +35,18 @@ class ClientGoalHandle:
 
     def __init__(self, action_client: ActionClient, goal_id: Any, goal_response: Any) -> None:
         self._action_client = action_client
-        self._goal_id = goal_id
+        self.goal_id = goal_id
         self._goal_response = goal_response
-        self._status = int(GoalStatus.UNKNOWN)
+        self.status = int(GoalStatus.UNKNOWN)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ClientGoalHandle) and self._goal_id == other.goal_id
+        return isinstance(other, ClientGoalHandle) and self.goal_id == other.goal_id
 
     def __hash__(self) -> int:
-        return hash(bytes(self._goal_id.uuid))
+        return hash(bytes(self.goal_id.uuid))
 
     def __repr__(self) -> str:
         return f"ClientGoalHandle <id={self.goal_id.uuid}, accepted={self.accepted}, status={self.status}>"
-
-    @property
-    def goal_id(self) -> Any:
-        return self._goal_id
 
     @property
     def stamp(self) -> Any:
@@ -60,11 +56,6 @@ class ClientGoalHandle:
     @property
     def accepted(self) -> bool:
         return bool(self._goal_response.accepted)
-
-    @property
-    def status(self) -> int:
-        """The last state the server published, as in action_msgs/msg/GoalStatus."""
-        return self._status
 
     def cancel_goal(self) -> Any:
         """Ask to cancel, and wait for the answer. Another thread has to spin."""
@@ -236,7 +227,7 @@ class ActionClient(ActionWaitable):
         for key, status in found:
             handle = self._goal_handles.get(key)
             if handle is not None:
-                handle._status = status
+                handle.status = status
                 if status not in ACTIVE:
                     self._goal_handles.pop(key, None)
 

@@ -57,7 +57,7 @@ class ServerGoalHandle:
 
     def __init__(self, action_server: _Server, goal_info: Any, goal_request: Any) -> None:
         self._action_server = action_server
-        self._goal_info = goal_info
+        self.goal_info = goal_info
         self._goal_request = goal_request
         self._lock = RLock()
         self._status = GoalStatus.ACCEPTED
@@ -73,12 +73,7 @@ class ServerGoalHandle:
     @property
     def key(self) -> bytes:
         """The goal id as bytes."""
-        return bytes(self._goal_info.goal_id.uuid)
-
-    @property
-    def goal_info(self) -> Any:
-        """The action_msgs/msg/GoalInfo."""
-        return self._goal_info
+        return bytes(self.goal_info.goal_id.uuid)
 
     @property
     def request(self) -> Any:
@@ -88,7 +83,7 @@ class ServerGoalHandle:
     @property
     def goal_id(self) -> Any:
         """The unique_identifier_msgs/msg/UUID."""
-        return self._goal_info.goal_id
+        return self.goal_info.goal_id
 
     @property
     def is_active(self) -> bool:
@@ -226,7 +221,7 @@ class ActionServer(ActionWaitable):
     ) -> None:
         check_is_valid_action_type(action_type)
         self._node = node
-        self._action_type = action_type
+        self.action_type = action_type
         self._action_name = action_name
         self._result_timeout_ns = int(result_timeout * S_TO_NS)
         self._lock = RLock()
@@ -248,12 +243,12 @@ class ActionServer(ActionWaitable):
         node.add_waitable(self)
 
     def _create_topics(self, feedback_qos: QoSProfile, status_qos: QoSProfile) -> None:
-        impl, create, base = self._action_type.Impl, self._node._ros_create_publisher, self._action_name
+        impl, create, base = self.action_type.Impl, self._node._ros_create_publisher, self._action_name
         self._feedback = create(impl.FeedbackMessage, f"{base}/_action/feedback", feedback_qos)
         self._status = create(impl.GoalStatusMessage, f"{base}/_action/status", status_qos)
 
     def _create_services(self, goal_qos: QoSProfile, cancel_qos: QoSProfile, result_qos: QoSProfile) -> None:
-        impl, node, base = self._action_type.Impl, self._node, f"{self._action_name}/_action"
+        impl, node, base = self.action_type.Impl, self._node, f"{self._action_name}/_action"
 
         def serve(kind: Any, name: str, callback: Callable[..., Any], qos: QoSProfile) -> Service:
             group = self.callback_group
@@ -262,10 +257,6 @@ class ActionServer(ActionWaitable):
         self._goal_service = serve(impl.SendGoalService, "send_goal", self._on_goal, goal_qos)
         self._cancel_service = serve(impl.CancelGoalService, "cancel_goal", self._on_cancel, cancel_qos)
         self._result_service = serve(impl.GetResultService, "get_result", self._on_result, result_qos)
-
-    @property
-    def action_type(self) -> Any:
-        return self._action_type
 
     def get_num_entities(self) -> NumberOfEntities:
         """How many entities of each kind it consists of."""
@@ -324,12 +315,12 @@ class ActionServer(ActionWaitable):
         Raises TypeError for what is none of this action, and RCLError after shutdown: that ends callbacks
         which work on as long as their goal is active.
         """
-        if not isinstance(feedback, self._action_type.Feedback):
-            raise TypeError(f"Expected {self._action_type.Feedback}, got {type(feedback)}")
+        if not isinstance(feedback, self.action_type.Feedback):
+            raise TypeError(f"Expected {self.action_type.Feedback}, got {type(feedback)}")
         if not self._node.context.ok():
             raise RCLError("Failed to publish feedback with an action server: the context is shut down")
         if not self._destroyed and goal_handle.status != GoalStatus.UNKNOWN:
-            kind = self._action_type.Impl.FeedbackMessage
+            kind = self.action_type.Impl.FeedbackMessage
             self._feedback.publish(kind(goal_id=goal_handle.goal_id, feedback=feedback))
 
     def destroy(self) -> None:
@@ -348,7 +339,7 @@ class ActionServer(ActionWaitable):
     async def _on_goal(self, request: Any, header: RequestHeader) -> None:
         key = bytes(request.goal_id.uuid)
         accepted = key not in self._goal_handles and await self._wants(request.goal)
-        response = self._action_type.Impl.SendGoalService.Response(accepted=accepted)
+        response = self.action_type.Impl.SendGoalService.Response(accepted=accepted)
         goal_handle = None
         if accepted:
             response.stamp = self._node.get_clock().now().to_msg()
@@ -380,24 +371,24 @@ class ActionServer(ActionWaitable):
                 return  # told that it is over by what it called
             self._logger.error(f"Error raised in execute callback: {error}")
             traceback.print_exc()
-        if not isinstance(result, self._action_type.Result):
+        if not isinstance(result, self.action_type.Result):
             if result is not None:
                 self._logger.error(
-                    f"Expected {self._action_type.Result} from the execute callback, got {type(result)}"
+                    f"Expected {self.action_type.Result} from the execute callback, got {type(result)}"
                 )
-            result = self._action_type.Result()
+            result = self.action_type.Result()
         if goal_handle.is_active:
             self._logger.warning(f"Goal state not set, assuming aborted. Goal ID: {goal_handle.goal_id.uuid}")
             if goal_handle.status == GoalStatus.ACCEPTED:
                 goal_handle.update(GoalEvent.EXECUTE)
             goal_handle.abort()
-        kind = self._action_type.Impl.GetResultService.Response
+        kind = self.action_type.Impl.GetResultService.Response
         future = self._results.get(goal_handle.key)
         if future is not None:
             future.set_result(kind(status=goal_handle.status, result=result))
 
     async def _on_cancel(self, request: Any, header: RequestHeader) -> None:
-        response = self._action_type.Impl.CancelGoalService.Response()
+        response = self.action_type.Impl.CancelGoalService.Response()
         with self._lock:
             response.return_code, candidates = goals_to_cancel(
                 request.goal_info, list(self._goal_handles.values())
@@ -414,7 +405,7 @@ class ActionServer(ActionWaitable):
     def _on_result(self, request: Any, header: RequestHeader) -> None:
         future = self._results.get(bytes(request.goal_id.uuid))
         if future is None:
-            kind = self._action_type.Impl.GetResultService.Response
+            kind = self.action_type.Impl.GetResultService.Response
             self._answer(self._result_service, kind(status=int(GoalStatus.UNKNOWN)), header)
             return
         future.add_done_callback(lambda done: self._answer(self._result_service, done.result(), header))

@@ -11,15 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, get_type_hints
 
 import yaml
-from rosbags.interfaces import (
-    Connection,
-    Qos,
-    QosDurability,
-    QosHistory,
-    QosLiveliness,
-    QosReliability,
-    QosTime,
-)
+from rosbags import interfaces
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, Reader, ReaderError, StoragePlugin, Writer
 
 from ...interfaces import catalog
@@ -60,43 +52,45 @@ def set_log_level(node: Node, args: argparse.Namespace) -> None:
 _SECOND = 1_000_000_000
 
 
-def _to_time(duration: Duration) -> QosTime:
-    return QosTime(*divmod(duration.nanoseconds, _SECOND))
+def _to_time(duration: Duration) -> interfaces.QosTime:
+    return interfaces.QosTime(*divmod(duration.nanoseconds, _SECOND))
 
 
-def _from_time(time: QosTime) -> Duration:
+def _from_time(time: interfaces.QosTime) -> Duration:
     # Recordings by other tools write an unlimited time with more than fits.
     return Duration(nanoseconds=min(time.sec * _SECOND + time.nsec, 2**63 - 1))
 
 
-def qos_to_bag(profile: qos.QoSProfile) -> Qos:
+def qos_to_bag(profile: qos.QoSProfile) -> interfaces.Qos:
     """A profile as a recording keeps it."""
-    return Qos(
-        QosHistory(int(profile.history)),
+    return interfaces.Qos(
+        interfaces.QosHistory(int(profile.history)),
         profile.depth,
-        QosReliability(int(profile.reliability)),
-        QosDurability(int(profile.durability)),
+        interfaces.QosReliability(int(profile.reliability)),
+        interfaces.QosDurability(int(profile.durability)),
         _to_time(profile.deadline),
         _to_time(profile.lifespan),
-        QosLiveliness(int(profile.liveliness)),
+        interfaces.QosLiveliness(int(profile.liveliness)),
         _to_time(profile.liveliness_lease_duration),
         False,
     )
 
 
-def qos_from_bag(profiles: list[Qos]) -> qos.QoSProfile:
+def qos_from_bag(profiles: list[interfaces.Qos]) -> qos.QoSProfile:
     """The profile to play with: the first recorded, or reliable and volatile where none was."""
     if not profiles:
         return qos.QoSProfile(depth=10)
     found = profiles[0]
     history = (
-        qos.HistoryPolicy.KEEP_ALL if found.history == QosHistory.KEEP_ALL else qos.HistoryPolicy.KEEP_LAST
+        qos.HistoryPolicy.KEEP_ALL
+        if found.history == interfaces.QosHistory.KEEP_ALL
+        else qos.HistoryPolicy.KEEP_LAST
     )
-    best_effort = found.reliability == QosReliability.BEST_EFFORT
-    transient = found.durability == QosDurability.TRANSIENT_LOCAL
+    best_effort = found.reliability == interfaces.QosReliability.BEST_EFFORT
+    transient = found.durability == interfaces.QosDurability.TRANSIENT_LOCAL
     return qos.QoSProfile(
         history=history,
-        depth=max(found.depth, 1) if found.history != QosHistory.UNKNOWN else 10,
+        depth=max(found.depth, 1) if found.history != interfaces.QosHistory.UNKNOWN else 10,
         reliability=qos.ReliabilityPolicy.BEST_EFFORT if best_effort else qos.ReliabilityPolicy.RELIABLE,
         durability=qos.DurabilityPolicy.TRANSIENT_LOCAL if transient else qos.DurabilityPolicy.VOLATILE,
         deadline=_from_time(found.deadline),
@@ -196,7 +190,7 @@ class Calls(NamedTuple):
     responses: int
 
 
-def count_calls(reader: Reader, connection: Connection) -> Calls:
+def count_calls(reader: Reader, connection: interfaces.Connection) -> Calls:
     """Count the calls in the events of a service. Raises ReaderError for what is no event."""
     seen: tuple[set[tuple[bytes, int]], set[tuple[bytes, int]]] = (set(), set())
     for _, _, data in reader.messages([connection]):

@@ -29,14 +29,7 @@ from ..verbs import (
     positive_float,
     refuse,
 )
-from .bag_files import (
-    add_bag_arguments,
-    event_topics,
-    is_event_topic,
-    qos_from_bag,
-    read_overrides,
-    set_log_level,
-)
+from . import bag_files
 
 _NANOSECONDS = 1_000_000_000
 
@@ -51,7 +44,7 @@ def add_play(verbs: Verbs) -> None:
     _add_times(parser)
     flag("--disable-loan-message", action="store_true", help="Accepted; no messages are loaned")
     flag("--read-ahead-queue-size", type=int, help="Accepted; nothing is read ahead")
-    add_bag_arguments(parser, "rosbag2_player")
+    bag_files.add_bag_arguments(parser, "rosbag2_player")
     calls = "a full ROS 2 calls the services with the recorded requests"
     refuse(parser, "--publish-service-requests", reason=calls)
     refuse(parser, "--service-requests-source", reason=calls, takes_value=True)
@@ -123,11 +116,11 @@ class Player:
         self._reader = reader
         self._args = args
         self._remap = dict(rule.split(":=", 1) for rule in args.remap)
-        self._overrides = read_overrides(args.qos_profile_overrides_path)
+        self._overrides = bag_files.read_overrides(args.qos_profile_overrides_path)
         self._topics = {absolute_name(topic) for topic in args.topics}
-        self._services = event_topics(args.services)
+        self._services = bag_files.event_topics(args.services)
         excluded = {absolute_name(topic) for topic in args.exclude_topics}
-        self._excluded = excluded | event_topics(args.exclude_services)
+        self._excluded = excluded | bag_files.event_topics(args.exclude_services)
         self._connections = [c for c in reader.connections if self._is_wanted(c)]
         self._publishers = {connection.id: self._publisher(connection) for connection in self._connections}
         self._clock_topics = {absolute_name(topic) for topic in args.clock_topics}
@@ -143,7 +136,7 @@ class Player:
             return False
         if topic == "/clock" and args.clock is not None:
             return False
-        named = self._services if is_event_topic(topic, connection.msgtype) else self._topics
+        named = self._services if bag_files.is_event_topic(topic, connection.msgtype) else self._topics
         if not named and not args.regex:
             return True
         return topic in named or bool(args.regex and re.search(args.regex, topic))
@@ -162,7 +155,7 @@ class Player:
         kind = interface_class(connection.msgtype, "msg")
         profiles = list(getattr(connection.ext, "offered_qos_profiles", []))
         topic = self._remap.get(connection.topic, connection.topic)
-        profile = self._overrides.get(connection.topic) or qos_from_bag(profiles)
+        profile = self._overrides.get(connection.topic) or bag_files.qos_from_bag(profiles)
         return self._node.create_publisher(kind, topic, profile)
 
     def play(self) -> None:
@@ -232,7 +225,7 @@ def _play(args: argparse.Namespace) -> str | None:
             cli_node(args, args.node_name) as node,
             contextlib.suppress(ExternalShutdownException, KeyboardInterrupt),
         ):
-            set_log_level(node, args)
+            bag_files.set_log_level(node, args)
             player = Player(node, reader, args)
             if not reader.message_count:
                 return None

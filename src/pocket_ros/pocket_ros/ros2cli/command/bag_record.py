@@ -25,20 +25,7 @@ from ..listing import absolute_name
 from ..node import cli_node, is_hidden
 from ..qos_arguments import profile_for_publishers
 from ..verbs import Verbs, add_verb, interface_class, nonnegative_int, positive_int, refuse
-from .bag_files import (
-    STORAGES,
-    STORED,
-    OutputBag,
-    add_bag_arguments,
-    already_exists,
-    event_topics,
-    full_definition,
-    is_event_topic,
-    open_writer,
-    qos_to_bag,
-    read_overrides,
-    set_log_level,
-)
+from . import bag_files
 
 QUEUE_DEPTH = 1000
 _CHOICES = ("all", "all_topics", "all_services", "topics", "topics_by_position", "services")
@@ -50,7 +37,7 @@ def add_record(verbs: Verbs) -> None:
     flag = parser.add_argument
     _add_choices(parser)
     flag("-o", "--output", help="Folder to write to (default: rosbag2_ and the date and time)")
-    flag("-s", "--storage", choices=tuple(STORAGES), default="mcap", help="Storage (default: mcap)")
+    flag("-s", "--storage", choices=tuple(bag_files.STORAGES), default="mcap", help="Storage (default: mcap)")
     flag("-f", "--serialization-format", choices=("", "cdr"), help="Accepted; it is always cdr")
     flag("--compression-mode", choices=("none", "file", "message"), default="none", help="What to compress")
     flag("--compression-format", choices=("", "zstd"), default="", help="How to compress")
@@ -63,10 +50,10 @@ def add_record(verbs: Verbs) -> None:
     flag("-d", "--max-bag-duration", type=int, default=0, help=argparse.SUPPRESS)
     flag("-b", "--max-bag-size", type=int, default=0, help=argparse.SUPPRESS)
     flag("--use-sim-time", action="store_true", help="Use simulation time for the times of messages")
-    add_bag_arguments(parser, "rosbag2_recorder")
+    bag_files.add_bag_arguments(parser, "rosbag2_recorder")
     refuse(parser, "--start-paused", reason="a full ROS 2 starts recording when it is resumed")
     refuse(parser, "--snapshot-mode", reason="a full ROS 2 writes the last messages when it is asked to")
-    refuse(parser, "--storage-preset-profile", reason=STORED, takes_value=True)
+    refuse(parser, "--storage-preset-profile", reason=bag_files.STORED, takes_value=True)
 
 
 def _add_choices(parser: argparse.ArgumentParser) -> None:
@@ -97,7 +84,7 @@ class Recorder:
         node: Node,
         writer: Writer,
         args: argparse.Namespace,
-        choice: OutputBag,
+        choice: bag_files.OutputBag,
         overrides: dict[str, QoSProfile],
     ) -> None:
         self._node = node
@@ -111,7 +98,7 @@ class Recorder:
         self._subscriptions: list[tuple[Subscription, Callable[[bytes, Any], None]]] = []
 
     def _is_wanted(self, topic: str, type_name: str) -> bool:
-        if is_event_topic(topic, type_name):
+        if bag_files.is_event_topic(topic, type_name):
             return topic in self._topics or self._choice.takes(topic, type_name)
         if is_hidden(topic) and not self._args.include_hidden_topics and topic not in self._topics:
             return False
@@ -140,9 +127,9 @@ class Recorder:
         connection = self._writer.add_connection(
             topic,
             type_name,
-            msgdef=full_definition(type_name),
+            msgdef=bag_files.full_definition(type_name),
             rihs01=hashing.type_hash(type_name),
-            offered_qos_profiles=[qos_to_bag(profile) for profile in profiles],
+            offered_qos_profiles=[bag_files.qos_to_bag(profile) for profile in profiles],
         )
 
         def write(data: bytes, info: Any) -> None:
@@ -165,26 +152,26 @@ class Recorder:
                 write(*taken)
 
 
-def _choice(args: argparse.Namespace) -> OutputBag:
+def _choice(args: argparse.Namespace) -> bag_files.OutputBag:
     """What to record. Raises ValueError for a wrong regular expression."""
-    return OutputBag(
+    return bag_files.OutputBag(
         uri="recorded",
         all_topics=args.all or args.all_topics,
         all_services=args.all or args.all_services,
         topics=[absolute_name(topic) for topic in [*args.topics, *args.topics_by_position]],
         topic_types=args.topic_types,
-        services=sorted(event_topics(args.services)),
+        services=sorted(bag_files.event_topics(args.services)),
         regex=args.regex,
         exclude_regex=args.exclude_regex,
         exclude_topics=[absolute_name(topic) for topic in args.exclude_topics],
         exclude_topic_types=args.exclude_topic_types,
-        exclude_services=sorted(event_topics(args.exclude_services)),
+        exclude_services=sorted(bag_files.event_topics(args.exclude_services)),
         include_hidden_topics=True,
     )
 
 
 def _writer(output: Path, args: argparse.Namespace) -> Writer:
-    writer = open_writer(output, args.storage, args.compression_mode)
+    writer = bag_files.open_writer(output, args.storage, args.compression_mode)
     for pair in args.custom_data:
         writer.set_custom_data(*pair.split("=", 1))
     return writer
@@ -200,16 +187,16 @@ def _record(args: argparse.Namespace) -> str | int:
         raise NotImplementedError("splitting recordings is not covered by pocket_ros; a full ROS 2 has it")
     output = Path(args.output or f"rosbag2_{datetime.now():%Y_%m_%d-%H_%M_%S}")
     if output.exists():
-        return already_exists(output)
+        return bag_files.already_exists(output)
     if wrong := [pair for pair in args.custom_data if not pair.partition("=")[0] or "=" not in pair]:
         return f"[ERROR] [ros2bag]: --custom-data takes KEY=VALUE, not '{wrong[0]}'"
     if args.compression_mode != "none" and not args.compression_format:
         return "[ERROR] [ros2bag]: Cannot specify compression mode without a compression format."
     choice = _choice(args)
-    overrides = read_overrides(args.qos_profile_overrides_path)
+    overrides = bag_files.read_overrides(args.qos_profile_overrides_path)
     with _writer(output, args) as writer, cli_node(args, args.node_name) as node:
         logger = node.get_logger()
-        set_log_level(node, args)
+        bag_files.set_log_level(node, args)
         recorder = Recorder(node, writer, args, choice, overrides)
         logger.info("Listening for topics...")
         recorder.discover()

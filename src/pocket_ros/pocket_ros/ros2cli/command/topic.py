@@ -20,14 +20,7 @@ from ...rclpy.node import Node
 from ...rclpy.publisher import Publisher
 from ...rclpy.qos import qos_profile_sensor_data
 from ...rosidl_runtime_py.convert import Setter, message_to_csv, message_to_yaml, set_message_fields
-from ..listing import (
-    absolute_name,
-    find_message_class,
-    print_names,
-    print_names_of_type,
-    print_types,
-    visible,
-)
+from .. import listing as listings
 from ..node import add_node_arguments, cli_node, is_hidden, look_around, wait_until
 from ..qos_arguments import add_qos_arguments, chosen_profile, is_chosen, profile_for_publishers
 from ..verbs import (
@@ -131,12 +124,12 @@ class _Printer:
 
 def _subscribe(node: Node, args: argparse.Namespace, printer: _Printer) -> None:
     if args.message_type is None:
-        message_class = find_message_class(node, args.topic_name)
+        message_class = listings.find_message_class(node, args.topic_name)
         if message_class is None:
             raise RuntimeError("Could not determine the type for the passed topic")
     else:
         message_class = interface_class(args.message_type, "msg")
-    name = absolute_name(args.topic_name)
+    name = listings.absolute_name(args.topic_name)
     profile = chosen_profile(args, "sensor_data")
     if not is_chosen(args):
         # One look around: a publisher that is there decides the quality of service.
@@ -381,7 +374,7 @@ def _hz(args: argparse.Namespace) -> str | None:
 
     with cli_node(args) as node, contextlib.suppress(ExternalShutdownException):
         for topic in args.topic_name:
-            message_class = find_message_class(node, topic, wait=len(args.topic_name) == 1)
+            message_class = listings.find_message_class(node, topic, wait=len(args.topic_name) == 1)
             if message_class is None:
                 print(f"WARNING: failed to find message type for topic [{topic}]")
                 continue
@@ -428,7 +421,7 @@ def _bw(args: argparse.Namespace) -> None:
         )
 
     with cli_node(args) as node, contextlib.suppress(ExternalShutdownException):
-        message_class = find_message_class(node, args.topic, wait=True)
+        message_class = listings.find_message_class(node, args.topic, wait=True)
         node.create_subscription(message_class, args.topic, received, qos_profile_sensor_data, raw=True)
         print(f"Subscribed to [{args.topic}]", flush=True)
         _spin_reporting(node, report)
@@ -440,7 +433,7 @@ def _delay(args: argparse.Namespace) -> str | None:
     total = 0
 
     with cli_node(args) as node, contextlib.suppress(ExternalShutdownException):
-        message_class = find_message_class(node, args.topic, wait=True)
+        message_class = listings.find_message_class(node, args.topic, wait=True)
         if "header" not in message_class.get_fields_and_field_types():
             return f"'{args.topic}' carries messages without a header, and so without a time of their own"
 
@@ -510,7 +503,7 @@ def _add_info(verbs: Verbs) -> None:
 
 
 def _topics(node: Node, args: argparse.Namespace) -> list[tuple[str, list[str]]]:
-    return visible(node.get_topic_names_and_types(), args.include_hidden_topics)
+    return listings.visible(node.get_topic_names_and_types(), args.include_hidden_topics)
 
 
 def topic_types(node: Node, topic_name: str) -> list[str] | None:
@@ -537,7 +530,7 @@ def _list(args: argparse.Namespace) -> None:
         print(_counted(publishers, "Published", "publisher"))
         print(_counted(subscribers, "Subscribed", "subscriber"))
     else:
-        print_names(topics, only_count=args.count_topics, show_types=args.show_types)
+        listings.print_names(topics, only_count=args.count_topics, show_types=args.show_types)
 
 
 def _info(args: argparse.Namespace) -> str | None:
@@ -563,11 +556,11 @@ def _find(args: argparse.Namespace) -> None:
     with cli_node(args) as node:
         look_around(node, args)
         topics = _topics(node, args)
-    print_names_of_type(topics, args.topic_type, only_count=args.count_topics)
+    listings.print_names_of_type(topics, args.topic_type, only_count=args.count_topics)
 
 
 def _type(args: argparse.Namespace) -> int:
     with cli_node(args) as node:
         is_left_out = is_hidden(args.topic_name) and not args.include_hidden_topics
         types = None if is_left_out else topic_types(node, args.topic_name)
-    return print_types(types)
+    return listings.print_types(types)
