@@ -55,7 +55,7 @@ class CodeSection(Section[MultiRobotSimulationCore], Generic[Code]):
         has_config: bool,
     ) -> None:
         self.name = name
-        self.doc = doc  # type: ignore[misc]  # one class serves two sections
+        self.doc = doc
         self._registry = registry
         self._add = add
         self._has_config = has_config

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import difflib
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
 LONGEST_SHOWN = 200
@@ -56,6 +57,15 @@ class ConfigError(FleetSimError, ValueError):
         # An index continues the key it belongs to: "robots" and "[2].name" are "robots[2].name".
         dot = "." if key and self.path and not self.path.startswith("[") else ""
         return ConfigError(self.message, source=source, path=f"{key}{dot}{self.path}")
+
+
+@contextmanager
+def located(key: str = "", *, source: str = "") -> Iterator[None]:
+    """Raise what goes wrong inside as a ConfigError below `key` in the file `source`; see `ConfigError.within`."""
+    try:
+        yield
+    except FleetSimError as error:
+        raise ConfigError.of(error).within(key, source=source) from error
 
 
 class InvalidValueError(FleetSimError, ValueError):
@@ -170,3 +180,12 @@ def missing_extra(module: str, extra: str, purpose: str) -> MissingDependencyErr
         f"{purpose} needs the Python module {module!r}, which is not installed. "
         f"Install it with: pip install 'fleet_sim[{extra}]'"
     )
+
+
+@contextmanager
+def of_extra(module: str, extra: str, purpose: str) -> Iterator[None]:
+    """Raise MissingDependencyError where the module of an extra cannot be imported inside."""
+    try:
+        yield
+    except ImportError as error:
+        raise missing_extra(module, extra, purpose) from error

@@ -27,15 +27,7 @@ from urllib.parse import quote
 
 from fleet_sim.base.arrays import Bytes, png_bytes
 from fleet_sim.base.budget import during
-from fleet_sim.base.errors import (
-    ConfigError,
-    InvalidValueError,
-    brief,
-    closest,
-    did_you_mean,
-    known_names,
-    missing_extra,
-)
+from fleet_sim.base.errors import ConfigError, InvalidValueError, brief, closest, did_you_mean, known_names, of_extra
 
 # Who asks.
 
@@ -413,11 +405,9 @@ def check_table(path: str | Path) -> None:
 
 def load_parquet(purpose: str) -> tuple[Any, Any]:
     """Return pyarrow and pyarrow.parquet; raises MissingDependencyError, which says what `purpose` needs."""
-    try:
+    with of_extra("pyarrow", "parquet", purpose):
         import pyarrow
         import pyarrow.parquet
-    except ImportError as error:
-        raise missing_extra("pyarrow", "parquet", purpose) from error
     return pyarrow, pyarrow.parquet
 
 

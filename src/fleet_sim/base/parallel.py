@@ -23,7 +23,7 @@ from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple, Protocol
 
-from fleet_sim.base.errors import FleetSimError, InvalidValueError, missing_extra
+from fleet_sim.base.errors import FleetSimError, InvalidValueError, of_extra
 
 Perform = Callable[[Any], Any]
 """Does one job: takes what describes it and returns its result."""
@@ -578,10 +578,8 @@ def _check_answers(address: str) -> None:
 
 
 def _ray() -> Any:
-    try:
+    with of_extra("ray", "cluster", "running on a cluster"):
         import ray
-    except ImportError as error:
-        raise missing_extra("ray", "cluster", "running on a cluster") from error
     return ray
 
 

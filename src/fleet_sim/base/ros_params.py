@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from fleet_sim.base.arrays import as_floats
-from fleet_sim.base.errors import ConfigError, InvalidValueError, brief, unknown_name
+from fleet_sim.base.errors import InvalidValueError, brief, located, unknown_name
 from fleet_sim.base.sections import SettingsSection
 from fleet_sim.base.settings import UsedSettings, setting
 
@@ -225,21 +225,21 @@ class WithRobots(Protocol):
 class RosSection(SettingsSection[WithRobots]):
     """The section `ros`. The node opens it, as interfaces need a simulation that is already built."""
 
-    doc = "The ROS 2 interfaces of the simulation."
-    name = "ros"
-    settings_class = RosParams
+    def __init__(self) -> None:
+        super().__init__("ros", RosParams, _check_robots, "The ROS 2 interfaces of the simulation.")
 
     def prepare(self, sim: WithRobots, entry: Any, *, source: str = "") -> None:
         """Raise ConfigError if the settings are invalid, also where nobody uses them."""
         self.check(entry, source=source)
 
-    def open(self, sim: WithRobots, entry: Any, *, source: str = "") -> None:
-        """Raise ConfigError for a robot in `per_robot` that is not there, unless all robots are spawned later."""
-        names, scenario = self.read(entry, source).per_robot, sim.population.scenario
-        if isinstance(names, str) or not scenario.get("robots"):
-            return
-        robots = [robot.name for robot in sim.agents if robot.name]
-        for place, name in enumerate(names):
-            if name not in robots:
-                error = unknown_name("robot", name, robots)
-                raise ConfigError(str(error), source=source, path=f"ros.per_robot[{place}]")
+
+def _check_robots(sim: WithRobots, settings: RosParams, source: str) -> None:
+    """Raise an error for a robot in `per_robot` that is not there, unless all robots are spawned later."""
+    names = settings.per_robot
+    if isinstance(names, str) or not sim.population.scenario.get("robots"):
+        return
+    robots = [robot.name for robot in sim.agents if robot.name]
+    for place, name in enumerate(names):
+        if name not in robots:
+            with located(f"per_robot[{place}]"):
+                raise unknown_name("robot", name, robots)

@@ -10,9 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from fleet_sim.base.errors import ConfigError
+from fleet_sim.base.errors import ConfigError, located
 from fleet_sim.base.files import opened
 from fleet_sim.base.registry import Registry, instances_of
 from fleet_sim.base.settings import load_mapping, nullable, object_schema, read
@@ -27,9 +27,9 @@ class Section(ABC, Generic[Sim]):
     raises ConfigError with a path that begins with the section's name.
     """
 
-    doc: ClassVar[str]
+    doc: str
     """The purpose of the section in one sentence; shown by editors."""
-    of_building: ClassVar[bool] = False
+    of_building: bool = False
     """Whether it adds parts of a building: those are opened first."""
 
     @abstractmethod
@@ -52,11 +52,22 @@ class Section(ABC, Generic[Sim]):
 
 
 class SettingsSection(Section[Sim]):
-    """Base of sections whose entry is the settings of one class; an empty section stands for their defaults."""
+    """A section whose entry is the settings of one class; an empty section stands for their defaults.
 
-    name: ClassVar[str]
-    """The name of the section."""
-    settings_class: ClassVar[type[Any]]
+    `carry_out` gets the simulation, the settings and the name of the file; its errors are raised below the section.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        settings_class: type[Any],
+        carry_out: Callable[[Sim, Any, str], object],
+        doc: str,
+        *,
+        of_building: bool = False,
+    ) -> None:
+        self.name, self.settings_class, self._carry_out = name, settings_class, carry_out
+        self.doc, self.of_building = doc, of_building
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of the settings."""
@@ -69,6 +80,12 @@ class SettingsSection(Section[Sim]):
     def read(self, entry: Any, source: str) -> Any:
         """Return the settings in `entry`; raises ConfigError."""
         return read(self.settings_class, {} if entry is None else entry, source=source, path=self.name)
+
+    def open(self, sim: Sim, entry: Any, *, source: str = "") -> None:
+        """Carry out the settings; raises ConfigError."""
+        settings = self.read(entry, source)
+        with located(self.name, source=source):
+            self._carry_out(sim, settings, source)
 
 
 SECTIONS: Registry[Section[Any]] = Registry("section", instances_of(Section), group="fleet_sim.section")

@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from fleet_sim.base.errors import InvalidValueError, missing_extra
+from fleet_sim.base.errors import InvalidValueError, of_extra
 from fleet_sim.base.files import cache_folder, is_file, keep_cached, refusals, status
 from fleet_sim.models import xacro_program
 from fleet_sim.models.markup import MAX_BYTES, read_bytes
@@ -68,10 +68,8 @@ def expand_xacro(path: Path, arguments: str = "") -> bytes:
     It is expanded in another process, as its expressions may need any time and memory. Raises MissingDependencyError
     without xacro, InvalidValueError with xacro's message for an invalid file, or one that exceeds the limits.
     """
-    try:
+    with of_extra("xacro", "xacro", f"The file {str(path)!r}"):
         importlib.import_module("xacro")
-    except ImportError as error:
-        raise missing_extra("xacro", "xacro", f"The file {str(path)!r}") from error
     mappings = dict(argument.split(":=", 1) for argument in arguments.split())
     request = {"path": str(path), "mappings": mappings, "memory": XACRO_MEMORY, "size": MAX_BYTES}
     # It finds the modules that are found here, as some were put on the path by the program.

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from fleet_sim.base.arrays import Floats
-from fleet_sim.base.errors import InvalidValueError, missing_extra
+from fleet_sim.base.errors import InvalidValueError, of_extra
 from fleet_sim.base.files import is_file, to_read
 from fleet_sim.base.gate import LARGEST_SIZE
 from fleet_sim.base.spatial.triangles import grid_triangles
@@ -107,10 +107,8 @@ def image_heights(path: str, white: float) -> Heights:
 
     Raises MissingDependencyError without Pillow, InvalidValueError for a file that is no picture in grey.
     """
-    try:
+    with of_extra("PIL", "camera", "Reading pictures of heights"):
         image_module = importlib.import_module("PIL.Image")
-    except ImportError as error:
-        raise missing_extra("PIL", "camera", "Reading pictures of heights") from error
     try:
         with image_module.open(to_read(path)) as image:
             mode, pixels = str(image.mode), np.asarray(image, np.float64)

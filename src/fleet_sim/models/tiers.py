@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from fleet_sim.base.errors import FleetSimError, InvalidValueError, did_you_mean, missing_extra, unknown_name
+from fleet_sim.base.errors import FleetSimError, InvalidValueError, did_you_mean, missing_extra, of_extra, unknown_name
 from fleet_sim.base.files import (
     data_roots,
     expanded,
@@ -146,10 +146,8 @@ def _local_folders(_ament_prefix_path: str) -> list[Path]:
 
 @lru_cache(maxsize=1)
 def _pybullet_folder() -> Path:
-    try:
+    with of_extra("pybullet_data", "bullet", "A model of PyBullet"):
         return Path(importlib.import_module("pybullet_data").getDataPath())
-    except ImportError as error:
-        raise missing_extra("pybullet_data", "bullet", "A model of PyBullet") from error
 
 
 @lru_cache(maxsize=32)

@@ -17,7 +17,7 @@ import numpy as np
 import yaml
 
 from fleet_sim.base.arrays import Floats
-from fleet_sim.base.errors import ConfigError, FleetSimError, missing_extra
+from fleet_sim.base.errors import ConfigError, FleetSimError, of_extra
 from fleet_sim.base.files import exists, opened, read_text, refusals, write_file
 from fleet_sim.base.parallel import Executor, Job, LocalExecutor, Perform
 from fleet_sim.swarm.search import Search
@@ -210,10 +210,8 @@ class _Strategy:
     """CMA-ES over shares in [0, 1], with random numbers of its own."""
 
     def __init__(self, search: Search) -> None:
-        try:
+        with of_extra("cma", "evolve", "searching parameters"):
             import cma
-        except ImportError as error:
-            raise missing_extra("cma", "evolve", "searching parameters") from error
         self._search = search
         rng = np.random.Generator(np.random.PCG64(search.config.seed))
         options: dict[str, Any] = {

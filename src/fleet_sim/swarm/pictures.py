@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.base.arrays import Bytes, Floats
-from fleet_sim.base.errors import InvalidValueError, missing_extra
+from fleet_sim.base.errors import InvalidValueError, of_extra
 from fleet_sim.base.files import check_target, part_of, put_in_place, refusals, remove, replacing, writing
 from fleet_sim.base.settings import setting
 from fleet_sim.swarm.canvas import Canvas, Color
@@ -157,10 +157,8 @@ def check_picture_path(path: str | Path) -> None:
 
 def require_pillow() -> None:
     """Raise MissingDependencyError where Pillow is not installed."""
-    try:
+    with of_extra("PIL", "swarm", "drawing a world"):
         import PIL.Image  # noqa: F401
-    except ImportError as error:
-        raise missing_extra("PIL", "swarm", "drawing a world") from error
 
 
 def check_path(path: str | Path, endings: Sequence[str]) -> None:
@@ -198,10 +196,8 @@ class MetricPlot(Configured, Subscriber):
     def __post_init__(self) -> None:
         """Check the parameters; raises InvalidValueError, MissingDependencyError where matplotlib is not installed."""
         super().__post_init__()
-        try:
+        with of_extra("matplotlib", "plot", "plotting metrics"):
             from matplotlib.figure import Figure
-        except ImportError as error:
-            raise missing_extra("matplotlib", "plot", "plotting metrics") from error
         if self.path is None and not self.live:
             raise self.refuse("a plot needs a path, or live: true")
         if self.path is not None:
@@ -388,10 +384,8 @@ class VideoRecorder(Recorder):
     def __post_init__(self) -> None:
         """Check the parameters; raises InvalidValueError, MissingDependencyError where imageio is not installed."""
         super().__post_init__()
-        try:
+        with of_extra("imageio_ffmpeg", "video", "recording a film"):
             import imageio_ffmpeg
-        except ImportError as error:
-            raise missing_extra("imageio_ffmpeg", "video", "recording a film") from error
         self._ffmpeg: Any = imageio_ffmpeg
         self._writer: Any = None
 

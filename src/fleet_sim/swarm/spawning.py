@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from fleet_sim.base.arrays import Floats
-from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError
+from fleet_sim.base.errors import InvalidValueError, located
 from fleet_sim.base.params import CollisionMode, MotionMode
 from fleet_sim.base.settings import read
 from fleet_sim.base.settings.fields import fields_of
@@ -80,10 +80,8 @@ def _check_components(config: AgentConfig) -> None:
     if config.controller is not None:
         CONTROLLERS.check(config.controller).works_on_arrays()
     for index, spec in enumerate(config.sensors):
-        try:
+        with located(f"sensors[{index}]"):
             SENSORS.check(spec).works_on_arrays()
-        except FleetSimError as error:
-            raise ConfigError.of(error).within(f"sensors[{index}]") from error
 
 
 # A string, as settings hold lists and mappings, which cannot be hashed.

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from fleet_sim.base.arrays import Floats, as_float, as_floats
-from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, StateError
+from fleet_sim.base.errors import ConfigError, InvalidValueError, StateError, located
 from fleet_sim.base.sections import Section
 from fleet_sim.base.settings import object_schema, read
 from fleet_sim.base.settings.expressions import Expression
@@ -334,10 +334,8 @@ def fill(world: SwarmWorld, stepper: Stepper, step_spawners: bool) -> None:
 
 def at_key(key: str, function: Any, *args: Any) -> Any:
     """Return `function(*args)`; what is wrong is reported with the key of the entry."""
-    try:
+    with located(key):
         return function(*args)
-    except FleetSimError as error:
-        raise ConfigError.of(error).within(key) from error
 
 
 def _each(section: str, entries: list[Any]) -> list[tuple[str, Any]]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from fleet_sim.apps.record.recording import Recording
 from fleet_sim.base.arrays import Bytes, Floats, Rows
-from fleet_sim.base.errors import InvalidValueError, missing_extra
+from fleet_sim.base.errors import InvalidValueError, of_extra
 from fleet_sim.base.files import as_path, check_target, part_of, put_in_place, remove, scratch_file
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.params import SimulationParams
@@ -243,10 +243,8 @@ class FilmFile:
     """
 
     def __init__(self, path: str | Path, width: int, height: int, fps: float) -> None:
-        try:
+        with of_extra("imageio_ffmpeg", "video", "a film"):
             import imageio_ffmpeg
-        except ModuleNotFoundError as error:
-            raise missing_extra("imageio_ffmpeg", "video", "a film") from error
         self.path = as_path(path)
         self._part = part_of(self.path)
         encoding = ENCODINGS.get(self.path.suffix.lower())

@@ -20,7 +20,7 @@ import numpy as np
 
 from fleet_sim.apps.record.message_types import check_installed, definition
 from fleet_sim.base.arrays import AnyArray, Ints
-from fleet_sim.base.errors import InvalidValueError, missing_extra
+from fleet_sim.base.errors import InvalidValueError, of_extra
 from fleet_sim.base.files import check_target, exists, opened, part_beside, put_in_place, refusals, remove
 
 if TYPE_CHECKING:
@@ -76,10 +76,8 @@ class ChunkCompressor:
     """
 
     def __init__(self) -> None:
-        try:
+        with of_extra("zstandard", "record", "a recording"):
             from zstandard import ZstdCompressionParameters, ZstdCompressor
-        except ModuleNotFoundError as error:
-            raise missing_extra("zstandard", "record", "a recording") from error
         # With the checksum of zstd, which takes a third of the time of the one that MCAP has.
         self._fast = ZstdCompressor(_FAST, write_checksum=True)
         better, best = (
@@ -258,10 +256,8 @@ class McapChunks:
     """
 
     def __init__(self, stream: BinaryIO, profile: str, library: str) -> None:
-        try:
+        with of_extra("mcap", "record", "a recording"):
             from mcap import records
-        except ModuleNotFoundError as error:
-            raise missing_extra("mcap", "record", "a recording") from error
         self._records, self._stream = records, stream
         # One thread: a compressor is for one, and what it waits for is given up to here by one, too.
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="compress chunks")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fleet_sim.apps.record.mcap_file import McapFile
-from fleet_sim.base.errors import InvalidValueError, missing_extra
+from fleet_sim.base.errors import InvalidValueError, of_extra
 from fleet_sim.base.files import as_path, check_target, is_file, opened, part_of, remove
 
 MAGIC = b"\x89MCAP0\r\n"
@@ -116,10 +116,8 @@ class McapIndex:
     """
 
     def __init__(self, path: str | Path) -> None:
-        try:
+        with of_extra("zstandard", "record", "a recording"):
             import zstandard
-        except ModuleNotFoundError as error:
-            raise missing_extra("zstandard", "record", "a recording") from error
         self._zstd = zstandard
         self.path = as_path(path)
         self.topics: dict[str, Topic] = {}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fleet_sim.base.arrays import AnyArray
-from fleet_sim.base.errors import ConfigError, missing_extra
+from fleet_sim.base.errors import ConfigError, missing_extra, of_extra
 from fleet_sim.base.files import data_roots, is_folder, listed, read_text
 
 if TYPE_CHECKING:
@@ -32,10 +32,8 @@ def typestore() -> Typestore:
     Raises MissingDependencyError without the extra `record`, and ConfigError where the definitions of fleet_sim_msgs
     are not installed.
     """
-    try:
+    with of_extra("rosbags", "record", "a recording"):
         from rosbags.typesys import Stores, get_types_from_msg, get_typestore
-    except ModuleNotFoundError as error:
-        raise missing_extra("rosbags", "record", "a recording") from error
     store = get_typestore(Stores.ROS2_JAZZY)
     for file in listed(own_definitions(), "*.msg"):
         store.register(get_types_from_msg(read_text(file), f"{OWN}/msg/{file.stem}"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet_sim.base.errors import missing_extra
+from fleet_sim.base.errors import of_extra
 from fleet_sim.base.params import ViewParams
 from fleet_sim.simulation import MultiRobotSimulationCore
 
@@ -31,7 +31,5 @@ def view_of(source: Source, settings: ViewParams) -> WebView:
 
 def check_viser() -> None:
     """Raise MissingDependencyError where viser is not installed."""
-    try:
+    with of_extra("viser", "view", "the live view"):
         import viser  # noqa: F401
-    except ImportError as error:
-        raise missing_extra("viser", "view", "the live view") from error

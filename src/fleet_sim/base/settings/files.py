@@ -10,7 +10,7 @@ from typing import Any, NoReturn, TypeVar
 
 import yaml
 
-from fleet_sim.base.errors import ConfigError, InvalidValueError, did_you_mean, missing_extra
+from fleet_sim.base.errors import ConfigError, InvalidValueError, did_you_mean, of_extra
 from fleet_sim.base.files import as_path, is_folder, is_remote, names_in, read_text
 from fleet_sim.base.gate import MOST_IN_FILE, MOST_REMOTE, check_nodes, check_text
 from fleet_sim.base.settings.expressions import Expression
@@ -159,10 +159,8 @@ def render(text: str, variables: Variables, source: str) -> tuple[str, dict[str,
     """
     if first_sign(text) is None:
         return text, {}
-    try:
+    with of_extra("jinja2", "template", f"{source}, a template,"):
         import jinja2  # noqa: F401  # it is only asked for
-    except ImportError as error:
-        raise missing_extra("jinja2", "template", f"{source}, a template,") from error
     # Here, as only templates need it.
     from fleet_sim.base.settings.jinja import WorldTemplate
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from fleet_sim.base.arrays import as_float, as_floats
-from fleet_sim.base.errors import StateError, missing_extra
+from fleet_sim.base.errors import StateError, of_extra
 from fleet_sim.base.files import scratch_file
 
 # What the engine prints, as lines of our log instead of text between the output of programs.
@@ -129,21 +129,17 @@ def bullet_module() -> Any:
     loaded = sys.modules.get("pybullet")
     if loaded is not None:
         return loaded
-    try:
-        with import_of_engine():
-            return importlib.import_module("pybullet")
-    except ImportError as error:
-        raise missing_extra(
-            "pybullet", "bullet", "What only PyBullet does: its window, its renderer, sim.bullet,"
-        ) from error
+    with (
+        of_extra("pybullet", "bullet", "What only PyBullet does: its window, its renderer, sim.bullet,"),
+        import_of_engine(),
+    ):
+        return importlib.import_module("pybullet")
 
 
 def data_path(name: str) -> str:
     """Return the path of a file that comes with PyBullet, such as "plane.urdf"."""
-    try:
+    with of_extra("pybullet_data", "bullet", f"The file {name!r}"):
         directory = importlib.import_module("pybullet_data").getDataPath()
-    except ImportError as error:
-        raise missing_extra("pybullet_data", "bullet", f"The file {name!r}") from error
     return str(Path(directory) / name)
 
 

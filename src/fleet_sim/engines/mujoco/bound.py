@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, Floats, Ints, Rows, span_of
-from fleet_sim.base.errors import StateError, StateFileError, missing_extra
+from fleet_sim.base.errors import StateError, StateFileError, of_extra
 from fleet_sim.world.world import World
 
 # A compiled model of MuJoCo, and what its parts stand for.
@@ -72,10 +72,8 @@ def mujoco_module() -> Any:
     loaded = sys.modules.get("mujoco")
     if loaded is not None:
         return loaded
-    try:
+    with of_extra("mujoco", "mujoco", "Physics with engine: mujoco"):
         module = importlib.import_module("mujoco")
-    except ImportError as error:
-        raise missing_extra("mujoco", "mujoco", "Physics with engine: mujoco") from error
     # Otherwise it prints each warning, and writes a file into the working folder.
     module.set_mju_user_warning(_warn)
     return module

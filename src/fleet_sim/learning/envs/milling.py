@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium.utils import seeding
 
 from fleet_sim.base.arrays import Floats
-from fleet_sim.base.errors import missing_extra
+from fleet_sim.base.errors import of_extra
 from fleet_sim.base.gate import MOST_OBJECTS
 from fleet_sim.base.settings import UsedSettings, read, setting
 from fleet_sim.learning.envs.arena import Observations, scatter_points
@@ -36,10 +36,8 @@ from fleet_sim.swarm import Controller, RectangularWorld, World_from_config
 if TYPE_CHECKING:
     from fleet_sim.swarm.agents import Group
 
-try:
+with of_extra("pettingzoo", "gym", "FleetMilling"):
     from pettingzoo import ParallelEnv
-except ModuleNotFoundError as error:
-    raise missing_extra("pettingzoo", "gym", "FleetMilling") from error
 
 SPEED, TURN = 0.4, 1.2
 """Linear velocity in m/s and angular velocity in rad/s of an agent at action 1."""

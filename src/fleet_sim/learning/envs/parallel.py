@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fleet_sim.base.errors import InvalidValueError, missing_extra
+from fleet_sim.base.errors import InvalidValueError, of_extra
 from fleet_sim.base.settings import read
 from fleet_sim.learning.envs.arena import Observations
 from fleet_sim.learning.envs.episode import RENDER_MODES, Fixed, Rendered
@@ -21,10 +21,8 @@ from fleet_sim.learning.envs.tasks import (
 )
 from fleet_sim.learning.envs.vector import check_render_mode
 
-try:
+with of_extra("pettingzoo", "gym", "fleet_navigation"):
     from pettingzoo import ParallelEnv
-except ModuleNotFoundError as error:
-    raise missing_extra("pettingzoo", "gym", "fleet_navigation") from error
 from gymnasium.utils import seeding
 
 AgentDict = dict[str, Any]

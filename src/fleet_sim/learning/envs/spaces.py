@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.base.errors import missing_extra
+from fleet_sim.base.errors import of_extra
 
-try:
+with of_extra("gymnasium", "gym", "an environment of fleet_sim.learning.envs"):
+    import gymnasium
     from gymnasium import spaces
-except ModuleNotFoundError as error:
-    raise missing_extra("gymnasium", "gym", "an environment of fleet_sim.learning.envs") from error
 
 OBSERVATION_BOUND = 2.0
 """Observations are clipped to this bound, in both directions."""
@@ -47,11 +46,6 @@ def drive_box() -> Any:
 
 # The Gymnasium ids of the environments.
 
-
-try:
-    import gymnasium
-except ModuleNotFoundError as error:
-    raise missing_extra("gymnasium", "gym", "fleet_sim.learning.envs") from error
 
 NAMESPACE = "FleetSim"
 ENTRY_POINTS = "fleet_sim.environment"

@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from fleet_sim.base.errors import InvalidValueError, missing_extra
+from fleet_sim.base.errors import InvalidValueError, of_extra
 from fleet_sim.learning.envs.vector import NavigationVectorEnv
 
-try:
+with of_extra("stable_baselines3", "learn", "training with stable-baselines3"):
     from stable_baselines3.common.vec_env import VecEnv
-except ModuleNotFoundError as error:
-    raise missing_extra("stable_baselines3", "learn", "training with stable-baselines3") from error
 
 
 class FleetVecEnv(VecEnv):

@@ -314,17 +314,13 @@ FEATURE = BatteryFeature()
 # The section `battery` of a scenario: settings common to all batteries.
 
 
-class BatterySection(SettingsSection[MultiRobotSimulationCore]):
-    """Reads the section. The battery of a robot is in the robot's entry."""
-
-    doc = "Settings common to all batteries; those of one robot are in its entry."
-    name = "battery"
-    settings_class = BatterySectionSettings
-
-    def open(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
-        """Give the settings to the batteries of `sim`; raises ConfigError."""
-        batteries: Batteries = sim.features.use("battery")
-        batteries.section = self.read(entry, source)
+def _set_section(sim: MultiRobotSimulationCore, settings: BatterySectionSettings, source: str) -> None:
+    sim.features.use("battery").section = settings
 
 
-SECTION = BatterySection()
+SECTION = SettingsSection(
+    "battery",
+    BatterySectionSettings,
+    _set_section,
+    "Settings common to all batteries; those of one robot are in its entry.",
+)

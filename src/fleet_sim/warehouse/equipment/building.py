@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from fleet_sim.base.arrays import Rows
-from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError
+from fleet_sim.base.errors import InvalidValueError, located
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.params import CollisionMode
 from fleet_sim.base.sections import SettingsSection
@@ -254,63 +251,24 @@ def _to_world(settings: LiftSettings, x: float, y: float) -> tuple[float, float]
     return settings.position[0] + x * cosine - y * sine, settings.position[1] + x * sine + y * cosine
 
 
-# What builds the pieces of a section, one by one, each with the key that describes it.
-Pieces: TypeAlias = Iterator[tuple[str, Callable[[], object]]]
+def _open_doors(sim: MultiRobotSimulationCore, settings: DoorsSettings, source: str) -> None:
+    """Build the doors of the site, where there is one, then those that are listed."""
+    site = sim.extensions.find_manager("site") if settings.site else None
+    for door in site.doors if site else ():
+        with located("site"):
+            build_door(sim, settings_of(door, floor=0.0, time=settings.time, automatic=settings.automatic))
+    for index, entry in enumerate(settings.list):
+        with located(f"list[{index}]"):
+            build_door(sim, entry)
 
 
-class EquipmentSection(SettingsSection[MultiRobotSimulationCore]):
-    """Builds what its settings list; what is wrong with a piece is told with the key that describes it."""
-
-    of_building = True
-
-    @abstractmethod
-    def pieces(self, sim: MultiRobotSimulationCore, settings: Any) -> Pieces:
-        """Yield what builds each piece, in the order in which they are built."""
-
-    def open(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
-        """Build all pieces; raises ConfigError."""
-        for where, build in self.pieces(sim, self.read(entry, source)):
-            try:
-                build()
-            except FleetSimError as error:
-                raise ConfigError.of(error).within(where, source=source) from error
+def _open_lifts(sim: MultiRobotSimulationCore, settings: LiftsSettings, source: str) -> None:
+    for index, lift in enumerate(settings.list):
+        with located(f"list[{index}]"):
+            build_lift(sim, lift)
 
 
-class DoorsSection(EquipmentSection):
-    """Builds the doors of a scenario; `sim.features.use("door")` returns the Doors."""
-
-    doc = "Doors: those of the site, and others."
-    name = "doors"
-    settings_class = DoorsSettings
-
-    def pieces(self, sim: MultiRobotSimulationCore, settings: DoorsSettings) -> Pieces:
-        """Yield what builds each door: first those of the site, where there is one, then those that are listed."""
-        site = sim.extensions.find_manager("site") if settings.site else None
-        for door in site.doors if site else ():
-
-            def build(door: Door = door) -> object:
-                time, automatic = settings.time, settings.automatic
-                return build_door(sim, settings_of(door, floor=0.0, time=time, automatic=automatic))
-
-            yield "doors.site", build
-        for index, entry in enumerate(settings.list):
-            yield f"doors.list[{index}]", partial(build_door, sim, entry)
-
-
-DOORS = DoorsSection()
-
-
-class LiftsSection(EquipmentSection):
-    """Builds the lifts of a scenario; `sim.features.use("lift")` returns the Lifts."""
-
-    doc = "Lifts between the levels of a building."
-    name = "lifts"
-    settings_class = LiftsSettings
-
-    def pieces(self, sim: MultiRobotSimulationCore, settings: LiftsSettings) -> Pieces:
-        """Yield what builds each lift."""
-        for index, lift in enumerate(settings.list):
-            yield f"lifts.list[{index}]", partial(build_lift, sim, lift)
-
-
-LIFTS = LiftsSection()
+DOORS = SettingsSection("doors", DoorsSettings, _open_doors, "Doors: those of the site, and others.", of_building=True)
+LIFTS = SettingsSection(
+    "lifts", LiftsSettings, _open_lifts, "Lifts between the levels of a building.", of_building=True
+)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from fleet_sim.base.arrays import Floats, Ints, Rows
-from fleet_sim.base.errors import InvalidValueError, missing_extra
+from fleet_sim.base.errors import InvalidValueError, of_extra
 from fleet_sim.base.registry import Fit, Registry
 from fleet_sim.warehouse.orders.fleet import Courier, OrderFleet, Stage, Task
 from fleet_sim.warehouse.orders.places import OrderParts
@@ -117,10 +117,8 @@ class Hungarian:
     """
 
     def __init__(self) -> None:
-        try:
+        with of_extra("scipy", "orders", "the allocator 'hungarian'"):
             from scipy.optimize import linear_sum_assignment
-        except ImportError as error:
-            raise missing_extra("scipy", "orders", "the allocator 'hungarian'") from error
         self._solve = linear_sum_assignment
 
     def allocate(self, request: Request) -> list[Assignment]:

@@ -396,48 +396,31 @@ def read_task_orders(path: Path, grid: Grid) -> Iterator[tuple[str, Order]]:
         yield f"task {number}", order
 
 
-class OrdersSection(SettingsSection[MultiRobotSimulationCore]):
-    """Lets the fleet of a scenario serve orders; `sim.get_manager("orders")` returns the Orders."""
-
-    doc = "Orders between the stations of the site, and how robots serve them."
-    name = "orders"
-    settings_class = OrdersSettings
-
-    def open(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
-        """Submit the orders of the section to the fleet; raises ConfigError naming the order."""
-        settings: OrdersSettings = self.read(entry, source)
-        try:
-            orders = offer_orders(sim, settings)
-        except errors.FleetSimError as error:
-            raise errors.ConfigError.of(error).within("orders", source=source) from error
-        # One by one, so that the error names the entry.
-        for index, order in enumerate(settings.list):
-            try:
-                orders.submit(order)
-            except errors.FleetSimError as error:
-                raise errors.ConfigError.of(error).within(f"orders.list[{index}]", source=source) from error
-        if settings.file is not None:
-            path = _found(settings.file, "file", source)
-            _submit_all(orders, read_orders(path), path)
-        # Tasks are given in cells, so the site has to say where these are.
-        if settings.tasks is not None:
-            path = _found(settings.tasks, "tasks", source)
-            _submit_all(orders, read_task_orders(path, orders.places.site.grid), path)
+def _open(sim: MultiRobotSimulationCore, settings: OrdersSettings, source: str) -> None:
+    """Submit the orders of the section to the fleet; raises ConfigError naming the order."""
+    orders = offer_orders(sim, settings)
+    # One by one, so that the error names the entry.
+    _submit_all(orders, ((f"list[{index}]", order) for index, order in enumerate(settings.list)), "")
+    if settings.file is not None:
+        path = _found(settings.file, "file", source)
+        _submit_all(orders, read_orders(path), str(path))
+    # Tasks are given in cells, so the site has to say where these are.
+    if settings.tasks is not None:
+        path = _found(settings.tasks, "tasks", source)
+        _submit_all(orders, read_task_orders(path, orders.places.site.grid), str(path))
 
 
 def _found(name: str, key: str, source: str) -> Path:
     path = Path(beside(source, name))
     if not is_file(path):
-        raise errors.ConfigError(f"there is no file {str(path)!r}", source=source, path=f"orders.{key}")
+        raise errors.ConfigError(f"there is no file {str(path)!r}", path=key)
     return path
 
 
-def _submit_all(orders: Orders, entries: Iterable[tuple[str, Order]], path: Path) -> None:
+def _submit_all(orders: Orders, entries: Iterable[tuple[str, Order]], source: str) -> None:
     for where, order in entries:
-        try:
+        with errors.located(where, source=source):
             orders.submit(order)
-        except errors.FleetSimError as error:
-            raise errors.ConfigError.of(error).within(where, source=str(path)) from error
 
 
 def offer_orders(sim: MultiRobotSimulationCore, settings: OrdersSettings | None = None) -> Orders:
@@ -485,7 +468,7 @@ def _pods(
 ) -> Pods:
     """Return the pods of a scenario; raises ConfigError below the key `pods`."""
     chosen = orders.settings
-    try:
+    with errors.located("pods"):
         return Pods(
             OrderParts(sim.world, desk.table, orders.book, orders.places),
             *(orders.fleet, traffic),
@@ -493,8 +476,6 @@ def _pods(
             chosen.allocation.period,
             chosen.retry_after,
         )
-    except errors.FleetSimError as error:
-        raise errors.ConfigError.of(error).within("pods", source="") from error
 
 
 def _places(sim: MultiRobotSimulationCore) -> OrderPlaces:
@@ -522,4 +503,6 @@ def _without(sim: MultiRobotSimulationCore, desk: OrderDesk) -> Rows:
     return np.array([row for row in rows.tolist() if world.handles[row].can_move], np.int64)
 
 
-SECTION = OrdersSection()
+SECTION = SettingsSection(
+    "orders", OrdersSettings, _open, "Orders between the stations of the site, and how robots serve them."
+)

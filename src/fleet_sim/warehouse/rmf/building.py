@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError
+from fleet_sim.base.errors import InvalidValueError, located
 from fleet_sim.base.files import beside
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.params import CollisionMode
@@ -147,22 +147,18 @@ class BuildingSection(Section[MultiRobotSimulationCore]):
     def prepare(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
         """Build the walls, doors and lifts, before the robots of the scenario are spawned; raises ConfigError."""
         settings, building = self._read(entry, source)
-        try:
+        with located("building", source=source):
             build(sim, building, settings)
-        except FleetSimError as error:
-            raise ConfigError.of(error).within("building", source=source) from error
 
     def _read(self, entry: Any, source: str) -> tuple[BuildingSettings, Building]:
         """Return the settings and the building they name; raises ConfigError with the key."""
         given = entry if isinstance(entry, Mapping) else {"map": entry}
         settings = read(BuildingSettings, given, source=source, path="building")
-        try:
+        with located("building", source=source):
             if settings.content is not None:
                 return settings, building_of(settings.content, Path(source or "building"))
             assert settings.map is not None
             return settings, read_building(beside(source, settings.map))
-        except ConfigError as error:
-            raise error.within("building", source=source) from error
 
 
 def build(sim: MultiRobotSimulationCore, building: Building, settings: BuildingSettings) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import yaml
 
 from fleet_sim.base.arrays import AnyArray, Bools, Bytes, Floats, Ints
-from fleet_sim.base.errors import ConfigError, InvalidValueError, missing_extra
+from fleet_sim.base.errors import ConfigError, InvalidValueError, of_extra
 from fleet_sim.base.files import is_file, read_bytes, write_file, write_png
 from fleet_sim.base.params import Mode
 from fleet_sim.base.settings import Checked, read, setting
@@ -151,10 +151,8 @@ def _is_level(word: bytes, largest: int) -> bool:
 
 def _picture(data: bytes, path: Path) -> AnyArray:
     """Return the pixels of a map in shades or colors; raises ConfigError for what is no picture, or too large a one."""
-    try:
+    with of_extra("PIL", "camera", f"reading {path.suffix or path.name} pictures"):
         from PIL import Image, UnidentifiedImageError
-    except ImportError as error:
-        raise missing_extra("PIL", "camera", f"reading {path.suffix or path.name} pictures") from error
     try:
         with Image.open(io.BytesIO(data)) as picture:
             if picture.width * picture.height > MOST_CELLS:

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Bytes, Floats, Ints, Rows
-from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, PlanError
+from fleet_sim.base.errors import ConfigError, InvalidValueError, PlanError
 from fleet_sim.base.files import resolve_config
 from fleet_sim.base.kernels import compiled_step
 from fleet_sim.base.sections import SettingsSection
@@ -644,24 +644,12 @@ class TasksSettings(Checked):
     )
 
 
-class TasksSection(SettingsSection[MultiRobotSimulationCore]):
-    """Lets the robots of the traffic work; `sim.get_manager("tasks")` returns the Work with its figures."""
-
-    doc = "Endless tasks for the robots of the traffic: they go from goal to goal, and stay a while at each."
-    name = NAME
-    settings_class = TasksSettings
-
-    def open(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
-        """Give the robots their first goals; raises ConfigError."""
-        settings: TasksSettings = self.read(entry, source)
-        try:
-            traffic = sim.get_manager("traffic")
-        except FleetSimError as error:
-            raise ConfigError("needs a section 'traffic' above it in the file", source=source, path=NAME) from error
-        try:
-            offer_tasks(sim, traffic, settings)
-        except FleetSimError as error:
-            raise ConfigError.of(error).within(NAME, source=source) from error
+def _open(sim: MultiRobotSimulationCore, settings: TasksSettings, source: str) -> None:
+    """Give the robots of the traffic their first goals."""
+    traffic = sim.extensions.find_manager("traffic")
+    if traffic is None:
+        raise ConfigError("needs a section 'traffic' above it in the file")
+    offer_tasks(sim, traffic, settings)
 
 
 def offer_tasks(sim: MultiRobotSimulationCore, traffic: Traffic, settings: TasksSettings | None = None) -> Work:
@@ -694,4 +682,9 @@ def offer_tasks(sim: MultiRobotSimulationCore, traffic: Traffic, settings: Tasks
     return work
 
 
-SECTION = TasksSection()
+SECTION = SettingsSection(
+    NAME,
+    TasksSettings,
+    _open,
+    "Endless tasks for the robots of the traffic: they go from goal to goal, and stay a while at each.",
+)

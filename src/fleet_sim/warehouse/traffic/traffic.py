@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.base.arrays import AnyArray, Bools, Floats, Ints, Rows, as_float
-from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, StateError, unknown_name
+from fleet_sim.base.errors import ConfigError, InvalidValueError, StateError, located, unknown_name
 from fleet_sim.base.sections import SettingsSection
 from fleet_sim.base.settings import read
 from fleet_sim.robots.agent import Agent
@@ -342,38 +342,28 @@ FEATURE = TrafficFeature()
 class TrafficSection(SettingsSection[MultiRobotSimulationCore]):
     """Offers traffic in the site of the scenario; `sim.get_manager("traffic")` returns it."""
 
-    doc = "How the robots of the scenario drive in its site: planned for together, without touching each other."
-    name = NAME
-    settings_class = TrafficSettings
-
     def prepare(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
         """Let robots of the scenario say that they take part in what is opened when they are spawned."""
         sim.features.use(NAME).announced = True
 
-    def open(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
-        """Offer the traffic and enrol the robots; raises ConfigError."""
-        settings = self.read(entry, source)
-        try:
-            site = sim.get_manager("site")
-        except FleetSimError as error:
-            raise ConfigError("needs a section 'site' to drive in", source=source, path=NAME) from error
-        try:
-            traffic = offer_traffic(sim, site, settings)
-            robots = _chosen(sim, settings)
-            if robots:
-                traffic.enroll(robots)
-        except FleetSimError as error:
-            raise ConfigError.of(error).within(NAME, source=source) from error
-
     def read(self, entry: Any, source: str) -> TrafficSettings:
         """Return the settings in `entry`, with a planner and a policy that there are; raises ConfigError."""
         settings: TrafficSettings = super().read(entry, source)
-        try:
+        with located(NAME, source=source):
             PLANNERS.find(settings.planner)
             POLICIES.find(settings.policy)
-        except FleetSimError as error:
-            raise ConfigError(str(error), source=source, path=NAME) from error
         return settings
+
+
+def _open(sim: MultiRobotSimulationCore, settings: TrafficSettings, source: str) -> None:
+    """Offer the traffic and enrol the robots."""
+    site = sim.extensions.find_manager("site")
+    if site is None:
+        raise ConfigError("needs a section 'site' to drive in")
+    traffic = offer_traffic(sim, site, settings)
+    robots = _chosen(sim, settings)
+    if robots:
+        traffic.enroll(robots)
 
 
 def _chosen(sim: MultiRobotSimulationCore, settings: TrafficSettings) -> list[Agent]:
@@ -445,4 +435,9 @@ def _end_with_building(
     sim.events.on("cleared", leave)
 
 
-SECTION = TrafficSection()
+SECTION = TrafficSection(
+    NAME,
+    TrafficSettings,
+    _open,
+    "How the robots of the scenario drive in its site: planned for together, without touching each other.",
+)

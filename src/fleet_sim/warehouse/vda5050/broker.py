@@ -7,12 +7,10 @@ import logging
 import threading
 from typing import Any
 
-from fleet_sim.base.errors import StateError, missing_extra
+from fleet_sim.base.errors import StateError, of_extra
 
-try:
+with of_extra("amqtt", "vda5050", "a broker of its own"):
     from amqtt.broker import Broker
-except ImportError as error:
-    raise missing_extra("amqtt", "vda5050", "a broker of its own") from error
 
 START_TIMEOUT = 20.0
 CLOSE_TIMEOUT = 5.0

@@ -16,7 +16,7 @@ from functools import partial
 from threading import Lock
 from typing import Any
 
-from fleet_sim.base.errors import StateError, missing_extra
+from fleet_sim.base.errors import StateError, of_extra
 from fleet_sim.base.gate import LONGEST_TEXT
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.vda5050.address import BrokerAddress
@@ -31,11 +31,9 @@ from fleet_sim.world.pipeline import Phase, System
 # VehicleConnection: the connection of one vehicle to the broker, with its last will and numbered messages.
 
 
-try:
+with of_extra("paho.mqtt", "vda5050", "a connection to an MQTT broker"):
     from paho.mqtt import client as mqtt
     from paho.mqtt.enums import CallbackAPIVersion
-except ImportError as error:
-    raise missing_extra("paho.mqtt", "vda5050", "a connection to an MQTT broker") from error
 
 KEEP_ALIVE = 15
 """Between signs of life, in s: what the standard recommends."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, Bools, Floats, Ints, Rows
-from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, StateError, brief, unknown_name
+from fleet_sim.base.errors import InvalidValueError, StateError, brief, unknown_name
 from fleet_sim.base.gate import read_json
 from fleet_sim.base.sections import SettingsSection
 from fleet_sim.robots.drive import is_steered
@@ -329,21 +329,6 @@ FEATURE = VehicleFeature()
 # The section `vda5050` of a scenario.
 
 
-class Vda5050Section(SettingsSection[MultiRobotSimulationCore]):
-    """Lets a master control drive robots; `sim.get_manager("vda5050")` returns the VehicleDesk."""
-
-    doc = "Which robots a master control drives by VDA 5050, and what they tell it. `--vda5050` names the broker."
-    name = NAME
-    settings_class = Vda5050Settings
-
-    def open(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
-        """Take in the robots; raises ConfigError."""
-        try:
-            offer_vehicles(sim, self.read(entry, source))
-        except FleetSimError as error:
-            raise ConfigError.of(error).within(NAME, source=source) from error
-
-
 def offer_vehicles(sim: MultiRobotSimulationCore, settings: Vda5050Settings | None = None) -> VehicleDesk:
     """Let a master control drive robots of `sim`; returns the VehicleDesk, which is also the manager "vda5050".
 
@@ -373,4 +358,9 @@ def offer_vehicles(sim: MultiRobotSimulationCore, settings: Vda5050Settings | No
     return desk
 
 
-SECTION = Vda5050Section()
+SECTION = SettingsSection(
+    NAME,
+    Vda5050Settings,
+    lambda sim, settings, source: offer_vehicles(sim, settings),
+    "Which robots a master control drives by VDA 5050, and what they tell it. `--vda5050` names the broker.",
+)

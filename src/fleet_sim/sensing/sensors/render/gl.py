@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fleet_sim.base.arrays import AnyArray, Bools, Floats, Ints
-from fleet_sim.base.errors import InvalidValueError, StateError, missing_extra
+from fleet_sim.base.errors import InvalidValueError, StateError, of_extra
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.models.meshes import mesh as primitives
 from fleet_sim.models.meshes.mesh import Material, Mesh, Part
@@ -113,10 +113,8 @@ def make_context() -> moderngl.Context:
     Raises MissingDependencyError without moderngl, and StateError, saying what to install, where EGL is missing or has
     no device to draw with.
     """
-    try:
+    with of_extra("moderngl", "camera", "The OpenGL renderer"):
         module: Any = importlib.import_module("moderngl")
-    except ImportError as error:
-        raise missing_extra("moderngl", "camera", "The OpenGL renderer") from error
     for library, package in LIBRARIES.items():
         try:
             ctypes.CDLL(library)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fleet_sim.base.arrays import NO_ROWS, Bytes, Floats, Ints, Rows
-from fleet_sim.base.errors import InvalidValueError, missing_extra
+from fleet_sim.base.errors import InvalidValueError, of_extra
 from fleet_sim.base.files import to_read
 from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.base.spatial import trigonometry as trig
@@ -323,10 +323,8 @@ def read_texture(path: str) -> Bytes:
 
     Raises MissingDependencyError without Pillow, InvalidValueError for a file that is no picture.
     """
-    try:
+    with of_extra("PIL", "camera", "Drawing textures"):
         image_module = importlib.import_module("PIL.Image")
-    except ImportError as error:
-        raise missing_extra("PIL", "camera", "Drawing textures") from error
     try:
         with image_module.open(to_read(path)) as image:
             pixels = np.asarray(image.convert("RGB"), np.uint8)
