@@ -358,7 +358,7 @@ def offer_vehicles(sim: MultiRobotSimulationCore, settings: Vda5050Settings | No
     return desk
 
 
-SECTION = SettingsSection(
+SECTION: SettingsSection[MultiRobotSimulationCore] = SettingsSection(
     NAME,
     Vda5050Settings,
     lambda sim, settings, source: offer_vehicles(sim, settings),
