@@ -40,6 +40,8 @@ def select(page: Page, view: Any, name: str, *point: float) -> None:
     """Click a robot until it is selected: a page that has just come may not listen yet."""
 
     def selected() -> bool:
+        # That of a slow OpenGL covers what may be clicked.
+        page.run("document.querySelectorAll('.mantine-Notification-closeButton').forEach(button => button.click())")
         page.click(*pixel(view, *point))
         return name in page.text()
 

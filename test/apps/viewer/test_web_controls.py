@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fleet_sim import AgentSpawnParams, MultiRobotSimulationCore, Pose, ShapeParams, SimObjectSpawnParams, Snapshot
+from fleet_sim import (
+    AgentSpawnParams,
+    MoveTo,
+    MultiRobotSimulationCore,
+    Pose,
+    ShapeParams,
+    SimObjectSpawnParams,
+    Snapshot,
+)
 
 pytest.importorskip("viser")
 from page_client import CAMERA, PageClient, click
@@ -34,7 +42,7 @@ def page_of(sim: Sim, **settings: Any) -> Iterator[PageClient]:
     thread.start()
     try:
         with PageClient(view.url) as page:
-            page.read_until(lambda: {"speed", "Stop", "move by hand"} <= page.controls.keys())
+            page.read_until(lambda: {"speed", "go to", "Stop", "move by hand"} <= page.controls.keys())
             yield page
     finally:
         sim.stop()
@@ -115,11 +123,9 @@ def test_the_same_refusal_is_shown_once(make_sim: Callable[..., Sim]) -> None:
 def test_pages_that_began_on_an_empty_floor_look_at_what_comes(make_sim: Callable[..., Sim]) -> None:
     sim = make_sim(target_rtf=1.0)
     with page_of(sim) as page:
-        assert not page.eyes
         sim.between_steps(lambda: [add(sim, f"robot_{number}", 5.0 * number) for number in range(10)]).result()
-        page.read_until(lambda: bool(page.eyes))
         # Far enough away for all of them.
-        assert np.linalg.norm(np.array(page.eyes[-1]) - [22.5, 0.0, 0.0]) > 25.0
+        page.read_until(lambda: bool(page.eyes) and np.linalg.norm(np.array(page.eyes[-1]) - [22.5, 0.0, 0.0]) > 25.0)
 
 
 def test_a_camera_that_follows_loses_nothing_on_a_slow_page(make_sim: Callable[..., Sim]) -> None:
@@ -141,6 +147,68 @@ def test_a_camera_that_follows_loses_nothing_on_a_slow_page(make_sim: Callable[.
             # Where it was when the robot began.
             page.send(CAMERA)
         page.read_until(lambda: len(page.eyes) > 0 and np.abs(page.eyes[-1] - where() - CAMERA["position"]).max() < 0.2)
+
+
+def test_robots_are_found_by_name_state_and_key(make_sim: Callable[..., Sim]) -> None:
+    sim = make_sim(target_rtf=1.0)
+    for number in range(12):
+        add(sim, f"cart_{number}", 3.0 * number, motion_mode="omnidirectional")
+    sim.get_object("cart_7").set_velocity(vy=0.1)
+
+    with page_of(sim) as page:
+
+        def selected(name: str) -> bool:
+            return any(
+                f"**{name}**" in str(said.get("_markdown")).replace("&#95;", "_") for said in page.values.values()
+            )
+
+        page.read_until(lambda: len(value(page, "go to", "options")) == 13)
+        page.set("go to", value="cart_9")
+        page.read_until(lambda: selected("cart_9"))
+        page.read_until(lambda: bool(page.eyes) and np.linalg.norm(np.array(page.eyes[-1]) - [27.0, 0.0, 0.15]) < 13.0)
+        page.set("state", value="moving")
+        page.read_until(lambda: tuple(value(page, "go to", "options")) == ("-", "cart_7"))
+        page.send({"type": "CommandTriggerMessage", "uuid": page.controls["Select robot 1 of the list"]["uuid"]})
+        page.read_until(lambda: selected("cart_7"))
+        seen = len(page.eyes)
+        page.send({"type": "CommandTriggerMessage", "uuid": page.controls["Top view"]["uuid"]})
+        page.read_until(lambda: len(page.eyes) > seen and page.eyes[-1][2] > 15.0)
+        # Straight above the middle of all, but for the room that the panel takes.
+        assert abs(page.eyes[-1][1]) < 0.03 * page.eyes[-1][2]
+        page.send({"type": "CommandTriggerMessage", "uuid": page.controls["Pause or resume"]["uuid"]})
+        page.read_until(lambda: sim.control.is_paused)
+
+
+def test_what_happened_leads_to_who_it_happened_to(make_sim: Callable[..., Sim]) -> None:
+    sim = make_sim(target_rtf=10.0, blocked_timeout=1.0)
+    cart = add(sim, "cart", 0.0, block_on_collision=True)
+    sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose.from_xyz(2.0, 0.0, 0.15), name="wall", collision_mode="static"))
+    with page_of(sim) as page:
+        page.read_until(lambda: "event" in page.controls)
+        sim.between_steps(lambda: cart.execute_action(MoveTo(Pose.from_xyz(5.0, 0.0, 0.15)))).result()
+
+        def lines() -> list[str]:
+            return [line.split("  ", 1)[1] for line in value(page, "event", "options")[1:]]
+
+        page.read_until(lambda: len(lines()) == 2)
+        assert lines() == ["cart: MoveTo failed: blocked by 'wall' for 1 s", "cart: blocked by wall"]
+        page.set("event", value=value(page, "event", "options")[1])
+        page.read_until(lambda: any("**cart**" in str(said.get("_markdown")) for said in page.values.values()))
+
+
+def test_removing_is_asked_twice(make_sim: Callable[..., Sim]) -> None:
+    sim = make_sim(target_rtf=1.0)
+    add(sim, "robot", 0.0)
+    with page_of(sim) as page:
+        page.send(click(0.0, 0.0))
+        page.read_until(lambda: value(page, "Remove", "visible"))
+        for answer, left in (("Keep it", 1), ("Remove it", 0)):
+            page.controls.pop(answer, None)
+            page.set("Remove", value=True)
+            page.read_until(lambda answer=answer: answer in page.controls)
+            page.set(answer, value=True)
+            seen = sim.step_count
+            page.read_until(lambda left=left, seen=seen: len(sim.agents) == left and sim.step_count > seen + 2)
 
 
 class Taken:

@@ -34,8 +34,8 @@ def test_a_ring_is_seen_around_a_large_robot_and_from_far_away(browser: Browser)
             view: Any = sim.view.show(port=0)
             page = opened(browser, view)
             select(page, view, "seen", 0.0, 0.0, size)
-            place, reach = pixel(view, 0.0, 0.0, 0.0), 60 if size > 1.0 else 20
-            until(lambda: ring(page, *place, reach) > 60, "it is seen")  # noqa: B023  called at once
+            reach = 60 if size > 1.0 else 20
+            until(lambda: ring(page, *pixel(view, 0.0, 0.0, 0.0), reach) > 60, "it is seen")  # noqa: B023  called at once
             assert page.errors == []
             page.close()
 

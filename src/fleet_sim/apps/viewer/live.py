@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 
-from fleet_sim.apps.viewer.source import SOURCE, RunStatus, ViewFrame, Wanted, Watching, details_of
+from fleet_sim.apps.viewer.source import SOURCE, EventLog, RunStatus, ViewFrame, Wanted, Watching, details_of
 from fleet_sim.base.errors import StateError
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.sites.pictures import FloorPlan, floor_plans_of
@@ -26,6 +26,7 @@ class LiveSource:
         self._pending: Future[ViewFrame] | None = None
         self._wanted = Wanted()
         self._watching = Watching(sim)
+        self._events: EventLog | None = None
 
     @property
     def title(self) -> str:
@@ -71,6 +72,8 @@ class LiveSource:
     def _take(self) -> ViewFrame:
         sim, wanted = self._sim, self._wanted
         world = sim.world
+        # From the first page on.
+        self._events = self._events or EventLog(sim)
         scans, pictures = self._watching.look(wanted)
         return ViewFrame(
             snapshot=sim.snapshots.take(),
@@ -79,6 +82,7 @@ class LiveSource:
             scans=scans,
             pictures=pictures,
             details={name: details_of(sim, name) for name in wanted.robots if world.index.has_name(name)},
+            events=self._events.latest,
         )
 
     def _status(self) -> RunStatus:
@@ -123,10 +127,15 @@ class LiveSource:
         """Send a command; its answer comes when it is carried out."""
         return self._sim.inbox.put(command)
 
+    def _end(self) -> None:
+        self._watching.end()
+        if self._events is not None:
+            self._events.close()
+
     def close(self) -> None:
         """Let go of the simulation."""
         self._closed = True
-        self._sim.control.between_steps(self._watching.end)
+        self._sim.control.between_steps(self._end)
         pending = self._pending
         if pending is not None:
             pending.cancel()

@@ -14,7 +14,7 @@ from viser import uplot
 
 from fleet_sim.apps.viewer.bodies import ShownBodies
 from fleet_sim.apps.viewer.source import Source, ViewFrame
-from fleet_sim.base.arrays import Bytes, Floats, Ints
+from fleet_sim.base.arrays import Bools, Bytes, Floats
 from fleet_sim.warehouse.sites.pictures import PATH_COLOR
 from fleet_sim.world.features import FEATURES, Feature
 from fleet_sim.world.snapshot import Appearance, PathsAhead, Snapshot
@@ -72,11 +72,11 @@ def colors_of(snapshot: Snapshot, bodies: ShownBodies, mode: str, *, collisions:
     return colors
 
 
-def moving_mask(snapshot: Snapshot) -> Ints:
+def moving_mask(snapshot: Snapshot) -> Bools:
     """Return which entities move, (N,)."""
     speeds = np.abs(snapshot.velocities).max(axis=1, initial=0.0)
     turns = np.abs(snapshot.angular_velocities).max(axis=1, initial=0.0)
-    mask: Ints = (speeds > SLOW) | (turns > SLOW)
+    mask: Bools = (speeds > SLOW) | (turns > SLOW)
     return mask
 
 
@@ -346,9 +346,16 @@ class SharedInput:
         show_value(self._handle, value)
         return True
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What can be chosen."""
+        return tuple(self._handle.options)
+
     def set_options(self, options: tuple[str, ...]) -> None:
-        """Set what can be chosen; what is shown must be among it."""
-        self._handle.options = options
+        """Set what can be chosen; where what is shown is not among it, the first is shown."""
+        if self.options != options:
+            self._handle.options = options
+            self._known = self._handle.value
 
     def _changed(self, event: Any) -> None:
         # What the program sets comes back, too.
@@ -384,7 +391,7 @@ SPEEDS = {
 ALL_LEVELS = "all"
 PAUSE, RESUME = "Pause", "Resume"
 PAUSES, RESUMES = viser.Icon.PLAYER_PAUSE, viser.Icon.PLAYER_PLAY
-RUN, SHOW, SELECTED, ADD, PANEL_PLOTS = 1.0, 4.0, 2.0, 3.0, 5.0
+RUN, SELECTED, FIND, ADD, SHOW, PANEL_PLOTS = 1.0, 2.0, 2.5, 3.0, 4.0, 5.0
 """The order of the folders."""
 
 
@@ -456,6 +463,11 @@ class Panel:
     def _add_controls(self, gui: viser.GuiApi) -> None:
         source = self._source
         self._pause = add_button(gui, PAUSE, lambda: source.set_paused(not self._paused), PAUSES)
+
+        def pause_or_resume(event: object) -> None:
+            source.set_paused(not self._paused)
+
+        gui.add_command("Pause or resume", hotkey="space").on_trigger(pause_or_resume)
         self._step = add_button(gui, "Step", source.step, viser.Icon.PLAYER_TRACK_NEXT, visible=False)
         hint = "Simulated seconds per real second"
         speed = gui.add_dropdown("speed", tuple(SPEEDS), initial_value="1x", hint=hint)

@@ -292,6 +292,7 @@ CHECKS: Mapping[str, Mapping[str, Check]] = {
         "modifier": _MODIFIER,
     },
     "GuiUpdateMessage": {"uuid": _text, "updates": _input},
+    "CommandTriggerMessage": {"uuid": _text},
     "TransformControlsUpdateMessage": {"name": _text, "wxyz": _TURN, "position": _POINT, "owner": _text},
     "TransformControlsDragStartMessage": {"name": _text, "owner": _text},
     "TransformControlsDragEndMessage": {"name": _text, "owner": _text},

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from functools import partial
 from itertools import chain
 from threading import RLock
+from typing import Any
 
 import numpy as np
 import viser
 
 from fleet_sim.apps.viewer import source as commands
 from fleet_sim.apps.viewer.bodies import linear_light, meets_floor
-from fleet_sim.apps.viewer.panel import ADD, SELECTED, PanelText, add_button, show_value
-from fleet_sim.apps.viewer.source import RobotDetails, Source, ViewFrame
-from fleet_sim.base.arrays import Floats, Ints
+from fleet_sim.apps.viewer.panel import (
+    ADD,
+    FIND,
+    SELECTED,
+    PanelText,
+    SharedInput,
+    add_button,
+    chosen,
+    moving_mask,
+    show_value,
+)
+from fleet_sim.apps.viewer.source import RobotDetails, RunEvent, Source, ViewFrame
+from fleet_sim.base.arrays import Bools, Floats, Ints
 from fleet_sim.base.params import ActionStatus
 from fleet_sim.robots.actions.action import Action
 from fleet_sim.world.commands import Command, CommandAck
@@ -124,6 +136,108 @@ def _ring(inner: float, outer: float) -> tuple[Floats, Ints]:
     return vertices, faces
 
 
+# Finding robots on a page: by name, by what they do, by what happened to them, and by looking at all of them.
+
+
+NO_CHOICE = "-"
+MOST_CHOICES = 1000
+"""Robots that a page lists."""
+CHOICES_PERIOD = 1.0
+"""In s of real time, between two lists: somebody always begins to move."""
+NEAR = 12.0
+"""How far the eye is at most from what it goes to, in m."""
+
+
+def _all(snapshot: Snapshot) -> Bools:
+    return np.ones(len(snapshot.names), np.bool_)
+
+
+def _carrying(snapshot: Snapshot) -> Bools:
+    mask = np.zeros(len(snapshot.names), np.bool_)
+    mask[snapshot.carriers[snapshot.carriers >= 0]] = True
+    return mask
+
+
+FILTERS: Mapping[str, Callable[[Snapshot], Bools]] = {
+    "all": _all,
+    "moving": moving_mask,
+    "standing": lambda snapshot: ~moving_mask(snapshot),
+    "busy": lambda snapshot: snapshot.busy_mask,
+    "idle": lambda snapshot: ~snapshot.busy_mask,
+    "blocked": lambda snapshot: snapshot.blockers >= 0,
+    "carrying": _carrying,
+}
+"""What robots can be listed by."""
+
+
+class Finder:
+    """The controls of a page that find robots; `choose` is called with the name of one."""
+
+    def __init__(
+        self, client: viser.ClientHandle, choose: Callable[[str], object], look: Callable[[bool], object]
+    ) -> None:
+        """`look` has the page look at all there is, from above or not."""
+        gui = client.gui
+        self._choose = choose
+        self._listed = self._happened = 0.0
+        with gui.add_folder("Find", order=FIND):
+            self._filter = gui.add_dropdown("state", tuple(FILTERS), hint="Which robots are listed")
+            self._robots = self._dropdown(
+                gui, "go to", "Type to search; choosing one selects it, as 1 to 9 do", self._go
+            )
+            self._events = self._dropdown(
+                gui, "event", "What happened last; choosing it selects its robot", self._go_back
+            )
+            add_button(gui, "Fit all", lambda: look(False), viser.Icon.MAXIMIZE, hint="Key: A")
+            add_button(gui, "Top view", lambda: look(True), viser.Icon.MAP_2, hint="Key: T")
+        for label, key, act in (("Fit all", "A", lambda: look(False)), ("Top view", "T", lambda: look(True))):
+            self._command(gui, label, key, act)
+        for number in range(1, 10):
+            self._command(gui, f"Select robot {number} of the list", str(number), partial(self._go_to_number, number))
+        self._shown_events: tuple[RunEvent, ...] = ()
+
+    def show(self, frame: ViewFrame) -> None:
+        """Bring both lists up to date."""
+        now = time.monotonic()
+        if now - self._listed < CHOICES_PERIOD:
+            return
+        self._listed = now
+        snapshot = frame.snapshot
+        mask = snapshot.agent_mask & FILTERS[chosen(self._filter, "all")](snapshot)
+        self._robots.set_options((NO_CHOICE, *(snapshot.names[row] for row in np.flatnonzero(mask)[:MOST_CHOICES])))
+        self._shown_events = tuple(reversed(frame.events))
+        # Equal lines of one dropdown could not be told apart.
+        self._events.set_options((NO_CHOICE, *dict.fromkeys(map(_line, self._shown_events))))
+
+    @staticmethod
+    def _dropdown(gui: viser.GuiApi, label: str, hint: str, act: Callable[[str], object]) -> SharedInput:
+        return SharedInput(gui.add_dropdown(label, (NO_CHOICE,), hint=hint), act)
+
+    @staticmethod
+    def _command(gui: viser.GuiApi, label: str, key: str, act: Callable[[], object]) -> None:
+        def triggered(event: object) -> None:
+            act()
+
+        gui.add_command(label, hotkey=key).on_trigger(triggered)  # type: ignore[arg-type]  # any key of theirs
+
+    def _go(self, name: str) -> None:
+        if name != NO_CHOICE:
+            self._choose(name)
+
+    def _go_back(self, line: str) -> None:
+        name = next((event.name for event in self._shown_events if _line(event) == line), "")
+        if name:
+            self._choose(name)
+
+    def _go_to_number(self, number: int) -> None:
+        if number < len(self._robots.options):
+            self._choose(self._robots.options[number])
+
+
+def _line(event: RunEvent) -> str:
+    return f"{event.time:.1f} s  {event.name}: {event.text}"
+
+
 # What a snapshot tells of the entity that is selected on a page.
 
 
@@ -170,8 +284,13 @@ class Session:
         may_act: bool,
         may_spawn: bool,
         height: Callable[[], float] = lambda: 0.0,
+        eye: Callable[[tuple[int, int], bool], Any] | None = None,
     ) -> None:
-        """`height` returns that of the floor, in m, on which robots are added."""
+        """`height` returns that of the floor, in m, on which robots are added.
+
+        `eye` returns from where a page of so many pixels sees all there is, from above or not.
+        """
+        self._eye = eye
         self.selected = ""
         self.was_shown = False
         """Whether the page has been brought up to date before."""
@@ -193,12 +312,14 @@ class Session:
         self._marks = SelectionMarks(client.scene)
         self._gizmo: viser.TransformControlsHandle | None = None
         self._follows = False
+        self._goes = False
         self._build()
 
     # ---- the panel ---------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
         gui = self._client.gui
+        self._finder = Finder(self._client, self.go_to, self.look_at_all)
         with gui.add_folder("Selected", order=SELECTED):
             self._text = PanelText(gui, NOBODY)
             self._follow = gui.add_checkbox("follow with the camera", False, visible=False)
@@ -211,8 +332,7 @@ class Session:
                 stop = lambda: self.send(commands.stop(self.selected))  # noqa: E731  looked up when it is pressed
                 self._buttons.append(self._button("Stop", stop, viser.Icon.HAND_STOP))
             if self._may_spawn:
-                take = lambda: self.send(commands.remove(self.selected))  # noqa: E731  looked up when it is pressed
-                self._buttons.append(self._button("Remove", take, viser.Icon.TRASH))
+                self._buttons.append(self._button("Remove", self._ask_to_remove, viser.Icon.TRASH))
             self._let_go = self._button("Deselect", lambda: self.select(""), viser.Icon.X)
         # Also when it is switched off because nothing is selected any more.
         self._move.on_update(self._set_gizmo)
@@ -232,13 +352,38 @@ class Session:
         """The robot and its camera whose pictures are shown."""
         return None if not self.selected or self._camera.value == NO_CAMERA else (self.selected, self._camera.value)
 
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of the page in pixels."""
+        camera = self._client.camera
+        return camera.image_width, camera.image_height
+
     def select(self, name: str) -> None:
         """Select an entity; "": none."""
         with self._lock:
             self.selected = name
-            self._follows = self._dragged = False
+            self._follows = self._dragged = self._goes = False
             if not name:
                 self._show_nobody()
+
+    def go_to(self, name: str) -> None:
+        """Select an entity, and look at it from near."""
+        self.select(name)
+        self._goes = True
+
+    def _ask_to_remove(self) -> None:
+        """Remove what is selected, once that was said twice."""
+        name = self.selected
+        modal = self._client.gui.add_modal("Remove?")
+
+        def remove() -> None:
+            modal.close()
+            self.send(commands.remove(name))
+
+        with modal:
+            PanelText(self._client.gui).show("**{}** cannot be brought back.", name)
+            add_button(self._client.gui, "Remove it", remove, viser.Icon.TRASH)
+            add_button(self._client.gui, "Keep it", modal.close, viser.Icon.X)
 
     def sends_to(self, point: Floats, *, queue: bool, routed: bool) -> None:
         """Send the selected robot to a point (3,) on the floor."""
@@ -291,14 +436,19 @@ class Session:
         """Bring the page's own part up to date."""
         self.was_shown = True
         self._report_failures()
+        self._finder.show(frame)
         with self._lock:
             self._show_selected(frame)
 
-    def look(self, initial: viser.InitialCameraConfig) -> None:
-        """Look from where pages begin."""
+    def look_at_all(self, from_above: bool = False) -> None:
+        """Look from where all there is is seen, as large as it can be beside the panel."""
         camera = self._client.camera
-        camera.position, camera.look_at = initial.position, initial.look_at
-        camera.far = initial.far
+        if self._eye is not None:
+            eye = self._eye(self.size, from_above)
+            with self._lock:
+                show_value(self._follow, False)
+            camera.position, camera.look_at = eye.position, eye.target
+            camera.far = max(20.0 * eye.away, 200.0)
 
     def _show_selected(self, frame: ViewFrame) -> None:
         snapshot = frame.snapshot
@@ -325,6 +475,9 @@ class Session:
             button.visible = self._may_act and (is_robot or number > 0)
         self._show_marks(frame, index)
         self._show_camera(frame, details)
+        if self._goes:
+            self._goes = False
+            self._look_from_near()
         self._follow_camera()
 
     def _report_failures(self) -> None:
@@ -372,6 +525,15 @@ class Session:
         self._picture.visible = picture is not None
         if picture is not None:
             self._picture.image = picture
+
+    def _look_from_near(self) -> None:
+        """Look at what is selected from the same side as before, from at most NEAR."""
+        camera = self._client.camera
+        back = np.array(camera.position) - np.array(camera.look_at)
+        away = max(float(np.linalg.norm(back)), 1e-6)
+        # viser moves what it looks at with the eye.
+        camera.position = self._position + back * min(1.0, NEAR / away)
+        camera.look_at = self._position
 
     def _follow_camera(self) -> None:
         before, self._follows = self._follows, bool(self._follow.value)

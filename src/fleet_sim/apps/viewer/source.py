@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
@@ -12,10 +13,12 @@ import numpy as np
 
 from fleet_sim.base.arrays import Bytes, Floats, Rows
 from fleet_sim.base.geometry import Pose
+from fleet_sim.base.params import ActionStatus
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.models import KNOWN_MODELS
 from fleet_sim.sensing.sensors.sensor import Sensor
 from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.warehouse.orders.order import OrderState
 from fleet_sim.warehouse.sites.pictures import FloorPlan
 from fleet_sim.world.commands import Command, CommandAck, ExecuteAction, Remove, SetPoses, Spawn, Stop
 from fleet_sim.world.features import FEATURES
@@ -61,6 +64,15 @@ class RobotDetails:
     cameras: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class RunEvent:
+    """Something that happened to an entity, at a simulated time in s."""
+
+    time: float
+    name: str
+    text: str
+
+
 @dataclass(frozen=True, eq=False)
 class ViewFrame:
     """What is shown at one moment; all of it is from between the same two steps."""
@@ -72,6 +84,8 @@ class ViewFrame:
     """Points (P, 3) where the rays of lidars end."""
     details: Mapping[str, RobotDetails] = field(default_factory=dict)
     pictures: Mapping[tuple[str, str], Bytes] = field(default_factory=dict)
+    events: Sequence[RunEvent] = ()
+    """What happened last, oldest first."""
 
 
 class Recorded(Protocol):
@@ -147,6 +161,58 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Let go of what is shown; a `frame` in another thread returns."""
+
+
+# What happens in a run, for pages.
+
+
+MOST_EVENTS = 50
+"""Events that are kept."""
+
+
+class EventLog:
+    """Notes from the first page on what failed, was blocked, collided, or was late. For the step's thread."""
+
+    def __init__(self, sim: MultiRobotSimulationCore) -> None:
+        self._sim = sim
+        self._events: deque[RunEvent] = deque(maxlen=MOST_EVENTS)
+        self._handlers: Mapping[str, Callable[..., None]] = {
+            "action_completed": self._completed,
+            "goal_failed": lambda agent, **details: self._note(agent, f"goal failed: {details['message']}"),
+            "blocked": lambda agent: self._note(agent, f"blocked by {getattr(agent.blocked_by, 'name', 'something')}"),
+            "collision_started": lambda obj_a, obj_b: self._note(obj_a, f"collides with {obj_b.name}"),
+            "robot_out_of_energy": lambda agent: self._note(agent, "battery empty"),
+            "order_changed": self._order_changed,
+            "reset": self._events.clear,
+        }
+        for name, handler in self._handlers.items():
+            sim.events.on(name, handler)
+
+    @property
+    def latest(self) -> tuple[RunEvent, ...]:
+        """The events that are kept, oldest first."""
+        return tuple(self._events)
+
+    def close(self) -> None:
+        """Note nothing any more."""
+        for name, handler in self._handlers.items():
+            self._sim.events.off(name, handler)
+
+    def _note(self, entity: Any, text: str) -> None:
+        self._events.append(RunEvent(self._sim.sim_time, entity.name, text))
+
+    def _completed(self, agent: Any, action: Any, status: Any) -> None:
+        if status is ActionStatus.FAILED:
+            self._note(agent, f"{type(action).__name__} failed: {action.error_message or 'no reason given'}")
+
+    def _order_changed(self, order: str, before: Any, state: Any, robot: str) -> None:
+        if state in (OrderState.DONE, OrderState.FAILED):
+            due = self._sim.get_manager("orders").status(order).due
+            late = state is OrderState.DONE and due is not None and self._sim.sim_time > due
+            if late or state is OrderState.FAILED:
+                self._events.append(
+                    RunEvent(self._sim.sim_time, robot, f"order {order} {'late' if late else 'failed'}")
+                )
 
 
 # What a page says of one robot, read between two steps.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from threading import RLock, Semaphore
 
 import numpy as np
@@ -71,12 +72,14 @@ FIELD_OF_VIEW = 0.75
 """Of a page at the beginning, vertical, in rad: narrow enough that far things are not small."""
 DIRECTION: Floats = np.array([-0.42, -0.72, 0.62])
 """From the middle of the scene to the first eye."""
-FILLED = 1.05
-"""How much of the height of the picture bodies fill at the beginning."""
 TO_LEFT, TO_RIGHT, HIGH = 1.25, 0.75, 0.96
 """Where corners of bodies are in the first picture, from its middle, in halves of its height; the panel is right."""
 ASIDE = 0.32
 """How far the middle of the scene is to the left of the middle of the picture, in the same."""
+FROM_ABOVE = np.array((0.0, -0.02, 1.0))
+"""From the scene to an eye that looks down, with y upwards."""
+PANEL_WIDTH = 370.0
+"""In pixels, with the gap beside it and a margin."""
 NEAREST = 2.5
 """From the middle of the scene to the first eye, at least, in m."""
 MOST_ROOM = 2.0
@@ -125,36 +128,69 @@ class Ground:
         self._floor.cell_size, self._floor.section_size = (5.0, 25.0) if away > WIDE else (1.0, 5.0)
 
 
-def frame_scene(server: viser.ViserServer, bodies: ShownBodies) -> float:
-    """Have pages begin where all bodies are seen, and as large as they can be beside the panel; returns how far away.
+@dataclass(frozen=True)
+class Room:
+    """Where bodies are in a picture: from its middle to the left, to the right and up, in halves of its height."""
 
-    That is from the eye to the middle of the scene, in m.
+    left: float = TO_LEFT
+    right: float = TO_RIGHT
+    aside: float = ASIDE
+
+    @classmethod
+    def beside_panel(cls, width: float, height: float) -> Room:
+        """Return the room in a window of so many pixels, of which the panel covers the right."""
+        half = width / height
+        right = max(0.96 * half - 2.0 * PANEL_WIDTH / height, 0.25)
+        left = 0.96 * half
+        if left >= TO_LEFT and right >= TO_RIGHT:
+            return cls()
+        return cls(left, right, 0.5 * (left - right))
+
+
+@dataclass(frozen=True)
+class Eye:
+    """From where all bodies are seen; `away` m from the middle of the scene."""
+
+    position: Floats
+    target: Floats
+    away: float
+
+
+def eye_for(bodies: ShownBodies, room: Room = Room(), direction: Floats = DIRECTION) -> Eye:
+    """Return from where all bodies are seen, and as large as they can be beside the panel.
+
+    `direction` is from the scene to the eye.
     """
     radii = bodies.table.radii
     shown_mask = (radii < LARGEST) & (np.abs(bodies.positions).max(axis=1, initial=0.0) < LARGEST)
     points = bodies.positions[shown_mask] if shown_mask.any() else np.zeros((1, 3))
-    room = np.minimum(radii[shown_mask], MOST_ROOM) if shown_mask.any() else np.full(1, MOST_ROOM)
+    large_mask = radii > MOST_ROOM
     middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
-    back = DIRECTION / np.linalg.norm(DIRECTION)
+    back = direction / np.linalg.norm(direction)
     right = np.cross((0.0, 0.0, 1.0), back)
     right /= np.linalg.norm(right)
     axes = np.stack((right, np.cross(back, right), back))
     slope = np.tan(0.5 * FIELD_OF_VIEW)
     # Far enough that each body is within the picture: what is nearer to the eye needs more.
-    x, y, z = axes @ (points - middle).T
-    fits = np.maximum((np.abs(x) + room) / FILLED, (np.abs(y) + room) / HIGH) / slope + z
-    away = max(float(fits.max()), NEAREST)
-    large_mask = shown_mask & (radii > MOST_ROOM)
-    away = max(away, _far_enough(axes @ (_corners(bodies, large_mask) - middle).T, slope))
+    small, large = shown_mask & ~large_mask, _corners(bodies, shown_mask & large_mask)
+    away = max(
+        NEAREST,
+        _far_enough(axes @ (bodies.positions[small] - middle).T, slope, room, radii[small]),
+        _far_enough(axes @ (large - middle).T, slope, room),
+    )
     # The panel is on the right, so the scene is a little to the left.
-    target = middle + ASIDE * away * slope * right
-    camera = server.initial_camera
-    camera.position = target + away * back
-    camera.look_at = target
+    target = middle + room.aside * away * slope * right
+    return Eye(target + away * back, target, away)
+
+
+def frame_scene(server: viser.ViserServer, bodies: ShownBodies) -> float:
+    """Have pages begin where all bodies are seen; returns how far the eye is from the middle of the scene, in m."""
+    eye, camera = eye_for(bodies), server.initial_camera
+    camera.position, camera.look_at = eye.position, eye.target
     camera.up = np.array([0.0, 0.0, 1.0])
     camera.fov = FIELD_OF_VIEW
-    camera.near, camera.far = 0.05, max(20.0 * away, 200.0)
-    return away
+    camera.near, camera.far = 0.05, max(20.0 * eye.away, 200.0)
+    return eye.away
 
 
 def _corners(bodies: ShownBodies, mask: Bools) -> Floats:
@@ -166,17 +202,17 @@ def _corners(bodies: ShownBodies, mask: Bools) -> Floats:
     return corners.reshape(-1, 3)
 
 
-def _far_enough(corners: Floats, slope: float) -> float:
-    """Return how far the eye is to be from the middle of the scene so that no corner is outside of the picture.
+def _far_enough(places: Floats, slope: float, room: Room, space: Floats | float = 0.0) -> float:
+    """Return how far the eye is to be from the middle of the scene so that nothing is outside of the picture.
 
-    `corners` (3, K) are from the middle to the right, upwards and to the eye; `slope` is half the height of the picture
-    for one of distance. Each edge of the picture asks for a distance.
+    `places` (3, K) are from the middle to the right, upwards and to the eye, with `space` around each; `slope` is half
+    the height of the picture for one of distance. Each edge of the picture asks for a distance.
     """
-    x, y, z = corners
+    x, y, z = places
     sides = (
-        np.abs(y) / (HIGH * slope) + z,
-        (x + TO_RIGHT * slope * z) / ((TO_RIGHT + ASIDE) * slope),
-        (TO_LEFT * slope * z - x) / ((TO_LEFT - ASIDE) * slope),
+        (np.abs(y) + space) / (HIGH * slope) + z,
+        (x + space + room.right * slope * z) / ((room.right + room.aside) * slope),
+        (room.left * slope * z - x + space) / ((room.left - room.aside) * slope),
     )
     return float(np.stack(sides).max(initial=0.0))
 
@@ -332,7 +368,13 @@ class ViewStage:
                 may_act=self._may_act,
                 may_spawn=self._settings.spawning,
                 height=lambda: 0.0 if self._panel.level is None else self._places[self._panel.level].plan.height,
+                eye=self._eye,
             )
+
+    def _eye(self, size: tuple[int, int], from_above: bool) -> Eye:
+        """Return from where a page of `size` pixels sees all there is."""
+        with self._lock:
+            return eye_for(self._bodies, Room.beside_panel(*size), FROM_ABOVE if from_above else DIRECTION)
 
     def page_went(self, client: viser.ClientHandle) -> None:
         """Forget a page that was closed."""
@@ -391,6 +433,9 @@ class ViewStage:
             places.show(visible=level in (None, number), names=overlays.names)
         self._panel.show(frame)
         for session in sessions:
+            # The camera that pages begin with is for wider windows.
+            if not session.was_shown and Room.beside_panel(*session.size) != Room():
+                session.look_at_all()
             self._show_session(session, frame)
 
     def _frame_scene(self, frame: ViewFrame, sessions: list[Session]) -> None:
@@ -405,7 +450,7 @@ class ViewStage:
             for session in sessions:
                 # Others have chosen where they look from; on an empty floor nobody has.
                 if not session.was_shown or before == 0:
-                    session.look(self._server.initial_camera)
+                    session.look_at_all()
 
     def _show_session(self, session: Session, frame: ViewFrame) -> None:
         try:
