@@ -58,7 +58,8 @@ def long_description() -> str:
     metadata.read(ROOT / "setup.cfg")
     address = metadata["metadata"]["url"]
     version = re.search(r'__version__ = "([^"]+)"', (ROOT / "src/fleet_sim/__init__.py").read_text(encoding="utf-8"))
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    # colcon build --symlink-install runs this file by a link, in a folder without the README.
+    text = Path(__file__).resolve().with_name("README.md").read_text(encoding="utf-8")
     for picture, kind in ((r"!\[[^\]]*", "raw"), (r"(?<!!)\[[^\]]*", "blob")):
         text = re.sub(rf"({picture}\]\()(?!\w+:|#)", rf"\1{address}/{kind}/v{version[1]}/", text)
     return text

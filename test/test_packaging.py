@@ -6,8 +6,10 @@ import configparser
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 import venv
 from importlib.metadata import metadata
 from pathlib import Path
@@ -115,6 +117,14 @@ def test_an_installed_wheel_is_complete(tmp_path: Path) -> None:
     assert not {"pocket_ros", "fleet_sim_msgs", "test"} & installed
 
 
+def test_setup_py_runs_in_a_folder_of_links_as_colcon_makes_it(tmp_path: Path) -> None:
+    for name in ("package.xml", "resource", "setup.cfg", "setup.py", "src"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    command = [sys.executable, "setup.py", "--quiet", "--name"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1:] == ["fleet_sim"], done.stderr
+
+
 @pytest.mark.slow
 def test_ros_finds_executables_where_it_looks(tmp_path: Path) -> None:
     copytree(ROOT, tmp_path / "sources", ignore=NOT_SOURCES)
@@ -159,6 +169,42 @@ def test_colcon_finds_both_packages_where_the_page_on_installation_looks(tmp_pat
         assert [(name, kind) for name, _, kind in listed(workspace, *search)] == expected
     defaults = listed(ROOT, COLCON_DEFAULTS_FILE=str(ROOT / "colcon_defaults.yaml"))
     assert [(name, kind) for name, _, kind in defaults] == expected
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+@pytest.mark.skipif(
+    which("colcon") is None or "AMENT_PREFIX_PATH" not in os.environ,
+    reason="no ROS 2 is sourced, or colcon is not there",
+)
+def test_what_the_page_on_installation_says_to_type_ends_with_a_robot_at_its_goal(tmp_path: Path) -> None:
+    page = (ROOT / "docs/install.md").read_text(encoding="utf-8")
+    typed = re.findall(r"^\$ (.+)$", page.partition("## ROS 2")[2], re.MULTILINE)
+    clone, dependencies, build, source, launch, goal = typed
+    assert clone == "git clone <this repository> src/fleet_sim" and dependencies.startswith("rosdep install ")
+    # What rosdep installs is of the system, and comes from the network.
+    lines = [f"git clone -q {ROOT} src/fleet_sim", build, source, f"exec {launch}"]
+    environment = {name: value for name, value in os.environ.items() if name != "COLCON_DEFAULTS_FILE"}
+    # A checkout on the path would stand in for what is built.
+    environment["PYTHONPATH"] = os.pathsep.join(
+        path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if not Path(path).is_relative_to(ROOT)
+    )
+    (tmp_path / "src").mkdir()
+    command = ["bash", "-c", " && ".join(lines)]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.STDOUT) as launched:
+        try:
+            installed = tmp_path / "install" / "fleet_sim" / "lib" / "fleet_sim" / "fleet_sim_node"
+            while not installed.exists():
+                assert launched.poll() is None
+                time.sleep(1.0)
+            # It waits for the server, as one who types it may be early.
+            command = ["bash", "-c", f"{source} && {goal}"]
+            done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+        finally:
+            launched.send_signal(signal.SIGINT)
+            launched.wait(60)
+    assert "Goal finished with status: SUCCEEDED" in done.stdout, done.stdout + done.stderr
+    assert re.search(r"^ +success: true$", done.stdout, re.MULTILINE)
 
 
 def test_extras_have_names_that_every_pip_understands() -> None:

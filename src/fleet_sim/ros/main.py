@@ -6,9 +6,9 @@ What it needs of ROS and of the simulation is imported in functions: it takes se
 from __future__ import annotations
 
 import argparse
+import atexit
 import ctypes
 import faulthandler
-import gc
 import logging
 import os
 import signal
@@ -16,6 +16,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from queue import SimpleQueue
 from threading import Thread
@@ -71,8 +72,9 @@ PATIENCE = 1.5
 LONGEST_STEP = 1.5
 """After a signal a step that takes longer, in s, is broken off; what comes before the end of the first step, too."""
 
-FIRST_STEP_BROKEN_OFF = (0.2, 1.0)
-"""In s after a signal, from when an exception ends the first step while it imports or compiles, or wherever it is."""
+FIRST_STEP_LEFT, FIRST_STEP_BROKEN_OFF = 0.2, 1.0
+"""In s after a signal, from when the program leaves a first step that imports or compiles, and from when an exception
+ends it wherever else it is. One in the middle of a compiler ends some processes with a segmentation fault."""
 
 LONGEST_START = 20.0
 """After that, in s, a start ends even where no code of Python can run."""
@@ -129,8 +131,11 @@ class Worker(Thread):
     def is_preparing(self) -> bool:
         """Whether it imports or compiles right now."""
         frame = sys._current_frames().get(self.ident or 0)
-        name = "" if frame is None else str(frame.f_globals.get("__name__"))
-        return name.partition(".")[0] in ("numba", "llvmlite", "importlib")
+        while frame is not None:
+            if str(frame.f_globals.get("__name__")).partition(".")[0] in ("numba", "llvmlite", "importlib"):
+                return True
+            frame = frame.f_back
+        return False
 
     def break_off(self) -> None:
         """Raise BrokenOff in the thread, as soon as it runs code of Python.
@@ -205,7 +210,7 @@ def main(args: Sequence[str] | None = None) -> int:
         rclpy.try_shutdown()
         leave_start()
     code = run_node(node, arguments, ended, on_signal)
-    prepare_exit(node)
+    prepare_exit(node, code)
     return code
 
 
@@ -351,24 +356,32 @@ def shut_down(
 ) -> int:
     """End simulation, goals, executor and communication, in this order; return the exit code.
 
-    A first step, which may compile for long, is broken off. Does not return where the simulation is in another step
-    that takes too long, see `abandon`, or in a first step that cannot be broken off.
+    A first step, which may compile for long, is left or broken off. Does not return where it is left, or where the
+    simulation is in another step that takes too long, see `abandon`.
     """
     import rclpy
 
     simulation, spinning = workers
-    begin, tries = time.monotonic(), 0
-    while simulation.is_alive() and time.monotonic() < begin + LONGEST_STEP:
+    begin, is_broken_off = time.monotonic(), False
+    while simulation.is_alive() and (waited := time.monotonic() - begin) < LONGEST_STEP:
         # More than once: a run that begins only now has not got the first request.
         node.simulation.stop()
-        early, late = (time.monotonic() > begin + delay for delay in FIRST_STEP_BROKEN_OFF)
-        # Again if what is called catches all exceptions, but not while the thread cleans up.
-        if on_signal.is_starting and ((late and tries < 2) or (early and not tries and simulation.is_preparing)):
-            tries = 2 if late else 1
-            simulation.break_off()
+        if on_signal.is_starting and waited > FIRST_STEP_LEFT:
+            if simulation.is_preparing:
+                break
+            # Once: the thread may be cleaning up.
+            if waited > FIRST_STEP_BROKEN_OFF and not is_broken_off:
+                is_broken_off = True
+                simulation.break_off()
         simulation.join(STOP_PERIOD)
     if simulation.is_alive():
         if on_signal.is_starting:
+            # What the step still does counts for nothing.
+            logging.disable(logging.CRITICAL)
+            if spinning.is_alive():
+                node.end_goals(PATIENCE)
+            # What is recorded is whole. `close` would wait for the step.
+            node.simulation.events.emit("closed")
             leave_start()
         abandon(simulation, LONGEST_STEP)
     logging.disable(logging.NOTSET)
@@ -405,14 +418,26 @@ def abandon(simulation: Worker, longest: float) -> NoReturn:
     os._exit(1)
 
 
-def prepare_exit(node: FleetSimNode) -> None:
-    """Prepare a fast exit with the right exit code."""
+def prepare_exit(node: FleetSimNode, code: int) -> None:
+    """Prepare a fast exit with the exit code `code`."""
     # At exit the interpreter restores the default handlers, and another Ctrl-C would kill the process.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    # Frozen objects are not collected at exit, so their destructors do not run.
     if node.endpoint_count > MOST_DESTROYED:
-        gc.freeze()
+        atexit.register(leave, code)
+
+
+def leave(code: int) -> NoReturn:
+    """End the process without destroying anything.
+
+    Not even what is static in libraries: the middleware's ends in a fault where its threads still run.
+    """
+    logging.shutdown()
+    for stream in (sys.stdout, sys.stderr):
+        # Who reads may be gone.
+        with suppress(OSError):
+            stream.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":

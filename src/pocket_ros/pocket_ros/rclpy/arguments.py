@@ -221,10 +221,13 @@ def read_parameter_file(path: str) -> list[tuple[str, str, Any]]:
     from .parameter import UNREADABLE, load
 
     try:
-        content = load(Path(path).read_text(encoding="utf-8"))
+        text = Path(path).read_text(encoding="utf-8")
+        content = load(text)
     except (OSError, *UNREADABLE) as error:
         raise InvalidROSArgsError(f"Couldn't parse params file '{path}': {error}") from error
     found: list[tuple[str, str, Any]] = []
+    if all(line.lstrip()[:1] in ("", "#") for line in text.splitlines()):
+        return found
     if not isinstance(content, dict):
         raise InvalidROSArgsError(f"Couldn't parse params file '{path}': it does not start with a node name")
     _collect_nodes("", content, found, path)
@@ -244,12 +247,12 @@ def _collect_nodes(
         pattern = f"{prefix}{key}" if not prefix or prefix.endswith("/") else f"{prefix}/{key}"
         for inner, entries in value.items():
             if inner == "ros__parameters":
-                if not isinstance(entries, (dict, type(None))):
+                if not isinstance(entries, dict):
                     raise InvalidROSArgsError(
                         f"Couldn't parse params file '{path}': the parameters of '{pattern}' have no names"
                     )
                 try:
-                    found += [(pattern, name, _check_value(v)) for name, v in flatten(entries or {})]
+                    found += [(pattern, name, _check_value(v)) for name, v in flatten(entries)]
                 except TypeError as error:
                     raise InvalidROSArgsError(f"Couldn't parse params file '{path}': {error}") from error
             else:

@@ -73,6 +73,24 @@ def test_a_node_named_twice_in_a_file_has_both_sections(tmp_path: Path) -> None:
         assert [node.get_parameter(name).value for name in names] == [3, 2, 4, 1, 2]
 
 
+@pytest.mark.parametrize(
+    "text", ["", "# nothing yet\n \n", "{}", "node: {}", "node:\n  ros__parameters: {}\n"]
+)
+def test_a_file_may_set_nothing(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "empty.yaml"
+    file.write_text(text)
+    with rclpy.init(args=["program", "--ros-args", "--params-file", str(file)]):
+        assert Node("node").declare_parameter("a", 1).value == 1
+
+
+@pytest.mark.parametrize("text", ["---\n", "node:\n", "node:\n  ros__parameters:\n", "- node", "3"])
+def test_a_file_without_names_of_parameters_is_refused(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "wrong.yaml"
+    file.write_text(text)
+    with pytest.raises(RuntimeError):
+        rclpy.init(args=["program", "--ros-args", "--params-file", str(file)])
+
+
 def test_a_client_sets_what_a_file_says_for_any_node(ros: None, tmp_path: Path) -> None:
     file = tmp_path / "parameters.yaml"
     file.write_text("/**:\n  ros__parameters: {a: 1}\nsome_other_node:\n  ros__parameters: {b: two}\n")
