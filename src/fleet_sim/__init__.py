@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from fleet_sim.base.params import SimulationParams as SimulationParams
     from fleet_sim.base.params import SpatialHashCellSizeMode as SpatialHashCellSizeMode
     from fleet_sim.base.registry import saved as saved
-    from fleet_sim.facade.pacing import RunReport as RunReport
+    from fleet_sim.facade.runner import RunReport as RunReport
     from fleet_sim.models import KNOWN_MODELS as KNOWN_MODELS
     from fleet_sim.models import ModelEntry as ModelEntry
     from fleet_sim.models import RobotProfile as RobotProfile

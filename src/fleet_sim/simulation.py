@@ -24,7 +24,7 @@ from fleet_sim.facade.documented import DocumentedNames
 from fleet_sim.facade.engines import follow_changes, make_engine, used
 from fleet_sim.facade.population import Population
 from fleet_sim.facade.runner import Runner
-from fleet_sim.facade.state import Origin, State, StateFiles, scenario_of, with_settings
+from fleet_sim.facade.state import Origin, State, scenario_of, with_settings
 from fleet_sim.facade.update import CompiledCode, FiniteGuard, StepEvents, Update
 from fleet_sim.facade.view import CollisionQueries, Monitor, View
 from fleet_sim.models.kinematics.links import WorldLinks
@@ -111,7 +111,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         scenario, source = scenario_of(path)
         sim = cls.from_dict(with_settings(scenario, settings), source=source)
         try:
-            sim.state_files.begin(path)
+            sim.state.begin(path)
         except BaseException:
             sim.close()
             raise
@@ -146,7 +146,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         visuals = params.engine_visuals or params.gui
         # Looked up when asked: it is made below.
         exempt_links: LinkPairs = lambda row: self.link_contacts.exempt(row)  # noqa: E731
-        self._mirror = BulletMirror(
+        self.mirror = BulletMirror(
             self.world,
             client,
             params.pose_flush,
@@ -154,9 +154,9 @@ class MultiRobotSimulationCore(DocumentedNames):
             inertia_from_file=params.inertia_from_file,
             exempt_links=exempt_links,
         )
-        self._queries = BulletQueries(self._mirror)
-        self.engine = make_engine(params, self.world, self._mirror, self._queries, exempt_links)
-        self.bullet = BulletHandle(self._mirror, self)
+        self.bullet_queries = BulletQueries(self.mirror)
+        self.engine = make_engine(params, self.world, self.mirror, self.bullet_queries, exempt_links)
+        self.bullet = BulletHandle(self.mirror, self)
 
     def _build_features(self) -> None:
         params, world = self.params, self.world
@@ -164,10 +164,10 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.dispatcher = FleetCommandDispatcher(self)
         self.actions = ActionScheduler(world)
         self.motion = MotionSystem()
-        self._driven = EngineDriven(world)
+        self.driven = EngineDriven(world)
         self.avoidance = AvoidanceSystem(world, candidate_pairs)
         self.exact = ExactDistances(
-            world, unknown=self._queries.closest_distances, unknown_posed=partial(posed_distances, self._mirror)
+            world, unknown=self.bullet_queries.closest_distances, unknown_posed=partial(posed_distances, self.mirror)
         )
         self.link_contacts = LinkContacts(world, self.exact, margin=params.collision_margin)
         self.blocking = BlockingSystem(world, self.exact.posed)
@@ -192,7 +192,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         pairs = lambda: self.collisions.pairs  # noqa: E731  looked up when asked: each check replaces them
         self.sensors = SensorSystem(
             SensorContext(
-                world, self._mirror, pairs, self.engine.reactions, params.camera_budget, floor=params.enable_floor
+                world, self.mirror, pairs, self.engine.reactions, params.camera_budget, floor=params.enable_floor
             )
         )
         self.finite = FiniteGuard(world)
@@ -213,7 +213,7 @@ class MultiRobotSimulationCore(DocumentedNames):
                 features=self.features,
             )
         )
-        self._mirror.on_read = partial(attachments.follow_rows, self.world)
+        self.mirror.on_read = partial(attachments.follow_rows, self.world)
         self.checkpoints = Checkpoints(self.world)
         self.checkpoints.register("actions", self.actions)
         # Before the engine, whose filters follow it.
@@ -227,46 +227,23 @@ class MultiRobotSimulationCore(DocumentedNames):
 
     def _build_services(self, collision_color: Sequence[float] | None) -> None:
         """Build the objects of the public interface, each from the parts it needs."""
-        params, world, mirror, collisions = self.params, self.world, self._mirror, self.collisions
-        self.control = control = RunControl(world, self.inbox)
+        self.control = RunControl(self.world, self.inbox)
         self.extensions = Extensions(self, self.clock, self.guard)
         self.checkpoints.register("plugins", self.extensions.plugin_runner, self.extensions.plugin_runner.forms())
-        self.population = Population(world, mirror, self._queries, self.snapshots)
-        self.collision_queries = CollisionQueries(params, world, collisions, self.self_collisions)
-        self.queries = SpatialQueries(world, self.exact, floor=params.enable_floor)
-        self.view = View(params, world, mirror, collisions, self, collision_color)
-        self.monitor = Monitor(params, world, self.profiler, collisions, control)
-        self.state = State(
-            world,
-            self.checkpoints,
-            control,
-            mirror,
-            self.engine,
-            collisions,
-            self.sensors,
-            self.extensions,
-            self.snapshots,
-        )
-        self.runner = Runner(
-            self._advance,
-            params,
-            world,
-            control,
-            self.inbox,
-            self.dispatcher,
-            self.monitor,
-            self.view,
-            self.snapshots,
-            self,
-        )
-        self.state_files = StateFiles(self)
-        follow_changes(params, self.guard, collisions, self.view, mirror)
+        self.population = Population(self)
+        self.collision_queries = CollisionQueries(self)
+        self.queries = SpatialQueries(self.world, self.exact, floor=self.params.enable_floor)
+        self.view = View(self, collision_color)
+        self.monitor = Monitor(self)
+        self.state = State(self, self.origin)
+        self.runner = Runner(self, self._advance, self.monitor, self.view)
+        follow_changes(self, self.view)
 
     def _list_systems(self) -> None:
         """The step, in order."""
         world, extensions = self.world, self.extensions
         events, checks = StepEvents(world), self.collisions.has_checks
-        update = self._update_phase(events)
+        update = Update(self, events, CompiledCode(world, self.collisions, self.params.compiled_code))
         for system in (
             System("begin_step", Phase.UPDATE, each_step(update.begin)),
             System("inbox", Phase.UPDATE, each_step(update.take_commands), self.inbox.asking),
@@ -281,7 +258,7 @@ class MultiRobotSimulationCore(DocumentedNames):
             System("plugins", Phase.UPDATE, each_step(extensions.run_plugins), extensions.has_plugins),
             System("attachments", Phase.UPDATE, each_step(attachments.follow, world), lambda: world.may_carry),
             System("finite", Phase.UPDATE, self.finite.run),
-            System("pose_flush", Phase.FLUSH, each_step(self._mirror.flush)),
+            System("pose_flush", Phase.FLUSH, each_step(self.mirror.flush)),
             System("physics", Phase.PHYSICS, self._step_physics, lambda: self.params.physics),
             System("bounds", Phase.BOUNDS, self.collisions.bounds, checks),
             System("collisions", Phase.COLLIDE, self.collisions.run, checks),
@@ -293,25 +270,6 @@ class MultiRobotSimulationCore(DocumentedNames):
             System("post_step", Phase.OBSERVE, events.post_step, world.events.asking("post_step")),
         ):
             self.pipeline.add(system)
-
-    def _update_phase(self, events: StepEvents) -> Update:
-        """What phase 1 does with several parts."""
-        return Update(
-            self.world,
-            self.profiler,
-            self._mirror,
-            self.engine,
-            self.inbox,
-            self.dispatcher,
-            self.actions,
-            self.motion,
-            self._driven,
-            self.avoidance,
-            self.blocking,
-            events,
-            self.extensions,
-            CompiledCode(self.world, self.collisions, self.params.compiled_code),
-        )
 
     # ---- the step ----------------------------------------------------------------------------------------------------
 
@@ -340,7 +298,7 @@ class MultiRobotSimulationCore(DocumentedNames):
             with self.control.quiet:
                 self.pipeline.step(self.clock.dt)
         finally:
-            self._mirror.end_step()
+            self.mirror.end_step()
         self.profiler.end_step()
         if self.control.asking():
             self.control.run_tasks()
@@ -350,7 +308,7 @@ class MultiRobotSimulationCore(DocumentedNames):
     def _step_physics(self, dt: float) -> None:
         attachments.part(self.world, self.exact.distances)
         if self.engine.step(dt):
-            self._driven.read_back()
+            self.driven.read_back()
             # Bodies moved by the engine may carry objects too.
             attachments.follow(self.world)
             if not self.engine.restores_nonfinite_poses:
@@ -378,7 +336,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.snapshots.close()
         self.monitor.close()
         self.extensions.shutdown()
-        self._mirror.close()
+        self.mirror.close()
 
     def __enter__(self) -> MultiRobotSimulationCore:
         return self

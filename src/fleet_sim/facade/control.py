@@ -10,8 +10,25 @@ from threading import Condition, RLock, get_ident
 from typing import Any, TypeVar
 
 from fleet_sim.base.errors import DuplicateNameError, StateError, unknown_name
+from fleet_sim.base.params import SimulationParams
+from fleet_sim.engines.bullet.engine import BulletQueries
+from fleet_sim.engines.bullet.mirror import BulletMirror
+from fleet_sim.robots.actions.scheduler import ActionScheduler
+from fleet_sim.robots.dispatch import FleetCommandDispatcher
+from fleet_sim.robots.motion.avoidance import AvoidanceSystem
+from fleet_sim.robots.motion.by_engine import EngineDriven
+from fleet_sim.robots.motion.system import MotionSystem
+from fleet_sim.sensing.collision.blocking_system import BlockingSystem
+from fleet_sim.sensing.collision.self_collisions import SelfCollisions
+from fleet_sim.sensing.collision.system import CollisionSystem
+from fleet_sim.sensing.sensors.system import SensorSystem
+from fleet_sim.world.checkpoint import Checkpoints
 from fleet_sim.world.clock import Clock
+from fleet_sim.world.features import Features
 from fleet_sim.world.inbox import Inbox
+from fleet_sim.world.pipeline import Pipeline, Profiler
+from fleet_sim.world.ports import PhysicsEngine
+from fleet_sim.world.snapshot import SnapshotBoard
 from fleet_sim.world.user_code import CallbackList, FaultGuard, PluginRunner, SimHooks, check_plugin
 from fleet_sim.world.world import World
 
@@ -322,3 +339,35 @@ class Extensions:
 def _has_callbacks(manager: Any) -> bool:
     """Return whether a manager has something to run in each step."""
     return bool(getattr(manager, "has_callbacks", True))
+
+
+# What the other modules of this folder see of a simulation.
+
+
+class SimulationParts:
+    """The parts that a simulation is built from. What works with several of them is given the simulation as this."""
+
+    params: SimulationParams
+    clock: Clock
+    guard: FaultGuard
+    world: World
+    pipeline: Pipeline
+    profiler: Profiler
+    mirror: BulletMirror
+    bullet_queries: BulletQueries
+    engine: PhysicsEngine
+    inbox: Inbox
+    dispatcher: FleetCommandDispatcher
+    actions: ActionScheduler
+    motion: MotionSystem
+    driven: EngineDriven
+    avoidance: AvoidanceSystem
+    blocking: BlockingSystem
+    collisions: CollisionSystem
+    self_collisions: SelfCollisions
+    sensors: SensorSystem
+    snapshots: SnapshotBoard
+    features: Features
+    checkpoints: Checkpoints
+    control: RunControl
+    extensions: Extensions

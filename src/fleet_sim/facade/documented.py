@@ -14,21 +14,17 @@ from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import did_you_mean
 from fleet_sim.base.params import SimulationParams, SpatialHashCellSizeMode
 from fleet_sim.base.settings.fields import fields_of
-from fleet_sim.facade.control import Extensions, RunControl
-from fleet_sim.facade.pacing import Pacer, RunReport
+from fleet_sim.facade.control import Extensions, RunControl, SimulationParts
 from fleet_sim.facade.population import Population
 from fleet_sim.facade.recording import RunRecording, start_recording
-from fleet_sim.facade.runner import Runner
-from fleet_sim.facade.state import State, StateFiles
+from fleet_sim.facade.runner import Pacer, Runner, RunReport
+from fleet_sim.facade.state import State
 from fleet_sim.facade.view import CollisionQueries, Monitor, View, scene_bounds
 from fleet_sim.robots.agent import Agent
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.robots.spawn_params import AgentSpawnParams, SimObjectSpawnParams
-from fleet_sim.sensing.collision.system import CollisionSystem
 from fleet_sim.sensing.sensors.sensor import Sensor
-from fleet_sim.sensing.sensors.system import SensorSystem
 from fleet_sim.world.checkpoint import Checkpoint
-from fleet_sim.world.clock import Clock
 from fleet_sim.world.pipeline import Profiler
 from fleet_sim.world.user_code import EventBus, SimHooks
 from fleet_sim.world.world import World
@@ -54,25 +50,16 @@ def via(part: str, method: Callable[Concatenate[Any, Given], Result]) -> Callabl
     return call
 
 
-class DocumentedNames:
+class DocumentedNames(SimulationParts):
     """The documented methods of a simulation. A new feature is a method of its part, not a line here.
 
     Assignments that nothing would read are refused: slips of names, settings, and parts that other parts hold already.
     Classes that users derive may have attributes of their own.
     """
 
-    params: SimulationParams
-    world: World
-    clock: Clock
-    profiler: Profiler
-    control: RunControl
-    extensions: Extensions
     monitor: Monitor
     runner: Runner
     state: State
-    state_files: StateFiles
-    collisions: CollisionSystem
-    sensors: SensorSystem
     collision_queries: CollisionQueries
     population: Population
     view: View
@@ -158,9 +145,9 @@ class DocumentedNames:
         callbacks, plugins without a state and other code of the user's own that it cannot hold; with `user_code` it is
         left out, and whoever loads the file adds it again. Raises StateError inside a step.
         """
-        return self.state.save() if path is None else self.state_files.save(path, user_code_too=user_code)
+        return self.state.save() if path is None else self.state.write(path, user_code_too=user_code)
 
-    load_state = via("state_files", StateFiles.load)
+    load_state = via("state", State.load)
     restore_state = via("state", State.restore)
     rebuild_engine = via("state", State.rebuild_engine)
     state_hash = via("state", State.hash)

@@ -13,12 +13,11 @@ from fleet_sim.engines.bullet.engine import BulletEngine, BulletQueries
 from fleet_sim.engines.bullet.mirror import BulletMirror
 from fleet_sim.engines.mujoco.engine import MujocoEngine
 from fleet_sim.engines.mujoco.spec import SpecOptions
+from fleet_sim.facade.control import SimulationParts
 from fleet_sim.facade.view import View
-from fleet_sim.sensing.collision.system import CollisionSystem
 from fleet_sim.world.collision_rules import LinkPairs
 from fleet_sim.world.look import LogLevelManager
 from fleet_sim.world.ports import PhysicsEngine
-from fleet_sim.world.user_code import FaultGuard
 from fleet_sim.world.world import World
 
 log = logging.getLogger(__name__)
@@ -88,10 +87,9 @@ def used(params: SimulationParams | None) -> SimulationParams:
     return own
 
 
-def follow_changes(
-    params: SimulationParams, guard: FaultGuard, collisions: CollisionSystem, view: View, mirror: BulletMirror
-) -> None:
-    """Pass changes of `params` on to the parts that keep a value of their own; the others read it when they need it."""
+def follow_changes(sim: SimulationParts, view: View) -> None:
+    """Pass changes of settings on to the parts that keep a value of their own; others read it when they need it."""
+    params, guard, collisions, mirror = sim.params, sim.guard, sim.collisions, sim.mirror
     params.when_changed("gravity", mirror.set_gravity)
     mirror.on_gravity = partial(setattr, params, "gravity")
     params.when_changed("blocked_timeout", partial(setattr, mirror.world, "blocked_timeout"))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,8 @@ from fleet_sim.base.errors import InvalidValueError, StateError, brief
 from fleet_sim.base.params import CollisionMode
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ShapeKind
-from fleet_sim.engines.bullet.engine import BulletQueries
 from fleet_sim.engines.bullet.handle import adopted_model, joint_positions
-from fleet_sim.engines.bullet.mirror import BulletMirror
+from fleet_sim.facade.control import SimulationParts
 from fleet_sim.robots import attachments
 from fleet_sim.robots.agent import Agent
 from fleet_sim.robots.sdf_models import params_of_world, read_world_file
@@ -31,7 +29,7 @@ from fleet_sim.robots.spawning import remove, spawn_each, spawn_entries
 from fleet_sim.robots.template import adopt_joints
 from fleet_sim.world.names import BodyId
 from fleet_sim.world.schema import KIND_AGENT, KIND_STATIC_BODY, NO_ROW
-from fleet_sim.world.snapshot import Snapshot, SnapshotBoard
+from fleet_sim.world.snapshot import Snapshot
 from fleet_sim.world.world import World
 
 log = logging.getLogger("fleet_sim")
@@ -43,16 +41,13 @@ _UNSEEN = (
 )
 
 
-@dataclass(eq=False, repr=False)
 class Population:
     """Spawns, finds, places and removes entities."""
 
-    _world: World
-    _mirror: BulletMirror
-    _queries: BulletQueries
-    _snapshots: SnapshotBoard
-    scenario: Mapping[str, Any] = field(default_factory=dict)
-    """The scenario that the simulation was built from; empty without one. For reading only."""
+    def __init__(self, sim: SimulationParts) -> None:
+        self._sim, self._world, self._mirror = sim, sim.world, sim.mirror
+        self.scenario: Mapping[str, Any] = {}
+        """The scenario that the simulation was built from; empty without one. For reading only."""
 
     # ---- who is there ------------------------------------------------------------------------------------------------
 
@@ -150,7 +145,7 @@ class Population:
         world.mass[row] = self._mirror.bodies.table.mass[row] if kilograms is None else kilograms
         # All others are moved by their columns only.
         world.dynamic[row] = world.physics and world.mass[row] > 0.0
-        centre, half_extents = self._queries.body_bounds(row)
+        centre, half_extents = self._sim.bullet_queries.body_bounds(row)
         world.shape_kind[row] = ShapeKind.COMPOUND
         world.shape_position[row], world.half_extents[row] = centre, half_extents
         world.shape_centred[row] = not centre.any()
@@ -213,4 +208,4 @@ class Population:
 
     def snapshot(self) -> Snapshot:
         """Return a frozen copy of the state of all entities; call it between steps."""
-        return self._snapshots.take()
+        return self._sim.snapshots.take()

@@ -4,44 +4,93 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fleet_sim.base.arrays import as_float
 from fleet_sim.base.errors import InvalidValueError, StateError
-from fleet_sim.base.params import SimulationParams
-from fleet_sim.facade.control import LONGEST_HELD, RunControl
-from fleet_sim.facade.pacing import Pacer, RunReport
+from fleet_sim.facade.control import LONGEST_HELD, SimulationParts
 from fleet_sim.facade.view import Monitor, View
-from fleet_sim.world.inbox import Dispatcher, Inbox
-from fleet_sim.world.snapshot import SnapshotBoard
-from fleet_sim.world.world import World
+
+LONGEST_WAIT = 3600.0
+"""At once, in s."""
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(frozen=True)
+class RunReport:
+    """Report of a run: steps made, simulated and real seconds, and why it ended.
+
+    `reason` is "duration", "stopped", "interrupted" or "window closed". `late_steps` started more than one time step
+    behind schedule; `worst_delay` is the longest such delay, in s of real time.
+    """
+
+    steps: int
+    sim_time: float
+    wall_time: float
+    reason: str
+    late_steps: int
+    worst_delay: float = 0.0
+
+    @property
+    def rtf(self) -> float:
+        """Simulated seconds per real second."""
+        # A run of no time: without a step, or faster than the clock can tell.
+        return self.sim_time / self.wall_time if self.wall_time > 0.0 else float("inf")
+
+
+class Pacer:
+    """Computes the time to wait before the next step, so that simulated time keeps a given ratio to real time.
+
+    A run that falls behind by more than 0.25 s, or two steps, continues from there instead of racing to catch up.
+    `late_steps` and `worst_delay` (s of real time) are of steps more than one time step behind.
+    """
+
+    def __init__(self, dt: float) -> None:
+        self.late_steps = 0
+        self.worst_delay = 0.0
+        self._dt = dt
+        # Short delays of the machine are made up for; after longer ones robots would visibly rush.
+        self._slack = max(0.25, 2.0 * dt)
+        self._rtf = 0.0
+        self._origin: tuple[float, float] | None = None
+
+    def restart(self) -> None:
+        """Reset the schedule, as after a pause."""
+        self._origin = None
+
+    def wait_for(self, sim_time: float, rtf: float) -> float:
+        """Return the seconds to wait until `sim_time` is due at the real-time factor `rtf`; 0 when it is."""
+        if rtf <= 0.0:
+            # The schedule of a run at full speed would be far behind when it slows down.
+            self.restart()
+            return 0.0
+        now = time.perf_counter()
+        if self._origin is None or rtf != self._rtf:
+            self._origin, self._rtf = (now, sim_time), rtf
+        wait = self._origin[0] + (sim_time - self._origin[1]) / rtf - now
+        # Less than a step late is what every run is.
+        if wait < -self._dt / rtf:
+            self.late_steps += 1
+            self.worst_delay = max(self.worst_delay, -wait)
+        if wait < -self._slack:
+            # Far behind: the schedule begins anew, and what was missed stays missed.
+            self.restart()
+        # Whoever waits asks again afterwards; locks refuse to wait for centuries.
+        return min(max(0.0, wait), LONGEST_WAIT)
+
+
 class Runner:
     """Runs steps at the target pace, in the thread that calls `run`.
 
-    `_make_step()` makes one step, paused or not. `_owner`, the simulation, is what callbacks are called with. `pacer`
-    is that of the run under way, or of the last one: how many of its steps were late, and by how much.
+    `pacer` is that of the run under way, or of the last one: how many of its steps were late, and by how much.
     """
 
-    _make_step: Callable[[], object]
-    _params: SimulationParams
-    _world: World
-    _control: RunControl
-    _inbox: Inbox
-    _dispatcher: Dispatcher
-    _monitor: Monitor
-    _view: View
-    _snapshots: SnapshotBoard
-    _owner: object
-    pacer: Pacer = field(init=False)
-    _last_frame: float = field(default=0.0, init=False)
-    """Time of the last look at the window, in s of the real clock."""
-    _steps_since_frame: int = field(default=0, init=False)
-
-    def __post_init__(self) -> None:
-        self.pacer = Pacer(self._world.clock.dt)
+    def __init__(self, sim: SimulationParts, make_step: Callable[[], object], monitor: Monitor, view: View) -> None:
+        """`make_step()` makes one step, paused or not."""
+        self._sim, self._make_step, self._monitor, self._view = sim, make_step, monitor, view
+        self.pacer = Pacer(sim.clock.dt)
+        self._last_frame = 0.0
+        """Time of the last look at the window, in s of the real clock."""
+        self._steps_since_frame = 0
 
     # ---- single steps ------------------------------------------------------------------------------------------------
 
@@ -52,10 +101,10 @@ class Runner:
         """
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
             raise InvalidValueError(f"single_step: count must be a whole number of at least 1, got {count!r}")
-        if not self._control.is_paused:
+        if not self._sim.control.is_paused:
             raise StateError("single_step() is for a paused simulation; call pause() first, or use step_once()")
-        if self._control.runs_elsewhere:
-            self._control.between_steps(lambda: self._make_steps(count)).result()
+        if self._sim.control.runs_elsewhere:
+            self._sim.control.between_steps(lambda: self._make_steps(count)).result()
         else:
             self._make_steps(count)
 
@@ -78,11 +127,11 @@ class Runner:
         """
         if callable(duration):
             duration, update_callback, final_callback = None, duration, update_callback
-        seconds = as_float(self._params.duration if duration is None else duration, "duration in s", low=0.0)
-        self._control.begin_run()
-        clock = self._world.clock
+        seconds = as_float(self._sim.params.duration if duration is None else duration, "duration in s", low=0.0)
+        self._sim.control.begin_run()
+        clock = self._sim.clock
         last_tick = clock.tick + clock.ticks(seconds) if seconds > 0.0 else None
-        if self._params.gui and not self._monitor.is_shown:
+        if self._sim.params.gui and not self._monitor.is_shown:
             self._monitor.setup()
         self.pacer = pacer = Pacer(clock.dt)
         first_tick, begin = clock.tick, time.perf_counter()
@@ -96,9 +145,9 @@ class Runner:
                 raise
             reason = "interrupted"
         finally:
-            self._control.end_run()
+            self._sim.control.end_run()
             if final_callback is not None:
-                self._world.guard.call("final callback", final_callback, self._owner)
+                self._sim.guard.call("final callback", final_callback, self._sim)
         steps, passed = clock.tick - first_tick, time.perf_counter() - begin
         return RunReport(steps, clock.seconds(steps), passed, reason, pacer.late_steps, pacer.worst_delay)
 
@@ -107,10 +156,11 @@ class Runner:
 
         Tasks and commands of other threads are carried out while it is paused, too.
         """
-        control, clock, update = self._control, self._world.clock, self._world.guard.part("update callback")
+        sim, update = self._sim, self._sim.guard.part("update callback")
+        control, clock, inbox, dispatcher = sim.control, sim.clock, sim.inbox, sim.dispatcher
         while not control.is_stopping:
             control.run_tasks()
-            self._inbox.drain_between_steps(self._dispatcher)
+            inbox.drain_between_steps(dispatcher)
             if last_tick is not None and clock.tick >= last_tick:
                 return "duration"
             if not self._frame():
@@ -119,35 +169,35 @@ class Runner:
                 self._monitor.update()
                 control.rest(None, self._longest_rest())
                 # Commands are applied while paused too, so that a moved robot is visible at once.
-                if self._inbox.drain(self._dispatcher):
-                    self._snapshots.refresh()
+                if inbox.drain(dispatcher):
+                    sim.snapshots.refresh()
                 # The time spent paused is not made up for.
                 self.pacer.restart()
                 continue
-            wait = self.pacer.wait_for(clock.time, self._params.target_rtf)
+            wait = self.pacer.wait_for(clock.time, self._sim.params.target_rtf)
             if wait > 0.0:
                 # Not a plain sleep, and then from the top: it may have been woken by a stop, a pause or a command.
                 control.rest(wait, self._longest_rest())
                 # As while paused: with a tiny real-time factor the next step may be a year away.
-                if wait > LONGEST_HELD and self._inbox.drain(self._dispatcher):
-                    self._snapshots.refresh()
+                if wait > LONGEST_HELD and inbox.drain(dispatcher):
+                    sim.snapshots.refresh()
                 continue
             self._make_step()
             self._steps_since_frame += 1
             self._monitor.update_if_due()
             if update_callback is not None:
-                update.call(update_callback, self._owner, clock.dt)
+                update.call(update_callback, self._sim, clock.dt)
         return "stopped"
 
     # ---- the window --------------------------------------------------------------------------------------------------
 
     def _longest_rest(self) -> float | None:
         """Return the maximum sleep in s between two polls of the window; None without a window."""
-        return self._params.max_sleep_frames / self._params.gui_min_fps if self._params.gui else None
+        return self._sim.params.max_sleep_frames / self._sim.params.gui_min_fps if self._sim.params.gui else None
 
     def _frame(self) -> bool:
         """Serve the window when a frame is due; returns whether it is still open."""
-        params = self._params
+        params = self._sim.params
         if not params.gui:
             return True
         now = time.perf_counter()
@@ -162,7 +212,7 @@ class Runner:
         SPACE pauses and resumes, "." makes one step while paused; v, c, t, o, = and - change the view.
         `run_simulation` calls it automatically; with `step_once`, call it between steps.
         """
-        control = self._control
+        control = self._sim.control
         for action in self._view.poll_keys():
             if action == "pause":
                 (control.resume if control.is_paused else control.pause)()

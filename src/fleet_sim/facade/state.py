@@ -6,11 +6,11 @@ import json
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import partial
 from operator import eq
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -22,25 +22,19 @@ from fleet_sim.base.scenario import is_scenario
 from fleet_sim.base.settings.fields import fields_of
 from fleet_sim.base.settings.reader import plain
 from fleet_sim.engines.bullet.handle import count_own
-from fleet_sim.engines.bullet.mirror import BulletMirror
-from fleet_sim.facade.control import Extensions, RunControl
+from fleet_sim.facade.control import Extensions, SimulationParts
 from fleet_sim.robots.actions.action import Action
 from fleet_sim.robots.actions.registry import ACTIONS, named_class
 from fleet_sim.robots.agent import Agent
 from fleet_sim.robots.motion.controllers import CONTROLLERS, AgentController
 from fleet_sim.robots.sim_object import Handle, SimObject, handle_of
 from fleet_sim.robots.spawning import SPAWNED, emit_spawned, remove
-from fleet_sim.sensing.collision.system import CollisionSystem
-from fleet_sim.sensing.sensors.system import SensorSystem
-from fleet_sim.world.checkpoint import Checkpoint, Checkpoints, check_range, check_tables, check_world
+from fleet_sim.world.checkpoint import Checkpoint, check_range, check_tables, check_world
 from fleet_sim.world.clock import Clock
-from fleet_sim.world.features import Features
 from fleet_sim.world.hashing import state_hash
 from fleet_sim.world.names import BodyId, ObjectId
 from fleet_sim.world.pipeline import Pipeline
-from fleet_sim.world.ports import PhysicsEngine
 from fleet_sim.world.shapes import BodyShape, RobotModel
-from fleet_sim.world.snapshot import SnapshotBoard
 from fleet_sim.world.state_files import (
     Form,
     ValueReader,
@@ -57,20 +51,16 @@ from fleet_sim.world.world import World, spawned_since
 log = logging.getLogger(__name__)
 
 
-@dataclass(eq=False, repr=False)
 class State:
     """The state of a simulation as a whole. Methods that change it raise StateError inside a step."""
 
-    _world: World
-    _checkpoints: Checkpoints
-    _control: RunControl
-    _mirror: BulletMirror
-    _engine: PhysicsEngine
-    _collisions: CollisionSystem
-    _sensors: SensorSystem
-    _extensions: Extensions
-    _snapshots: SnapshotBoard
-    _initial: Checkpoint | None = field(default=None, init=False)
+    def __init__(self, sim: SimulationParts, origin: Origin) -> None:
+        self._sim, self._world, self._checkpoints, self._control = sim, sim.world, sim.checkpoints, sim.control
+        self._origin = origin
+        self._initial: Checkpoint | None = None
+        self._forms = WorldForms(sim.world)
+        for form in self._forms.forms():
+            sim.checkpoints.forms.add(form)
 
     @property
     def has_initial(self) -> bool:
@@ -134,12 +124,12 @@ class State:
         self._control.require_between_steps("clear")
         world = self._world
         remove(world, world.rows)
-        self._sensors.clear()
+        self._sim.sensors.clear()
         world.clock.restart()
         world.renew()
-        self._collisions.restart_count()
+        self._sim.collisions.restart_count()
         self._initial = None
-        self._engine.reset()
+        self._sim.engine.reset()
         self._tell_reset("cleared")
 
     def rebuild_engine(self) -> None:
@@ -149,7 +139,7 @@ class State:
         Raises StateError inside a step.
         """
         self._control.require_between_steps("rebuild_engine")
-        world, adopted = self._world, self._mirror.bodies.table.adopted
+        world, adopted = self._world, self._sim.mirror.bodies.table.adopted
         labels = [world.label(row) for row in world.rows[adopted[world.rows]].tolist()]
         if labels:
             shown = ", ".join(labels[:4]) + (", ..." if len(labels) > 4 else "")
@@ -157,7 +147,7 @@ class State:
                 f"rebuild_engine: {shown} stand for PyBullet bodies made by you, which it would remove for good; "
                 "remove those entities first"
             )
-        bodies, constraints = count_own(self._mirror)
+        bodies, constraints = count_own(self._sim.mirror)
         if bodies or constraints:
             log.warning(
                 "rebuild_engine: what was made with PyBullet's own functions is gone (bodies: %d, constraints: %d); "
@@ -165,7 +155,7 @@ class State:
                 bodies,
                 constraints,
             )
-        self._engine.reset()
+        self._sim.engine.reset()
 
     def hash(self) -> str:
         """Return a hash of all state; it does not depend on the order of rows."""
@@ -173,11 +163,154 @@ class State:
 
     def _tell_reset(self, event: str) -> None:
         """Notify user code: plugins of entities, then plugins of the simulation, then event handlers."""
-        self._snapshots.refresh()
+        self._sim.snapshots.refresh()
         self._world.guard.revive()
         self._world.hooks.reset()
-        self._extensions.reset()
+        self._sim.extensions.reset()
         self._world.events.emit(event)
+
+    # ---- files -------------------------------------------------------------------------------------------------------
+
+    def write(self, path: str | Path, *, user_code_too: bool = False) -> Checkpoint:
+        """Write the present state to a file, whole or not at all, and return it; see `sim.save_state`."""
+        self._control.require_between_steps("save_state")
+        if not user_code_too:
+            self.check_code()
+        # The scenario goes along, so that a file can be opened by itself.
+        content = self._origin.header()
+        checkpoint = self._checkpoints.take()
+        writer = ValueWriter(self._checkpoints.forms)
+        content |= {
+            "version": package_version(),
+            "time": self._world.clock.time,
+            "hash": self.hash(),
+            "settings": live_settings(self._sim.params),
+            "features": list(self._sim.features.used),
+            "values": {name: writer.write(value, name) for name, value in self._pieces(checkpoint).items()},
+        }
+        write_archive(path, content, writer.arrays)
+        return checkpoint
+
+    def _pieces(self, checkpoint: Checkpoint) -> dict[str, Any]:
+        """Return what is written, in the order in which it is read."""
+        # Code of entities is the user's own: it was refused above, or is left out as asked for.
+        rest = {
+            key: value for key, value in checkpoint.world.items() if key not in ("tables", "names", "entity_events")
+        }
+        # Of the books of hooks only that of controllers can be written.
+        books = [book if index == 2 else {} for index, book in enumerate(rest["hooks"]["books"])]
+        return {
+            "catalogs": catalogs_of(self._world),
+            "tables": checkpoint.world["tables"],
+            "names": checkpoint.world["names"],
+            "clock": checkpoint.clock,
+            "world": {
+                **rest,
+                "handles": self._forms.classes(rest["handles"]),
+                "hooks": {**rest["hooks"], "books": books},
+            },
+            "parts": checkpoint.parts,
+        }
+
+    def check_code(self) -> None:
+        """Raise StateFileError naming code of the user's own, which a file cannot hold."""
+        code = user_code(self._world, self._sim.pipeline, self._sim.extensions)
+        if code:
+            shown = "; ".join(code[:8]) + (f"; and {len(code) - 8} more" if len(code) > 8 else "")
+            raise StateFileError(
+                f"this simulation runs code that a file cannot hold: {shown}. Remove it, or save with user_code=True "
+                "and add it again before the state is loaded; plugins with state_of and take_state are in the file"
+            )
+
+    def begin(self, path: str | Path) -> None:
+        """Go on from the state in a file in a simulation that was just built; `reset` goes back to how it was built."""
+        if self._sim.params.keep_initial_state:
+            self.remember_initial()
+        self.load(path)
+
+    def load(self, path: str | Path) -> None:
+        """Go on from the state in a file that a simulation of the same scenario has written, maybe in another process.
+
+        Entities that it does not have are removed, those that are missing are spawned; callbacks, plugins and event
+        handlers stay. Raises StateFileError, and then nothing has changed, and StateError inside a step.
+        """
+        self._control.require_between_steps("load_state")
+        try:
+            content, arrays = read_archive(path)
+            check_version(content)
+            self._origin.check(content)
+            with _as_written():
+                saved = self._read(content, arrays)
+            self._replace(content, saved)
+        except FleetSimError as error:
+            raise StateFileError(f"{path}: {error}") from error
+        # For those to whom a state that comes from outside matters.
+        self._world.events.emit("state_loaded")
+
+    def _read(self, content: Mapping[str, Any], arrays: list[AnyArray]) -> Checkpoint:
+        """Return the state in a file, checked; the run of this simulation is not changed."""
+        world, values = self._world, content["values"]
+        # Before the tables are read: features add theirs.
+        for name in content["features"]:
+            self._sim.features.use(name)
+        reader = ValueReader(self._checkpoints.forms, arrays)
+        catalogs = reader.read(values["catalogs"])
+        tables = reader.read(values["tables"])
+        count = check_tables(world, tables)
+        # Tables refer to shapes and models by number: these come first.
+        take_catalogs(world, catalogs, tables)
+        names = reader.read(values["names"])
+        clock = reader.read(values["clock"])
+        if count > world.capacity:
+            world.grow(count)
+        # Entities that are the same ones here keep their handles.
+        self._forms.begin(self._kept_mask(tables["body"], names))
+        saved = reader.read(values["world"])
+        saved["handles"] = self._forms.of_classes(saved["handles"], tables["body"]["alive"])
+        check_world(world, tables, names, saved, clock)
+        parts = reader.read(values["parts"])
+        self._checkpoints.check_parts(parts)
+        # What was read of the parts refers to entities, by handles that are from now on theirs.
+        self._forms.put_made(saved["handles"], tables["body"]["generation"])
+        whole = {"tables": tables, "names": names, "entity_events": {}, **saved}
+        return self._checkpoints.made(clock, whole, parts)
+
+    def _replace(self, content: Mapping[str, Any], saved: Checkpoint) -> None:
+        """Go on from `saved`, or stay where the simulation is where that fails."""
+        before, settings = self._checkpoints.take(), live_settings(self._sim.params)
+        try:
+            with _as_written():
+                self._take_in(content, saved)
+        except FleetSimError:
+            # As if nobody had asked: a file that is refused changes nothing.
+            take_settings(self._sim.params, settings)
+            self.restore(before)
+            raise
+
+    def _take_in(self, content: Mapping[str, Any], saved: Checkpoint) -> None:
+        """Take over a state that was read; raises StateFileError unless it has the hash that it was written with."""
+        world = self._world
+        take_settings(self._sim.params, content["settings"])
+        # What is not in the file goes first, as its rows may be taken by others.
+        remove(world, world.rows[~self._forms.kept_mask[world.rows]])
+        self._sim.sensors.keep_only(saved.parts["sensors"])
+        world.hooks.put_controllers(world.rows.tolist(), saved.world["hooks"])
+        self.restore(saved)
+        # The last check: whatever was read must be the state that was written.
+        if self.hash() != content["hash"]:
+            raise StateFileError("the state that was read has another hash than the one that was written")
+
+    def _kept_mask(self, body: Mapping[str, AnyArray], names: list[Any]) -> Bools:
+        """Return which rows hold the same entity here and in the file."""
+        world, count = self._world, len(body["alive"])
+        kept = np.zeros(world.capacity, np.bool_)
+        # The same row, generation, id, kind and name: then it is the same entity.
+        kept[:count] = body["alive"] & world.alive[:count]
+        for column in ("generation", "object_id", "kind"):
+            kept[:count] &= body[column] == getattr(world, column)[:count]
+        rows = np.flatnonzero(kept[:count]).tolist()
+        kept[rows] = list(map(eq, map(names.__getitem__, rows), map(world.index.names.__getitem__, rows)))
+        return kept
 
 
 # The catalogs of a world that columns refer to by number: shapes, robot models, motion laws.
@@ -572,179 +705,6 @@ def _user_code_plain(thing: object) -> object:
     if owner is not None and not isinstance(owner, type):
         return type(owner)
     return getattr(thing, "__func__", thing)
-
-
-# States on disk: a checkpoint written to a file, and taken in by a simulation of the same scenario.
-
-
-class StateHost(Protocol):
-    """A simulation as state files see it."""
-
-    params: SimulationParams
-    world: World
-    pipeline: Pipeline
-    checkpoints: Checkpoints
-    state: State
-    control: RunControl
-    extensions: Extensions
-    features: Features
-    sensors: SensorSystem
-    origin: Origin
-
-
-class StateFiles:
-    """Writes the state of one simulation to files, and takes it from files."""
-
-    def __init__(self, sim: StateHost) -> None:
-        self._sim = sim
-        self._forms = WorldForms(sim.world)
-        for form in self._forms.forms():
-            sim.checkpoints.forms.add(form)
-
-    # ---- writing -----------------------------------------------------------------------------------------------------
-
-    def save(self, path: str | Path, *, user_code_too: bool = False) -> Checkpoint:
-        """Write the present state to a file, whole or not at all, and return it; see `sim.save_state`."""
-        self._sim.control.require_between_steps("save_state")
-        if not user_code_too:
-            self.check_code()
-        # The scenario goes along, so that a file can be opened by itself.
-        content = self._sim.origin.header()
-        checkpoint = self._sim.checkpoints.take()
-        writer = ValueWriter(self._sim.checkpoints.forms)
-        content |= {
-            "version": package_version(),
-            "time": self._sim.world.clock.time,
-            "hash": self._sim.state.hash(),
-            "settings": live_settings(self._sim.params),
-            "features": list(self._sim.features.used),
-            "values": {name: writer.write(value, name) for name, value in self._pieces(checkpoint).items()},
-        }
-        write_archive(path, content, writer.arrays)
-        return checkpoint
-
-    def _pieces(self, checkpoint: Checkpoint) -> dict[str, Any]:
-        """Return what is written, in the order in which it is read."""
-        # Code of entities is the user's own: it was refused above, or is left out as asked for.
-        rest = {
-            key: value for key, value in checkpoint.world.items() if key not in ("tables", "names", "entity_events")
-        }
-        # Of the books of hooks only that of controllers can be written.
-        books = [book if index == 2 else {} for index, book in enumerate(rest["hooks"]["books"])]
-        return {
-            "catalogs": catalogs_of(self._sim.world),
-            "tables": checkpoint.world["tables"],
-            "names": checkpoint.world["names"],
-            "clock": checkpoint.clock,
-            "world": {
-                **rest,
-                "handles": self._forms.classes(rest["handles"]),
-                "hooks": {**rest["hooks"], "books": books},
-            },
-            "parts": checkpoint.parts,
-        }
-
-    def check_code(self) -> None:
-        """Raise StateFileError naming code of the user's own, which a file cannot hold."""
-        code = user_code(self._sim.world, self._sim.pipeline, self._sim.extensions)
-        if code:
-            shown = "; ".join(code[:8]) + (f"; and {len(code) - 8} more" if len(code) > 8 else "")
-            raise StateFileError(
-                f"this simulation runs code that a file cannot hold: {shown}. Remove it, or save with user_code=True "
-                "and add it again before the state is loaded; plugins with state_of and take_state are in the file"
-            )
-
-    # ---- reading -----------------------------------------------------------------------------------------------------
-
-    def begin(self, path: str | Path) -> None:
-        """Go on from the state in a file in a simulation that was just built; `reset` goes back to how it was built."""
-        if self._sim.params.keep_initial_state:
-            self._sim.state.remember_initial()
-        self.load(path)
-
-    def load(self, path: str | Path) -> None:
-        """Go on from the state in a file that a simulation of the same scenario has written, maybe in another process.
-
-        Entities that it does not have are removed, those that are missing are spawned; callbacks, plugins and event
-        handlers stay. Raises StateFileError, and then nothing has changed, and StateError inside a step.
-        """
-        self._sim.control.require_between_steps("load_state")
-        try:
-            content, arrays = read_archive(path)
-            check_version(content)
-            self._sim.origin.check(content)
-            with _as_written():
-                saved = self._read(content, arrays)
-            self._replace(content, saved)
-        except FleetSimError as error:
-            raise StateFileError(f"{path}: {error}") from error
-        # For those to whom a state that comes from outside matters.
-        self._sim.world.events.emit("state_loaded")
-
-    def _read(self, content: Mapping[str, Any], arrays: list[AnyArray]) -> Checkpoint:
-        """Return the state in a file, checked; the run of this simulation is not changed."""
-        world, values = self._sim.world, content["values"]
-        # Before the tables are read: features add theirs.
-        for name in content["features"]:
-            self._sim.features.use(name)
-        reader = ValueReader(self._sim.checkpoints.forms, arrays)
-        catalogs = reader.read(values["catalogs"])
-        tables = reader.read(values["tables"])
-        count = check_tables(world, tables)
-        # Tables refer to shapes and models by number: these come first.
-        take_catalogs(world, catalogs, tables)
-        names = reader.read(values["names"])
-        clock = reader.read(values["clock"])
-        if count > world.capacity:
-            world.grow(count)
-        # Entities that are the same ones here keep their handles.
-        self._forms.begin(self._kept_mask(tables["body"], names))
-        saved = reader.read(values["world"])
-        saved["handles"] = self._forms.of_classes(saved["handles"], tables["body"]["alive"])
-        check_world(world, tables, names, saved, clock)
-        parts = reader.read(values["parts"])
-        self._sim.checkpoints.check_parts(parts)
-        # What was read of the parts refers to entities, by handles that are from now on theirs.
-        self._forms.put_made(saved["handles"], tables["body"]["generation"])
-        whole = {"tables": tables, "names": names, "entity_events": {}, **saved}
-        return self._sim.checkpoints.made(clock, whole, parts)
-
-    def _replace(self, content: Mapping[str, Any], saved: Checkpoint) -> None:
-        """Go on from `saved`, or stay where the simulation is where that fails."""
-        before, settings = self._sim.checkpoints.take(), live_settings(self._sim.params)
-        try:
-            with _as_written():
-                self._take_in(content, saved)
-        except FleetSimError:
-            # As if nobody had asked: a file that is refused changes nothing.
-            take_settings(self._sim.params, settings)
-            self._sim.state.restore(before)
-            raise
-
-    def _take_in(self, content: Mapping[str, Any], saved: Checkpoint) -> None:
-        """Take over a state that was read; raises StateFileError unless it has the hash that it was written with."""
-        world = self._sim.world
-        take_settings(self._sim.params, content["settings"])
-        # What is not in the file goes first, as its rows may be taken by others.
-        remove(world, world.rows[~self._forms.kept_mask[world.rows]])
-        self._sim.sensors.keep_only(saved.parts["sensors"])
-        world.hooks.put_controllers(world.rows.tolist(), saved.world["hooks"])
-        self._sim.state.restore(saved)
-        # The last check: whatever was read must be the state that was written.
-        if self._sim.state.hash() != content["hash"]:
-            raise StateFileError("the state that was read has another hash than the one that was written")
-
-    def _kept_mask(self, body: Mapping[str, AnyArray], names: list[Any]) -> Bools:
-        """Return which rows hold the same entity here and in the file."""
-        world, count = self._sim.world, len(body["alive"])
-        kept = np.zeros(world.capacity, np.bool_)
-        # The same row, generation, id, kind and name: then it is the same entity.
-        kept[:count] = body["alive"] & world.alive[:count]
-        for column in ("generation", "object_id", "kind"):
-            kept[:count] &= body[column] == getattr(world, column)[:count]
-        rows = np.flatnonzero(kept[:count]).tolist()
-        kept[rows] = list(map(eq, map(names.__getitem__, rows), map(world.index.names.__getitem__, rows)))
-        return kept
 
 
 @contextmanager

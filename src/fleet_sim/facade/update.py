@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,19 +12,12 @@ from fleet_sim.base.errors import MissingDependencyError
 from fleet_sim.base.gate import inside_mask
 from fleet_sim.base.kernels import check_installed, is_installed
 from fleet_sim.base.params import ActionCause, CompiledCodeUse
-from fleet_sim.engines.bullet.mirror import BulletMirror
-from fleet_sim.facade.control import Extensions
+from fleet_sim.facade.control import SimulationParts
 from fleet_sim.robots import attachments, drive
-from fleet_sim.robots.actions.scheduler import ActionScheduler
-from fleet_sim.robots.motion.avoidance import AvoidanceSystem
-from fleet_sim.robots.motion.by_engine import EngineDriven
-from fleet_sim.robots.motion.system import MotionSystem, advance_joints
-from fleet_sim.sensing.collision.blocking_system import Blocked, BlockingSystem
+from fleet_sim.robots.motion.system import advance_joints
+from fleet_sim.sensing.collision.blocking_system import Blocked
 from fleet_sim.sensing.collision.system import CollisionSystem
 from fleet_sim.world.columns import Scalars
-from fleet_sim.world.inbox import Dispatcher, Inbox
-from fleet_sim.world.pipeline import Profiler
-from fleet_sim.world.ports import PhysicsEngine
 from fleet_sim.world.schema import KIND_AGENT
 from fleet_sim.world.steering import POSE
 from fleet_sim.world.world import MANY_RAYS, World
@@ -162,91 +154,78 @@ PHASE_1_EVENTS = frozenset(
 """Events whose handlers run before the poses are flushed."""
 
 
-@dataclass(eq=False, repr=False)
 class Update:
     """Systems of phase 1 that coordinate several parts."""
 
-    _world: World
-    _profiler: Profiler
-    _mirror: BulletMirror
-    _engine: PhysicsEngine
-    _inbox: Inbox
-    _dispatcher: Dispatcher
-    _actions: ActionScheduler
-    _motion: MotionSystem
-    _driven: EngineDriven
-    _avoidance: AvoidanceSystem
-    _blocking: BlockingSystem
-    _events: StepEvents
-    _extensions: Extensions
-    _compiled_code: CompiledCode
-    _watched: bool = field(default=False, init=False)
-    """Whether user code may look at the world in phase 1 of this step."""
-    _commands_due: int = field(default=0, init=False)
-    """How many commands were in the inbox when the step began."""
+    def __init__(self, sim: SimulationParts, events: StepEvents, compiled_code: CompiledCode) -> None:
+        self._sim, self._events, self._compiled_code = sim, events, compiled_code
+        self._watched = False
+        """Whether user code may look at the world in phase 1 of this step."""
+        self._commands_due = 0
+        """How many commands were in the inbox when the step began."""
 
     def begin(self) -> None:
         """Clear the moved flags of the previous step, and prepare this one."""
-        world = self._world
-        self._profiler.begin_step()
+        sim, world = self._sim, self._sim.world
+        sim.profiler.begin_step()
         if not world.compiled:
             self._compiled_code.decide()
         world.moved.fill(False)
         world.robots.joints_moved.fill(False)
         # Commands added from here on wait for the next step, so that handlers cannot keep a step from ending.
-        self._commands_due = self._inbox.asking()
+        self._commands_due = sim.inbox.asking()
         self._watched = self._has_user_code()
         # The mirror copies poses for queries in phase 1; this is skipped if no code can query.
         # Blocking queries PyBullet too, for pairs without a closed form.
-        self._mirror.begin_step(stage=self._watched or self._mirror.client.connected or self._blocking.is_wanted())
-        self._engine.begin_step()
+        sim.mirror.begin_step(stage=self._watched or sim.mirror.client.connected or sim.blocking.is_wanted())
+        sim.engine.begin_step()
 
     def _has_user_code(self) -> bool:
         """Whether user code may read the world, or PyBullet, in phase 1 of this step."""
-        world = self._world
+        sim, world = self._sim, self._sim.world
         return bool(
-            self._extensions
+            sim.extensions
             or world.hooks
             or world.entity_events.buses
-            or (self._commands_due and self._inbox.runs_code(self._commands_due))
-            or self._actions.user_defined
+            or (self._commands_due and sim.inbox.runs_code(self._commands_due))
+            or sim.actions.user_defined
             or world.events.has_handlers_of_any(PHASE_1_EVENTS)
         )
 
     def take_commands(self) -> None:
         """Apply the commands that were in the inbox when the step began, up to one that must run between steps."""
-        self._inbox.drain(self._dispatcher, self._commands_due, in_step=True)
+        self._sim.inbox.drain(self._sim.dispatcher, self._commands_due, in_step=True)
 
     def move(self, dt: float) -> None:
         """Move the robots' bases with avoidance and blocking; wake the actions of robots that arrived."""
-        world = self._world
+        sim, world = self._sim, self._sim.world
         if world.speed_rules.asking():
             with world.speed_rules.applied():
                 ended = self._advance(dt)
         else:
             ended = self._advance(dt)
         # Before arrival is decided: who was held back has not arrived.
-        blocked = self._blocking.after(ended) if self._blocking.is_active else Blocked(ended, NO_ROWS, NO_ROWS)
-        done = self._driven.end(blocked.arrived, dt)
-        arrived = self._motion.settle(world, done) if len(done) else done
+        blocked = sim.blocking.after(ended) if sim.blocking.is_active else Blocked(ended, NO_ROWS, NO_ROWS)
+        done = sim.driven.end(blocked.arrived, dt)
+        arrived = sim.motion.settle(world, done) if len(done) else done
         for listener in world.on_drive:
             listener(dt)
         if self._watched:
             # From here on, user code must see carried objects at their carriers.
             attachments.follow(world)
         if len(arrived):
-            self._actions.arrived(arrived)
+            sim.actions.arrived(arrived)
             self._events.to_agents("arrived", arrived)
         if len(blocked.newly):
-            self._actions.blocked(blocked.newly)
+            sim.actions.blocked(blocked.newly)
             self._events.to_agents("blocked", blocked.newly)
         if len(blocked.overdue):
             self._give_up(blocked.overdue)
 
     def _give_up(self, rows: Rows) -> None:
         """Wake the actions of robots that have stood before static bodies for too long; end goals without an action."""
-        world = self._world
-        self._actions.blocked_too_long(rows)
+        world = self._sim.world
+        self._sim.actions.blocked_too_long(rows)
         idle = rows[world.motion.control[rows] == POSE]
         for row in np.setdiff1d(idle, world.actions.busy(idle), assume_unique=True).tolist():
             message = drive.blocked_text(world, row)
@@ -260,21 +239,22 @@ class Update:
                 drive.stop(world, np.array([row]))
 
     def _advance(self, dt: float) -> Rows:
-        self._avoidance.before(dt)
-        self._driven.begin()
-        self._blocking.before()
-        ended = self._motion.advance(self._world, dt)
-        self._avoidance.after()
+        sim = self._sim
+        sim.avoidance.before(dt)
+        sim.driven.begin()
+        sim.blocking.before()
+        ended = sim.motion.advance(sim.world, dt)
+        sim.avoidance.after()
         return ended
 
     def move_joints(self, dt: float) -> None:
         """Move the robots' joints; wake actions whose joints arrived."""
-        world = self._world
+        world = self._sim.world
         settled = advance_joints(world, dt)
         if self._watched and world.robots.joints_moved.any():
             attachments.follow(world)
         if len(settled):
-            self._actions.joints_settled(settled)
+            self._sim.actions.joints_settled(settled)
             self._events.to_agents("joints_settled", settled)
 
 

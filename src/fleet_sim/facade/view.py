@@ -7,7 +7,6 @@ import math
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
@@ -17,7 +16,7 @@ from fleet_sim.base.arrays import Bytes, Floats, Ints, Rows
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.monitor import DataMonitor, MonitorFigures, MonitorOutput, RunMeter, window_hindrance
-from fleet_sim.base.params import CameraParams, CollisionMode, SimulationParams, ViewParams
+from fleet_sim.base.params import CameraParams, CollisionMode, ViewParams
 from fleet_sim.base.settings import read
 from fleet_sim.engines.bullet.handle import count_own
 from fleet_sim.engines.bullet.mirror import BulletMirror
@@ -33,18 +32,15 @@ from fleet_sim.engines.bullet.window import (
     visualizer_keys,
 )
 from fleet_sim.engines.bullet.window import setup_camera as place_camera
-from fleet_sim.facade.control import RunControl
+from fleet_sim.facade.control import SimulationParts
 from fleet_sim.facade.recording import LiveView, open_view
 from fleet_sim.robots import drive
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.sensing.collision.bounds import refresh_bounds
-from fleet_sim.sensing.collision.self_collisions import SelfCollisions
-from fleet_sim.sensing.collision.system import CollisionSystem
 from fleet_sim.sensing.sensors.render.gl import GlRenderer
 from fleet_sim.sensing.sensors.render.renderer import AUTO, make_renderer
 from fleet_sim.sensing.sensors.render.scene import FlatMarks
 from fleet_sim.sensing.sensors.render.shot import MAX_SIDE, Intrinsics, Lighting, Shot, optical_orientations
-from fleet_sim.world.pipeline import Profiler
 from fleet_sim.world.schema import KIND_AGENT
 from fleet_sim.world.world import World
 
@@ -123,13 +119,8 @@ Pair = tuple[SimObject, SimObject]
 class CollisionQueries:
     """Collision queries that return handles: colliding pairs, near pairs, bounding boxes."""
 
-    def __init__(
-        self, params: SimulationParams, world: World, collisions: CollisionSystem, self_collisions: SelfCollisions
-    ) -> None:
-        self._params = params
-        self._world = world
-        self._collisions = collisions
-        self._self_collisions = self_collisions
+    def __init__(self, sim: SimulationParts) -> None:
+        self._sim, self._world, self._collisions = sim, sim.world, sim.collisions
 
     def active_pairs(self) -> list[Pair]:
         """Return the pairs that collided at the last check."""
@@ -147,7 +138,7 @@ class CollisionQueries:
 
         Raises StateError for a robot without it.
         """
-        return self._self_collisions.pairs(self._row(robot))
+        return self._sim.self_collisions.pairs(self._row(robot))
 
     def near_pairs(
         self, ignore_static: bool | None = None, moved_objects: Iterable[SimObject] | None = None
@@ -172,7 +163,7 @@ class CollisionQueries:
 
     def set_frequency(self, frequency: float | None) -> None:
         """Check `frequency` times per simulated second; None: in each step, 0: never."""
-        self._params.collision_check_frequency = frequency
+        self._sim.params.collision_check_frequency = frequency
 
     def set_pair(self, first: SimObject | str, second: SimObject | str, enabled: bool | None) -> None:
         """Let two entities never collide (False), or do so whatever their groups and masks (True); None: as those say.
@@ -230,17 +221,9 @@ def _finite_boxes(world: World) -> tuple[Floats, Floats]:
 class View:
     """The display of the world: in PyBullet's window, in images, and live in a browser (`show`)."""
 
-    def __init__(
-        self,
-        params: SimulationParams,
-        world: World,
-        mirror: BulletMirror,
-        collisions: CollisionSystem,
-        owner: object,
-        collision_color: Any = None,
-    ) -> None:
-        self._params, self._owner = params, owner
-        self._world, self._mirror, self._collisions = world, mirror, collisions
+    def __init__(self, sim: SimulationParts, collision_color: Any = None) -> None:
+        mirror = sim.mirror
+        self._sim, self._params, self._world, self._mirror = sim, sim.params, sim.world, mirror
         self._highlight = Highlight(mirror, collision_color)
         self._visualizer = Visualizer(mirror)
         self._gui = Gui(mirror, self._visualizer)
@@ -255,7 +238,7 @@ class View:
         `settings` are those of ViewParams. The page ends with the simulation, or with its `close`. In a notebook, the
         returned object shows the page. Raises ConfigError, MissingDependencyError without the extra `view`.
         """
-        return open_view(self._owner, self._world.events, read(ViewParams, settings))
+        return open_view(self._sim, self._world.events, read(ViewParams, settings))
 
     # ---- PyBullet ----------------------------------------------------------------------------------------------------
 
@@ -385,7 +368,7 @@ class View:
     def show_collisions(self) -> None:
         """Color bodies while they collide, if the settings enable it; else give back the colors of colored ones."""
         if self._params.enable_collision_color_change:
-            self._highlight.show(np.unique(self._collisions.pairs).tolist())
+            self._highlight.show(np.unique(self._sim.collisions.pairs).tolist())
         elif self._highlight.is_shown:
             self._highlight.show([])
 
@@ -419,17 +402,13 @@ profile_log = logging.getLogger("fleet_sim.profile")
 profile_log.setLevel(logging.INFO)
 
 
-@dataclass(eq=False, repr=False)
 class Monitor:
     """Shows figures of the run between steps, and reports the times of the last step."""
 
-    _params: SimulationParams
-    _world: World
-    _profiler: Profiler
-    _collisions: CollisionSystem
-    _control: RunControl
-    _output: MonitorOutput | None = field(default=None, init=False)
-    _meter: RunMeter | None = field(default=None, init=False)
+    def __init__(self, sim: SimulationParts) -> None:
+        self._sim, self._params, self._world = sim, sim.params, sim.world
+        self._output: MonitorOutput | None = None
+        self._meter: RunMeter | None = None
 
     # ---- for people --------------------------------------------------------------------------------------------------
 
@@ -491,7 +470,7 @@ class Monitor:
         if self._meter is None:
             self._meter = RunMeter(clock.tick, clock.time)
         rates = self._meter.rates(clock.tick, clock.time)
-        totals = self._profiler.totals
+        totals = self._sim.profiler.totals
         agents = world.rows[world.kind[world.rows] == KIND_AGENT]
         return MonitorFigures(
             sim_time=clock.time,
@@ -503,10 +482,10 @@ class Monitor:
             agents=len(agents),
             objects=len(world) - len(agents),
             moving=int(drive.moving_mask(world, agents).sum()),
-            collisions=len(self._collisions.pairs),
-            collision_count=self._collisions.count,
+            collisions=len(self._sim.collisions.pairs),
+            collision_count=self._sim.collisions.count,
             physics=self._params.physics,
-            paused=self._control.is_paused,
+            paused=self._sim.control.is_paused,
             **rates,
         )
 
@@ -514,8 +493,8 @@ class Monitor:
 
     def profile(self) -> dict[str, Any]:
         """Return the times of the last step in ms: documented keys, `systems`, `collision_breakdown`, own entries."""
-        self._profiler.collision_breakdown = self._collisions.breakdown
-        return self._profiler.stats()
+        self._sim.profiler.collision_breakdown = self._sim.collisions.breakdown
+        return self._sim.profiler.stats()
 
     def memory(self) -> dict[str, float]:
         """Return the process's peak memory (nan if the platform does not report it) and the columns' size, in MB."""
@@ -534,7 +513,7 @@ class Monitor:
         step = self._world.clock.tick + 1
         if step % params.profiling_interval == 0:
             if params.enable_time_profiling:
-                profile_log.info("step %d: %s", step, self._profiler.summary())
+                profile_log.info("step %d: %s", step, self._sim.profiler.summary())
             if params.enable_memory_profiling:
                 usage = ", ".join(f"{name} {value:.1f}" for name, value in self.memory().items())
                 profile_log.info("step %d: %s", step, usage)

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from fleet_sim.apps.cli.arguments import add_detail
 from fleet_sim.base.errors import ConfigError, FleetSimError
 from fleet_sim.base.files import resolve_config
-from fleet_sim.facade.pacing import Pacer
+from fleet_sim.facade.runner import Pacer
 
 if TYPE_CHECKING:
-    from fleet_sim.facade.pacing import RunReport
     from fleet_sim.facade.recording import InputRecorder, RecordedInputs, RunRecording
+    from fleet_sim.facade.runner import RunReport
     from fleet_sim.simulation import MultiRobotSimulationCore
 
 

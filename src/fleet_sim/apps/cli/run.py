@@ -21,7 +21,7 @@ from fleet_sim.base.sections import load_scenario
 from fleet_sim.base.settings import parse_value, set_key
 
 if TYPE_CHECKING:
-    from fleet_sim.facade.pacing import RunReport
+    from fleet_sim.facade.runner import RunReport
     from fleet_sim.simulation import MultiRobotSimulationCore
     from fleet_sim.warehouse.traffic.run_file import RunSource
 

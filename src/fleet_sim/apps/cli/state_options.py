@@ -60,7 +60,7 @@ def opened(args: argparse.Namespace, config: Mapping[str, Any]) -> MultiRobotSim
 
     sim = MultiRobotSimulationCore.from_dict(config, source=scenario_of(args.from_state)[1])
     try:
-        sim.state_files.begin(args.from_state)
+        sim.state.begin(args.from_state)
     except BaseException:
         sim.close()
         raise
@@ -72,7 +72,7 @@ class LaterSave:
 
     def __init__(self, sim: MultiRobotSimulationCore, file: str, at: float | None) -> None:
         """Raises StateFileError at once where there is code that the file cannot hold."""
-        sim.state_files.check_code()
+        sim.state.check_code()
         self._sim, self._file = sim, file
         self._tick = None if at is None else sim.clock.ticks(at)
         self._done: Future[Any] | None = None
