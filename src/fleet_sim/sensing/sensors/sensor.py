@@ -141,7 +141,7 @@ class Sensor:
     with `on_reading`, or on `read`. Using a removed sensor raises StateError.
     """
 
-    __slots__ = ("_consumers", "_handlers", "_keeper", "_latest", "_type", "index", "link", "owner", "params")
+    __slots__ = ("_consumers", "_handlers", "_keeper", "_latest", "_type", "group", "index", "link", "owner", "params")
 
     def __init__(
         self, keeper: SensorKeeper, type_name: str, params: SensorParams, owner: SimObject | None, link: int
@@ -153,6 +153,8 @@ class Sensor:
         """The entity that carries it, or None."""
         self.link = link
         """The index of the link it is mounted on; -1 for the base, and without an owner."""
+        self.group: Any = None
+        """The sensors that it is computed with; None once it is removed."""
         self.index = -1
         """Its index in its group; -1 once it is removed."""
         self._type = type_name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, ItemsView, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, islice
 from typing import Any
@@ -51,6 +51,9 @@ def work_of(params: SensorParams, world: World) -> tuple[Work, float] | None:
 Members = Ints
 """Indices into the sensors of a group."""
 
+GroupKey = tuple[str, SensorParams, int]
+"""The type of the sensors, what their settings have in common, and their step of the period."""
+
 
 class SensorGroup:
     """Holds its sensors in arrays and computes any of them in one call of their kind.
@@ -85,7 +88,7 @@ class SensorGroup:
         first = len(self.sensors)
         self.sensors += sensors
         for index, sensor in enumerate(sensors, first):
-            sensor.index = index
+            sensor.group, sensor.index = self, index
         poses = [sensor.params.pose for sensor in sensors]
         owners = [NO_ROW if sensor.owner is None else sensor.owner.row for sensor in sensors]
         self._rows = np.append(self._rows, np.array(owners, np.int64))
@@ -105,7 +108,7 @@ class SensorGroup:
         kept_mask[[sensor.index for sensor in sensors]] = False
         for sensor in sensors:
             self.wanted -= sensor.has_consumer
-            sensor.index = -1
+            sensor.group, sensor.index = None, -1
             sensor.took(None, -1)
         self.sensors = [sensor for sensor, kept in zip(self.sensors, kept_mask.tolist(), strict=True) if kept]
         for index, sensor in enumerate(self.sensors):
@@ -247,204 +250,6 @@ class SensorGroup:
         self._prepare(np.array([sensor.index for sensor in again], np.int64), self.kind.resume)
 
 
-# SensorGroups: which sensors are read in one call, and in which steps of their period.
-
-
-GroupKey = tuple[str, SensorParams, int]
-"""The type of the sensors, what their settings have in common, and their step of the period."""
-
-
-class SensorGroups:
-    """The groups of a simulation, in the order in which they were made. A kind is made when its first group is."""
-
-    def __init__(self, context: SensorContext) -> None:
-        self._context = context
-        self._kinds: dict[str, SensorKind] = {}
-        self._groups: dict[GroupKey, SensorGroup] = {}
-
-    def __iter__(self) -> Iterator[SensorGroup]:
-        return iter(self._groups.values())
-
-    def items(self) -> ItemsView[GroupKey, SensorGroup]:
-        """Return the groups with their keys."""
-        return self._groups.items()
-
-    def get(self, type_name: str, common: SensorParams, slot: int) -> SensorGroup:
-        """Return the group of sensors with this key, made at the first use."""
-        key = (type_name, common, slot)
-        group = self._groups.get(key)
-        if group is None:
-            group = self._groups[key] = SensorGroup(self.kind(type_name), common, slot)
-        return group
-
-    def put_back(self, key: GroupKey, group: SensorGroup) -> SensorGroup:
-        """Return the group with `key`; where it was dropped meanwhile, that is `group` again."""
-        return self._groups.setdefault(key, group)
-
-    def restart_all_but(self, kept: Sequence[SensorGroup]) -> None:
-        """Begin anew with the sensors of groups that are not `kept`."""
-        # Compared by identity: a group that was dropped and made again under the same key is another one.
-        known = {id(group) for group in kept}
-        for group in self._groups.values():
-            if id(group) not in known:
-                group.restart()
-
-    def drop_empty(self) -> None:
-        """Forget groups that have lost all sensors."""
-        self._groups = {key: group for key, group in self._groups.items() if group.sensors}
-
-    def slots(self, type_name: str, params: SensorParams, count: int) -> list[int]:
-        """Return the steps of the period for `count` more sensors: those in which the fewest are due."""
-        kind = self.kind(type_name)
-        if not kind.spread or params.rate is None:
-            return [0] * count
-        period = max(1, self._context.world.clock.ticks(1.0 / params.rate))
-        load = np.zeros(period, np.int64)
-        for (_, other, slot), group in self._groups.items():
-            if group.kind is kind and other.rate == params.rate:
-                load[slot] += len(group.sensors)
-        slots = []
-        for _ in range(count):
-            # Of equally loaded steps the first: the choice is reproducible.
-            slots.append(int(np.argmin(load)))
-            load[slots[-1]] += 1
-        return slots
-
-    def kind(self, name: str) -> SensorKind:
-        """Return the kind called `name`, made at the first use; raises UnknownNameError."""
-        kind = self._kinds.get(name)
-        if kind is None:
-            kind = self._kinds[name] = sensor_kind(name)(self._context)
-        return kind
-
-    def name_of(self, kind: SensorKind) -> str:
-        """Return the name of a kind that is in use."""
-        return next(name for name, known in self._kinds.items() if known is kind)
-
-
-# Which group each sensor is computed with.
-
-
-class GroupOfSensor:
-    """The group of each sensor of a simulation."""
-
-    def __init__(self) -> None:
-        self._homes: dict[Sensor, SensorGroup] = {}
-        self.work: defaultdict[Work, float] = defaultdict(float)
-        """What all of them take per simulated second."""
-
-    def _count(self, group: SensorGroup, sensors: int) -> None:
-        if group.work is not None:
-            kind, amount = group.work
-            self.work[kind] += sensors * amount
-
-    def join(self, group: SensorGroup, sensors: Sequence[Sensor], keys: Sequence[int]) -> None:
-        """Put new sensors into `group`, with the keys of their noise."""
-        group.add(sensors, keys)
-        self._count(group, len(sensors))
-        self._homes.update(dict.fromkeys(sensors, group))
-
-    def leave(self, sensors: Sequence[Sensor]) -> None:
-        """Take sensors out of their groups; raises StateError for a removed one."""
-        for group, members in self.by_group(sensors):
-            group.remove(members)
-            self._count(group, -len(members))
-            for sensor in members:
-                del self._homes[sensor]
-
-    def of(self, sensor: Sensor) -> SensorGroup:
-        """Return the sensors that `sensor` is computed with; raises StateError for a removed one."""
-        sensor.check_alive()
-        group = self._homes.get(sensor)
-        if group is None:
-            raise StateError(f"sensor {sensor.label!r} belongs to another simulation; ask that one")
-        return group
-
-    def by_group(self, sensors: Sequence[Sensor]) -> list[tuple[SensorGroup, list[Sensor]]]:
-        """Return (group, its sensors) for all groups of `sensors`; raises StateError for a removed sensor."""
-        groups: dict[int, tuple[SensorGroup, list[Sensor]]] = {}
-        for sensor in sensors:
-            group = self._homes.get(sensor)
-            if group is None or sensor.index < 0:
-                group = self.of(sensor)
-            known = groups.get(id(group))
-            if known is None:
-                known = groups[id(group)] = (group, [])
-            known[1].append(sensor)
-        return list(groups.values())
-
-
-# SensorRoster: which sensors there are, by their owners and names.
-
-
-class SensorRoster:
-    """The sensors of each row by name, in order of adding; those fixed in the world are in row -1."""
-
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._of_row: dict[int, dict[str, Sensor]] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._of_row)
-
-    @property
-    def all(self) -> list[Sensor]:
-        """All sensors, those of one entity together."""
-        return [sensor for known in self._of_row.values() for sensor in known.values()]
-
-    def of(self, row: int) -> list[Sensor]:
-        """Return the sensors in `row`."""
-        return list(self._of_row.get(row, {}).values())
-
-    def has(self, row: int, name: str) -> bool:
-        """Return whether there is a sensor of that name in `row`."""
-        return name in self._of_row.get(row, {})
-
-    def named(self, row: int, name: str) -> Sensor:
-        """Return one sensor in `row`; raises UnknownNameError."""
-        if not self.has(row, name):
-            holder = "the world" if row == NO_ROW else repr(self._world.label(row))
-            raise unknown_name(f"sensor of {holder}", name, self._of_row.get(row, {}))
-        return self._of_row[row][name]
-
-    def labelled(self, label: str) -> Sensor:
-        """Return the sensor `<owner>/<name>`, or one fixed in the world by its name; raises UnknownNameError."""
-        owner, _, name = label.rpartition("/")
-        return self.named(self._world.index.row_named(owner) if owner else NO_ROW, name)
-
-    def check_new(self, row: int, name: str) -> None:
-        """Raise DuplicateNameError where `row` has a sensor of that name."""
-        if self.has(row, name):
-            holder = f"{self._world.label(row)!r} has" if row != NO_ROW else "the world has"
-            raise DuplicateNameError(f"{holder} a sensor named {name!r} already; give this one another name")
-
-    def add(self, row: int, sensor: Sensor) -> None:
-        """Enter a sensor whose name is new in `row`."""
-        self._of_row.setdefault(row, {})[sensor.name] = sensor
-
-    def take_back(self, sensor: Sensor) -> bool:
-        """Enter a removed sensor again and return True, unless its owner is gone or its name is taken."""
-        if sensor.is_alive or not (sensor.owner is None or sensor.owner.is_alive):
-            return False
-        row = NO_ROW if sensor.owner is None else sensor.owner.row
-        if self.has(row, sensor.name):
-            return False
-        self.add(row, sensor)
-        return True
-
-    def discard(self, sensors: Collection[Sensor]) -> None:
-        """Take `sensors` out."""
-        gone = set(sensors)
-        # The row of an owner that was removed belongs to nobody by now, so rows are searched for their sensors.
-        for row, known in list(self._of_row.items()):
-            if gone.intersection(known.values()):
-                self._of_row[row] = {name: sensor for name, sensor in known.items() if sensor not in gone}
-
-    def pop_rows(self, rows: Sequence[int]) -> list[Sensor]:
-        """Take out all sensors in `rows`; returns them."""
-        return [sensor for row in rows for sensor in self._of_row.pop(row, {}).values()]
-
-
 # How sensors, their groups and their readings are written in state files, and found again.
 
 
@@ -521,9 +326,14 @@ class SensorSystem:
         """Increases whenever sensors are added or removed."""
         self._context = context
         self._world = context.world
-        self._groups = SensorGroups(context)
-        self._homes = GroupOfSensor()
-        self._roster = SensorRoster(context.world)
+        self._kinds: dict[str, SensorKind] = {}
+        """Each is made when its first group is."""
+        self._groups: dict[GroupKey, SensorGroup] = {}
+        """In the order in which they were made."""
+        self._work: defaultdict[Work, float] = defaultdict(float)
+        """What all sensors take per simulated second."""
+        self._of_row: dict[int, dict[str, Sensor]] = {}
+        """The sensors of each row by name, in order of adding; those fixed in the world are in row -1."""
         self._busy: list[SensorGroup] | None = []
         self._turns = Turns()
         context.world.on_remove.append(self._owners_removed)
@@ -540,7 +350,7 @@ class SensorSystem:
         # Which groups have consumers changes rarely; looking through all of them in every step would cost more than
         # reading a few.
         if self._busy is None:
-            self._busy = [group for group in self._groups if group.wanted]
+            self._busy = [group for group in self._groups.values() if group.wanted]
         if not self._busy:
             return
         clock = self._world.clock
@@ -555,7 +365,7 @@ class SensorSystem:
                 else:
                     self._turns.join(group)
         if self._turns:
-            for group, members in self._homes.by_group(self._turns.take()):
+            for group, members in self._by_group(self._turns.take()):
                 chosen = np.array([sensor.index for sensor in members], np.int64)
                 fresh.append(group.part.call(group.compute, chosen, time, tick))
         self.fresh = [readings for readings in fresh if readings is not None]
@@ -575,12 +385,12 @@ class SensorSystem:
 
     def on_first_consumer(self, sensor: Sensor) -> None:
         """Called when `sensor` gets its first consumer."""
-        self._homes.of(sensor).on_first_consumer(sensor)
+        self._group_of(sensor).on_first_consumer(sensor)
         self._busy = None
 
     def on_last_consumer_gone(self, sensor: Sensor) -> None:
         """Called when `sensor` loses its last consumer."""
-        self._homes.of(sensor).on_last_consumer_gone(sensor)
+        self._group_of(sensor).on_last_consumer_gone(sensor)
         self._busy = None
 
     # ---- adding and removing -----------------------------------------------------------------------------------------
@@ -595,10 +405,6 @@ class SensorSystem:
         row = NO_ROW if owner is None else owner.row
         return self._mount([row], [owner], [plan])[0]
 
-    def labelled(self, label: str) -> Sensor:
-        """Return the sensor `<owner>/<name>`, or one fixed in the world by its name; raises UnknownNameError."""
-        return self._roster.labelled(label)
-
     def place(self, specs: Any, *, source: str = "") -> list[Sensor]:
         """Add sensors fixed in the world, from the `sensors` section of a scenario; raises ConfigError."""
         return self._mount([NO_ROW], [None], plan_sensors(specs, source=source))
@@ -611,7 +417,11 @@ class SensorSystem:
     def check(self, row: int, plans: Sequence[SensorPlan]) -> None:
         """Raise unless the entity in `row` can carry the sensors: UnknownNameError, DuplicateNameError."""
         for plan in plans:
-            self._roster.check_new(row, plan.params.name)
+            if self._has(row, plan.params.name):
+                holder = f"{self._world.label(row)!r} has" if row != NO_ROW else "the world has"
+                raise DuplicateNameError(
+                    f"{holder} a sensor named {plan.params.name!r} already; give this one another name"
+                )
             link = -1 if row == NO_ROW else link_index(self._world, row, plan.params.link)
             kind = sensor_kind(plan.type)
             kind.check_mount(self._world, row, link)
@@ -625,7 +435,7 @@ class SensorSystem:
             check_name(plan.params.name, "name of a sensor")
             if (work := work_of(plan.params, self._world)) is not None:
                 kind, amount = work
-                kind.charge(len(rows) * amount, self._homes.work[kind])
+                kind.charge(len(rows) * amount, self._work[kind])
         for row in rows:
             self.check(row, plans)
         made: list[Sensor] = []
@@ -634,7 +444,7 @@ class SensorSystem:
             for row, owner in zip(rows, owners, strict=True):
                 link = -1 if row == NO_ROW else link_index(self._world, row, plan.params.link)
                 sensor = Sensor(self, plan.type, plan.params, owner, link)
-                self._roster.add(row, sensor)
+                self._of_row.setdefault(row, {})[sensor.name] = sensor
                 sensors.append(sensor)
             # Keyed by name, not by a counter: the noise of a sensor does not depend on what was added before it.
             keys = [self._world.random.key(f"sensor {sensor.label}") for sensor in sensors]
@@ -647,13 +457,13 @@ class SensorSystem:
         self.version += 1
         first = sensors[0]
         common = first.params.common()
-        slots = self._groups.slots(first.type, common, len(sensors))
+        slots = self._slots(first.type, common, len(sensors))
         # `groupby` joins neighbours only. Sorting is stable, so sensors of a slot keep their order.
         places = sorted(range(len(sensors)), key=slots.__getitem__)
         for slot, chosen in groupby(places, key=slots.__getitem__):
-            group = self._groups.get(first.type, common, slot)
+            group = self._group_with((first.type, common, slot))
             members = list(chosen)
-            self._homes.join(group, [sensors[place] for place in members], [keys[place] for place in members])
+            self._join(group, [sensors[place] for place in members], [keys[place] for place in members])
 
     def remove(self, sensors: Sequence[Sensor]) -> None:
         """Remove sensors; raises StateError for a removed one, InvalidValueError for what is none."""
@@ -661,9 +471,12 @@ class SensorSystem:
             if not isinstance(sensor, Sensor):
                 raise InvalidValueError(f"expected a sensor, got {brief(sensor)}; see sim.get_sensor(name)")
         chosen = list(dict.fromkeys(sensors))
-        self._homes.leave(chosen)
-        self._roster.discard(chosen)
-        self._drop_empty()
+        self._leave(chosen)
+        # The row of an owner that was removed belongs to nobody by now, so rows are searched for their sensors.
+        gone = set(chosen)
+        for row, known in list(self._of_row.items()):
+            if gone.intersection(known.values()):
+                self._of_row[row] = {name: sensor for name, sensor in known.items() if sensor not in gone}
 
     def clear(self) -> None:
         """Remove all sensors."""
@@ -671,35 +484,106 @@ class SensorSystem:
         self.fresh = []
 
     def _owners_removed(self, rows: Rows) -> None:
-        if not self._roster:
+        if not self._of_row:
             return
-        gone = self._roster.pop_rows(rows.tolist())
+        gone = [sensor for row in rows.tolist() for sensor in self._of_row.pop(row, {}).values()]
         if gone:
-            self._homes.leave(gone)
-            self._drop_empty()
+            self._leave(gone)
 
-    def _drop_empty(self) -> None:
+    # ---- groups ------------------------------------------------------------------------------------------------------
+
+    def _kind(self, name: str) -> SensorKind:
+        """Return the kind called `name`, made at the first use; raises UnknownNameError."""
+        if name not in self._kinds:
+            self._kinds[name] = sensor_kind(name)(self._context)
+        return self._kinds[name]
+
+    def _group_with(self, key: GroupKey) -> SensorGroup:
+        """Return the group of sensors with this key, made at the first use."""
+        if key not in self._groups:
+            kind, common, slot = key
+            self._groups[key] = SensorGroup(self._kind(kind), common, slot)
+        return self._groups[key]
+
+    def _slots(self, type_name: str, params: SensorParams, count: int) -> list[int]:
+        """Return the steps of the period for `count` more sensors: those in which the fewest are due."""
+        kind = self._kind(type_name)
+        if not kind.spread or params.rate is None:
+            return [0] * count
+        load = np.zeros(max(1, self._world.clock.ticks(1.0 / params.rate)), np.int64)
+        for (_, other, slot), group in self._groups.items():
+            if group.kind is kind and other.rate == params.rate:
+                load[slot] += len(group.sensors)
+        slots = []
+        for _ in range(count):
+            # Of equally loaded steps the first: the choice is reproducible.
+            slots.append(int(np.argmin(load)))
+            load[slots[-1]] += 1
+        return slots
+
+    def _join(self, group: SensorGroup, sensors: Sequence[Sensor], keys: Sequence[int]) -> None:
+        """Put new sensors into `group`, with the keys of their noise."""
+        group.add(sensors, keys)
+        self._count(group, len(sensors))
+
+    def _leave(self, sensors: Sequence[Sensor]) -> None:
+        """Take sensors out of their groups, of which empty ones go; raises StateError for a removed one."""
+        for group, members in self._by_group(sensors):
+            group.remove(members)
+            self._count(group, -len(members))
         self.version += 1
-        self._groups.drop_empty()
+        self._groups = {key: group for key, group in self._groups.items() if group.sensors}
         self._busy = None
+
+    def _count(self, group: SensorGroup, sensors: int) -> None:
+        if group.work is not None:
+            kind, amount = group.work
+            self._work[kind] += sensors * amount
+
+    def _group_of(self, sensor: Sensor) -> SensorGroup:
+        """Return the sensors that `sensor` is computed with; raises StateError for a removed one."""
+        sensor.check_alive()
+        group: SensorGroup = sensor.group
+        if group.kind.context is not self._context:
+            raise StateError(f"sensor {sensor.label!r} belongs to another simulation; ask that one")
+        return group
+
+    def _by_group(self, sensors: Sequence[Sensor]) -> list[tuple[SensorGroup, list[Sensor]]]:
+        """Return (group, its sensors) for all groups of `sensors`; raises StateError for a removed sensor."""
+        groups: dict[int, tuple[SensorGroup, list[Sensor]]] = {}
+        for sensor in sensors:
+            group = self._group_of(sensor)
+            groups.setdefault(id(group), (group, []))[1].append(sensor)
+        return list(groups.values())
 
     # ---- asking ------------------------------------------------------------------------------------------------------
 
     @property
     def all(self) -> list[Sensor]:
         """All sensors, those of one entity together."""
-        return self._roster.all
+        return [sensor for known in self._of_row.values() for sensor in known.values()]
 
     def __len__(self) -> int:
-        return sum(len(group.sensors) for group in self._groups)
+        return sum(len(group.sensors) for group in self._groups.values())
 
     def of(self, row: int) -> list[Sensor]:
         """Return the sensors of the entity in `row` (-1: those fixed in the world), in order of adding."""
-        return self._roster.of(row)
+        return list(self._of_row.get(row, {}).values())
 
     def named(self, row: int, name: str) -> Sensor:
         """Return one sensor of the entity in `row` (-1: fixed in the world); raises UnknownNameError."""
-        return self._roster.named(row, name)
+        if not self._has(row, name):
+            holder = "the world" if row == NO_ROW else repr(self._world.label(row))
+            raise unknown_name(f"sensor of {holder}", name, self._of_row.get(row, {}))
+        return self._of_row[row][name]
+
+    def labelled(self, label: str) -> Sensor:
+        """Return the sensor `<owner>/<name>`, or one fixed in the world by its name; raises UnknownNameError."""
+        owner, _, name = label.rpartition("/")
+        return self.named(self._world.index.row_named(owner) if owner else NO_ROW, name)
+
+    def _has(self, row: int, name: str) -> bool:
+        return name in self._of_row.get(row, {})
 
     def read(self, sensors: Sequence[Sensor]) -> list[Any]:
         """Read sensors now, in as few calls as possible, and return their readings in the same order.
@@ -708,7 +592,7 @@ class SensorSystem:
         """
         clock = self._world.clock
         out: dict[Sensor, Any] = {}
-        for group, members in self._homes.by_group(sensors):
+        for group, members in self._by_group(sensors):
             # A sensor that is asked for twice is read once: some kinds change their state when they are read.
             unique = list(dict.fromkeys(members))
             readings = group.compute(np.array([sensor.index for sensor in unique]), clock.time, clock.tick)
@@ -717,11 +601,11 @@ class SensorSystem:
 
     def read_with(self, sensor: Sensor, params: SensorParams) -> Any:
         """Read a sensor of a kind without state now, as if it had `params`: a camera with fewer channels."""
-        return self._homes.of(sensor).read_with(sensor, params)
+        return self._group_of(sensor).read_with(sensor, params)
 
     def pose(self, sensor: Sensor) -> Pose:
         """Return the pose of the sensor's own frame in the world; raises StateError for a removed one."""
-        positions, orientations = self._homes.of(sensor).poses([sensor.index])
+        positions, orientations = self._group_of(sensor).poses([sensor.index])
         return Pose(positions[0].tolist(), orientations[0].tolist())
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
@@ -735,7 +619,7 @@ class SensorSystem:
         """Yield how sensors are written in state files."""
         yield Form("sensor", Sensor, _of_sensor, self._sensor)
         yield Form("sensor_group", SensorGroup, self._of_group, self._group)
-        yield Form("sensor_kind", SensorKind, self._groups.name_of, self._groups.kind)
+        yield Form("sensor_kind", SensorKind, self._of_kind, self._kind)
         yield Form("sensor_params", SensorParams, _of_params, _params)
         yield Form("readings", Readings, _of_readings, _readings)
 
@@ -746,10 +630,13 @@ class SensorSystem:
             raise StateFileError(f"{brief(saved)} is no sensor")
         if owner is None or owner.is_alive:
             row = NO_ROW if owner is None else owner.row
-            known = self._roster.named(row, params.name) if self._roster.has(row, params.name) else None
+            known = self._of_row.get(row, {}).get(params.name)
             if known is not None and (known.type, known.params, known.link) == (kind, params, link):
                 return known
         return Sensor(self, kind, params, owner, link)
+
+    def _of_kind(self, kind: SensorKind) -> str:
+        return next(name for name, known in self._kinds.items() if known is kind)
 
     def _of_group(self, group: SensorGroup) -> GroupKey:
         return next(key for key, known in self._groups.items() if known is group)
@@ -758,7 +645,7 @@ class SensorSystem:
         kind, common, slot = key
         if type(common) is not sensor_params_class(kind) or type(slot) is not int or slot < 0:
             raise StateFileError(f"{brief(key)} is no group of sensors")
-        return self._groups.get(kind, common, slot)
+        return self._group_with(key)
 
     def keep_only(self, saved: Any) -> None:
         """Remove the sensors that are not in `saved`, of another process."""
@@ -775,9 +662,14 @@ class SensorSystem:
         self.fresh = []
         self._busy = None
         groups = saved["groups"]
-        self._groups.restart_all_but([group for _, group, _ in groups])
+        # Compared by identity: a group that was dropped and made again under the same key is another one.
+        kept = {id(group) for _, group, _ in groups}
+        for group in self._groups.values():
+            if id(group) not in kept:
+                group.restart()
         for key, group, content in groups:
-            group = self._groups.put_back(key, group)
+            # Where it was dropped meanwhile, it is there again.
+            group = self._groups.setdefault(key, group)
             self._revive(group, content)
             # Resets sensors that were added since; those that were saved get their state back next.
             group.begin(np.arange(len(group.sensors)))
@@ -786,8 +678,13 @@ class SensorSystem:
 
     def _revive(self, group: SensorGroup, content: dict[str, Any]) -> None:
         """Add removed sensors again, unless their owner is gone or their name is taken."""
-        sensors, keys = content["sensors"], content["keys"]
-        back = [index for index, sensor in enumerate(sensors) if self._roster.take_back(sensor)]
+        back = []
+        for index, sensor in enumerate(content["sensors"]):
+            if sensor.is_alive or not (sensor.owner is None or sensor.owner.is_alive):
+                continue
+            known = self._of_row.setdefault(NO_ROW if sensor.owner is None else sensor.owner.row, {})
+            if known.setdefault(sensor.name, sensor) is sensor:
+                back.append(index)
         if back:
             self.version += 1
-            self._homes.join(group, [sensors[index] for index in back], [keys[index] for index in back])
+            self._join(group, [content["sensors"][index] for index in back], [content["keys"][index] for index in back])
