@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from fleet_sim.base.arrays import as_floats
 from fleet_sim.base.errors import InvalidValueError, brief, located, unknown_name
@@ -194,46 +194,18 @@ class RosParams(UsedSettings):
         return f"{self.joint_controller}/{name}" if self.joint_controller else name
 
 
-class WithName(Protocol):
-    """A robot that may have a name."""
-
-    @property
-    def name(self) -> str | None:
-        """The name."""
-
-
-class WithScenario(Protocol):
-    """What keeps the scenario of a simulation."""
-
-    @property
-    def scenario(self) -> Mapping[str, Any]:
-        """The scenario, as in its file."""
-
-
-class WithRobots(Protocol):
-    """A simulation whose robots are spawned."""
-
-    @property
-    def agents(self) -> Sequence[WithName]:
-        """The robots."""
-
-    @property
-    def population(self) -> WithScenario:
-        """What keeps the scenario."""
-
-
-class RosSection(SettingsSection[WithRobots]):
+class RosSection(SettingsSection[Any]):
     """The section `ros`. The node opens it, as interfaces need a simulation that is already built."""
 
     def __init__(self) -> None:
         super().__init__("ros", RosParams, _check_robots, "The ROS 2 interfaces of the simulation.")
 
-    def prepare(self, sim: WithRobots, entry: Any, *, source: str = "") -> None:
+    def prepare(self, sim: Any, entry: Any, *, source: str = "") -> None:
         """Raise ConfigError if the settings are invalid, also where nobody uses them."""
         self.check(entry, source=source)
 
 
-def _check_robots(sim: WithRobots, settings: RosParams, source: str) -> None:
+def _check_robots(sim: Any, settings: RosParams, source: str) -> None:
     """Raise an error for a robot in `per_robot` that is not there, unless all robots are spawned later."""
     names = settings.per_robot
     if isinstance(names, str) or not sim.population.scenario.get("robots"):

@@ -94,18 +94,6 @@ LARGEST_FILE = 2**31
 HEAD, ENTRY, END = {"format", "scenario", "source", "hash"}, {"tick", "in_step", "command"}, {"end", "hash"}
 
 
-class RepeatableRun(Recordable, Protocol):
-    """The parts of a simulation that recording and repeating a run use."""
-
-    @property
-    def population(self) -> Any: ...
-
-    @property
-    def events(self) -> EventBus: ...
-
-    def state_hash(self) -> str: ...
-
-
 class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
     """Writes the commands that a simulation applies, from its first step to `close`, to a file; one per line.
 
@@ -115,7 +103,7 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
     its beginning, and InvalidValueError where nothing can be written.
     """
 
-    def __init__(self, sim: RepeatableRun, path: str | Path, *, source: str = "") -> None:
+    def __init__(self, sim: Recordable, path: str | Path, *, source: str = "") -> None:
         scenario = sim.population.scenario
         # Without the scenario the run could not be begun again, and without its first steps not be repeated.
         if sim.clock.tick or not scenario:
@@ -273,7 +261,7 @@ class RecordedInputs:
         source, begin = str(head["source"]), str(head["hash"])
         return cls(path, head["scenario"], source, begin, tuple(entries), end)
 
-    def replay(self, sim: RepeatableRun, before_step: Callable[[], object] = lambda: None) -> None:
+    def replay(self, sim: Recordable, before_step: Callable[[], object] = lambda: None) -> None:
         """Run `sim`, new from the scenario, to the end of these inputs, each applied as it was.
 
         A run that was cut off ends with the step of its last command. `before_step()` may wait, to slow it down. Raises
@@ -305,7 +293,7 @@ class RecordedInputs:
                 "something changed it that is no command, such as Python code that called handles"
             )
 
-    def _run_to(self, sim: RepeatableRun, tick: int, before_step: Callable[[], object]) -> None:
+    def _run_to(self, sim: Recordable, tick: int, before_step: Callable[[], object]) -> None:
         while sim.clock.tick < tick:
             before_step()
             sim.step_once()

@@ -18,8 +18,7 @@ from fleet_sim.robots import attachments
 from fleet_sim.robots.joint_values import JointNumbers, Tolerance, place_of, read_joint_numbers, read_tolerances
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.robots.spawn_params import MotorParams, give_motors, motor_of
-from fleet_sim.world import steering as joint_steering
-from fleet_sim.world import steering as mimic
+from fleet_sim.world import steering
 from fleet_sim.world.joints import DEFAULT_FORCE, DEFAULT_TOLERANCE, TO_POSITION
 from fleet_sim.world.shapes import RobotModel
 
@@ -238,7 +237,7 @@ class JointHandle(JointReadings):
         slots, values = self._commanded(velocities, "velocity")
         force = as_float(max_force, "max_force in N m or N", low=0.0)
         self._pre_empt(slots, "velocities of joints were commanded")
-        joint_steering.give_joint_velocities(self._world, slots, values, force)
+        steering.give_joint_velocities(self._world, slots, values, force)
 
     def set_joints_forces(self, forces: JointNumbers) -> None:
         """Command forces (N) or torques (N m) of motors, without feedback; 0 releases a joint.
@@ -249,7 +248,7 @@ class JointHandle(JointReadings):
         self._require_motors()
         slots, values = self._commanded(forces, "force")
         self._pre_empt(slots, "forces of joints were commanded")
-        joint_steering.give_joint_forces(self._world, slots, values)
+        steering.give_joint_forces(self._world, slots, values)
 
     def set_joint_positions(self, positions: JointNumbers) -> None:
         """Set joints to positions at once, at rest: all of them by a list, or some by a mapping.
@@ -258,7 +257,7 @@ class JointHandle(JointReadings):
         """
         slots, values = self._commanded(positions, "position")
         self._pre_empt(slots, "the joints were put somewhere else")
-        joint_steering.put_joints(self._world, slots, values)
+        steering.put_joints(self._world, slots, values)
         # In a step, what is carried follows at the end of phase 1 anyway.
         if not self._world.in_step:
             attachments.follow_rows(self._world, np.array([self.row]))
@@ -267,7 +266,7 @@ class JointHandle(JointReadings):
         """Stop all joints and hold them at their present positions."""
         slots = self._world.joints.slots(self._world.robots, np.array([self.row]))
         self._pre_empt(slots, "the joints were stopped")
-        joint_steering.hold_joints(self._world, slots)
+        steering.hold_joints(self._world, slots)
 
     # ---- motors ------------------------------------------------------------------------------------------------------
 
@@ -381,7 +380,7 @@ class JointHandle(JointReadings):
         model, world, row = self._model(), self._world, self.row
         places, values = read_joint_numbers(model, numbers, f"joint {_PLURALS[what]}")
         if world.robots.mimics[row]:
-            places, values = mimic.without_followers(model, places, values, what=what)
+            places, values = steering.without_followers(model, places, values, what=what)
         return places + int(world.robots.joint_start[row]), values
 
     def _send(self, targets: Any, max_force: float) -> None:
@@ -389,7 +388,7 @@ class JointHandle(JointReadings):
         force = as_float(max_force, "max_force in N m or N", low=0.0)
         # Before the targets are given: an action that ends holds its joints where they are.
         self._pre_empt(slots, "new joint targets were set")
-        joint_steering.give_joint_targets(self._world, slots, values, force)
+        steering.give_joint_targets(self._world, slots, values, force)
 
     def _pre_empt(self, slots: Ints, reason: str) -> None:
         row = self.row
@@ -447,7 +446,7 @@ class EndEffectorHandle(JointHandle):
         force = as_float(max_force, "max_force in N m or N", low=0.0)
         # Other joints of the robot, such as wheels, keep what they do.
         self._pre_empt(found.slots, ELSEWHERE)
-        joint_steering.give_joint_targets(self._world, found.slots, found.values, force)
+        steering.give_joint_targets(self._world, found.slots, found.values, force)
         return bool(found.reachable_mask[0])
 
     def find_reach(
@@ -533,6 +532,6 @@ def move_end_effectors(
         if world.actions.current(row) is not None:
             places_moved = found.slots[owners == row] - int(world.robots.joint_start[row])
             world.actions.cancel_joints(row, places_moved, ELSEWHERE)
-    joint_steering.give_joint_targets(world, found.slots, found.values, force)
+    steering.give_joint_targets(world, found.slots, found.values, force)
     reachable: list[bool] = found.reachable_mask.tolist()
     return reachable

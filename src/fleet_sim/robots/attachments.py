@@ -10,7 +10,6 @@ import numpy as np
 from fleet_sim.base.arrays import NO_ROWS, Bools, Floats, Ints, Rows
 from fleet_sim.base.errors import InvalidValueError, StateError
 from fleet_sim.base.spatial import quaternions
-from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.world.schema import KIND_OBJECT, NO_ROW
@@ -148,7 +147,7 @@ def release_all(world: World, rows: Rows) -> None:
 def relative_pose(world: World, child: int, parent: int, link: int = BASE) -> tuple[Floats, Floats]:
     """Return the pose of `child` in the frame of `link` of `parent`."""
     frame = world.link_poses(np.array([parent]), np.array([link]))
-    position, orientation = poses.relative(*frame, world.position[[child]], world.orientation[[child]])
+    position, orientation = quaternions.relative(*frame, world.position[[child]], world.orientation[[child]])
     return position[0], orientation[0]
 
 
@@ -163,7 +162,7 @@ def place(world: World, children: Rows) -> None:
     world.orientation[children] = quaternions.multiply(orientations, world.attach_orientation[children])
     # A rigid body: the velocity of a point is v + w x r.
     spins = world.angular_velocity[parents]
-    world.velocity[children] = world.velocity[parents] + quaternions.quaternions_cross(spins, arms)
+    world.velocity[children] = world.velocity[parents] + quaternions.cross_rows(spins, arms)
     world.angular_velocity[children] = spins
     on_link = children[links != BASE]
     # A link also moves by its joints, which the velocity of the base does not show.

@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,9 +28,8 @@ from fleet_sim.robots.joint_values import limits_cause, place_of
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.robots.spawning import LoadableSimulation, fill_scenario, remove, spawn_entry_rows
 from fleet_sim.world import commands as c
-from fleet_sim.world import steering as joint_steering
-from fleet_sim.world import steering as mimic
-from fleet_sim.world.checkpoint import Checkpoint, NamedCheckpoints
+from fleet_sim.world import steering
+from fleet_sim.world.checkpoint import NamedCheckpoints
 from fleet_sim.world.commands import Command, CommandAck, command
 from fleet_sim.world.names import NamedRows
 from fleet_sim.world.schema import KIND_AGENT
@@ -110,7 +109,7 @@ def set_joints(world: World, command: c.SetJoints, to: Recipients) -> None:
             world.actions.cancel_joints(row, places, "joints were commanded")
         slots = (world.robots.joint_start[rows][:, None] + places).reshape(-1)
         # Velocities have no limits of position to be checked against; each joint clips them to its speed.
-        give = joint_steering.give_joint_velocities if command.positions is None else joint_steering.give_joint_targets
+        give = steering.give_joint_velocities if command.positions is None else steering.give_joint_targets
         give(world, slots, values[indices].reshape(-1), force)
 
 
@@ -153,7 +152,7 @@ def _mimic_reasons(rows: Rows, model: RobotModel, places: Ints, given: Floats, w
     reasons = {}
     for row, numbers in zip(rows.tolist(), given, strict=True):
         try:
-            mimic.without_followers(model, places, numbers, what=what)
+            steering.without_followers(model, places, numbers, what=what)
         except InvalidValueError as error:
             reasons[row] = str(error)
     return reasons
@@ -237,7 +236,7 @@ def load_world(sim: LoadableSimulation, command: LoadWorld) -> CommandAck:
     sim.clear()
     with _input_of(sim.world, command):
         fill_scenario(sim, with_implied_settings(command.scenario, source=command.file), source=command.file)
-    sim.events.emit("world_loaded")
+    sim.world.events.emit("world_loaded")
     return command.ack(sim.world.clock.time)
 
 
@@ -278,16 +277,6 @@ def _input_of(world: World, command: LoadWorld) -> Iterator[None]:
         yield
 
 
-class CommandableSimulation(LoadableSimulation, Protocol):
-    """The operations of commands on a simulation as a whole."""
-
-    def reset(self) -> None: ...
-
-    def save_state(self) -> Checkpoint: ...
-
-    def restore_state(self, checkpoint: Checkpoint) -> None: ...
-
-
 Handler = Callable[[Any], CommandAck]
 
 
@@ -297,7 +286,7 @@ class FleetCommandDispatcher:
     Emits `fleet_command` with the command before anything changes. `moments` are those that SaveState has saved.
     """
 
-    def __init__(self, sim: CommandableSimulation) -> None:
+    def __init__(self, sim: LoadableSimulation) -> None:
         self._sim = sim
         self.moments = NamedCheckpoints()
         self._handlers: dict[type[Command], Handler] = {

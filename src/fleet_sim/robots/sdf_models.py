@@ -14,7 +14,7 @@ from fleet_sim.base.errors import InvalidValueError, unknown_name
 from fleet_sim.base.files import check_file, expanded, is_file
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.params import CollisionMode
-from fleet_sim.base.spatial import quaternions as poses
+from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.models.catalog import resolve_urdf
 from fleet_sim.models.export import urdf_text
@@ -156,7 +156,7 @@ def _in_base(model: RobotModel, parts: Sequence[LinkGeometry]) -> list[Geometry]
         geometry = part.geometry
         if part.link != BASE:
             link = positions[[part.link]], orientations[[part.link]]
-            position, orientation = poses.compose(
+            position, orientation = quaternions.compose(
                 *link, np.array([geometry.position]), np.array([geometry.orientation])
             )
             geometry = replace(

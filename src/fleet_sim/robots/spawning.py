@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import accumulate
 from operator import is_
-from types import TracebackType
 from typing import Any, NamedTuple, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -34,69 +34,36 @@ from fleet_sim.robots.spawn_params import (
     read_spawn_params,
 )
 from fleet_sim.robots.template import Template, make_template, model_of
+from fleet_sim.world.checkpoint import Checkpoint
 from fleet_sim.world.schema import KIND_AGENT
-from fleet_sim.world.user_code import EventBus
 from fleet_sim.world.world import World
-
-# What the parts below the simulation need of one that is filled with a scenario.
-
 
 _Self = TypeVar("_Self", bound="LoadableSimulation")
 
 
-class ScenarioPopulation(Protocol):
-    """Holds the scenario that a simulation was filled with."""
+class LoadableSimulation(Protocol):
+    """A simulation as those below it see it that put a scenario into it, or carry out commands on it as a whole."""
 
-    scenario: Mapping[str, Any]
+    params: SimulationParams
+    world: World
+    population: Any
+    """Keeps the scenario that it was filled with."""
+    origin: Any
+    """Keeps where that comes from."""
 
+    def __init__(self, params: SimulationParams) -> None: ...
 
-class ScenarioOrigin(Protocol):
-    """Remembers what a simulation was made of."""
+    def clear(self) -> None: ...
 
-    def tell(self, scenario: Mapping[str, Any], source: str, /) -> None:
-        """Keep the scenario and the file that it comes from."""
+    def reset(self) -> None: ...
 
+    def save_state(self) -> Checkpoint: ...
 
-class ScenarioHost(Protocol):
-    """A simulation that a scenario is put into."""
+    def restore_state(self, checkpoint: Checkpoint) -> None: ...
 
-    @property
-    def world(self) -> World:
-        """Where the entities are spawned."""
+    def __enter__(self: _Self) -> _Self: ...
 
-    @property
-    def population(self) -> ScenarioPopulation:
-        """What keeps the scenario."""
-
-    @property
-    def origin(self) -> ScenarioOrigin:
-        """What is told where the scenario comes from."""
-
-
-class LoadableSimulation(ScenarioHost, Protocol):
-    """A simulation that another scenario can be loaded into, and that another one can be made of."""
-
-    def __init__(self, params: SimulationParams) -> None:
-        """Build an empty simulation."""
-
-    @property
-    def params(self) -> SimulationParams:
-        """The settings in use."""
-
-    @property
-    def events(self) -> EventBus:
-        """Where the end of loading is told."""
-
-    def clear(self) -> None:
-        """Remove everything."""
-
-    def __enter__(self: _Self) -> _Self:
-        """Return the simulation, which is closed at the end of the block."""
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close it."""
+    def __exit__(self, *exception: object) -> None: ...
 
 
 # The templates of a world, found again for params that say the same. Checking params costs more than writing rows,
@@ -109,27 +76,13 @@ _LIMIT = 64
 _KNOWN: WeakKeyDictionary[World, dict[Hashable, Template]] = WeakKeyDictionary()
 
 
-class Identity:
-    """Stands in a key for a value that cannot be compared; it keeps the value alive, so its id stays its own."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Identity) and other.value is self.value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-
 class Said(NamedTuple):
     """What params say but pose and name: a key that is equal where that is the same."""
 
     key: tuple[Hashable, ...]
     by_value: bool
-    """Whether all of it was compared by value. What is compared by identity may change and stay the same object."""
+    """Whether all of it was compared by value. What is compared by identity may change and stay the same object, and
+    the key is for as long as the params live."""
 
 
 def template_for(world: World, params: SimObjectSpawnParams, said: Said | None = None) -> Template:
@@ -161,7 +114,7 @@ def said_by(values: tuple[object, ...]) -> Said:
 
     Values that cannot be compared are equal only to themselves.
     """
-    by_identity: list[Identity] = []
+    by_identity: list[Any] = []
     cls, *others = values
     key = (cls, *[value if isinstance(value, _PLAIN) else _content(value, by_identity) for value in others])
     return Said(key, not by_identity)
@@ -185,11 +138,11 @@ def _says_all(params: SimObjectSpawnParams) -> bool:
 _PLAIN = (type(None), bool, int, float, str, Pose)
 
 
-def _content(value: Any, by_identity: list[Identity]) -> Hashable:
+def _content(value: Any, by_identity: list[Any]) -> Hashable:
     """Return what tells whether two values make the same template; equal contents give equal results.
 
-    Values that cannot be compared cheaply, such as arrays and callables, count by identity; they are added to
-    `by_identity`, which keeps them alive.
+    Values that cannot be compared cheaply, such as arrays and callables, count by identity, and are added to
+    `by_identity`.
     """
     if isinstance(value, Checked):
         entries = vars(value).values()
@@ -198,8 +151,8 @@ def _content(value: Any, by_identity: list[Identity]) -> Hashable:
         return tuple((key, _content(entry, by_identity)) for key, entry in value.items())
     if isinstance(value, tuple) and all(isinstance(entry, _PLAIN) for entry in value):
         return value
-    by_identity.append(Identity(value))
-    return by_identity[-1]
+    by_identity.append(value)
+    return "is", id(value)
 
 
 Handle = TypeVar("Handle", bound=SimObject)
@@ -348,11 +301,11 @@ def _spawn(
     _use_features(world, runs, names)
     # Names are checked here and params before. Sensors and plugins may still fail: then the rows are freed again.
     rows = world.allocate(names)
-    first = 0
-    for template, cls, count in runs:
-        template.write(world, rows[first : first + count])
-        world.handles.prepare(rows[first : first + count], cls)
-        first += count
+    ends = list(accumulate(run.size for run in runs))
+    spans = [(run, slice(end - run.size, end)) for run, end in zip(runs, ends, strict=True)]
+    for run, span in spans:
+        run.template.write(world, rows[span])
+        world.handles.prepare(rows[span], run.cls)
     world.position[rows] = positions
     world.orientation[rows] = orientations
     # With columns and handles complete, as listeners may use both.
@@ -361,10 +314,15 @@ def _spawn(
     # All of them before any code of users runs, as that may remove some.
     handles = world.handles.of(rows) if told else None
     try:
-        _mount_sensors(world, runs, rows)
-        _enter_features(world, runs, rows)
+        for run, span in spans:
+            if run.template.sensors:
+                world.sensors.mount(rows[span], run.template.sensors)
+        for run, span in spans:
+            if run.template.features:
+                world.features.enter(run.template.features, rows[span])
         if handles is not None:
-            _add_python_parts(world, runs, handles)
+            for run, span in spans:
+                _add_python_parts(world, run, handles[span])
     except BaseException:
         # All or none: a sensor that does not fit, a feature that refuses its robot, or the constructor of a plugin ends
         # the lives that have just begun.
@@ -390,32 +348,7 @@ def _use_features(world: World, runs: Sequence[EntityRun], names: Sequence[str |
         world.features.use(name)
 
 
-def _mount_sensors(world: World, runs: Sequence[EntityRun], rows: Rows) -> None:
-    """Mount the sensors of the entities in `rows`; raises where one cannot carry them."""
-    first = 0
-    for template, _, count in runs:
-        if template.sensors:
-            world.sensors.mount(rows[first : first + count], template.sensors)
-        first += count
-
-
-def _enter_features(world: World, runs: Sequence[EntityRun], rows: Rows) -> None:
-    """Let features take in the entities in `rows`; raises where one refuses them."""
-    first = 0
-    for template, _, count in runs:
-        if template.features:
-            world.features.enter(template.features, rows[first : first + count])
-        first += count
-
-
-def _add_python_parts(world: World, runs: Sequence[EntityRun], handles: Sequence[SimObject]) -> None:
-    first = 0
-    for run in runs:
-        _python_parts(world, run, handles[first : first + run.size])
-        first += run.size
-
-
-def _python_parts(world: World, run: EntityRun, handles: Sequence[SimObject]) -> None:
+def _add_python_parts(world: World, run: EntityRun, handles: Sequence[SimObject]) -> None:
     """Add the Python parts of the template of a run to its entities."""
     if not _has_python_parts(run):
         return
@@ -644,7 +577,7 @@ ENTRIES: dict[str, tuple[type[SimObject], type[Any]]] = {
 """For each section of a scenario: the class of the handles, and the settings class of its entries."""
 
 
-def fill_scenario(sim: ScenarioHost, config: Mapping[str, Any], *, source: str = "") -> None:
+def fill_scenario(sim: LoadableSimulation, config: Mapping[str, Any], *, source: str = "") -> None:
     """Put into the new simulation `sim` all that a scenario describes; raises ConfigError naming the entry.
 
     The one way to do so, whoever loads it: a second one would accept other scenarios, or make others of them.

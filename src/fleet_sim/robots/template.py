@@ -21,7 +21,6 @@ from fleet_sim.base.settings.fields import fields_of
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ROUND_KINDS, ShapeKind
 from fleet_sim.models import bullet_file, resolve_urdf
-from fleet_sim.models import load_robot_model as models_load_robot_model
 from fleet_sim.models.export import urdf_text
 from fleet_sim.models.generated import keep
 from fleet_sim.models.kinematics.inverse import check_ik_params
@@ -33,8 +32,7 @@ from fleet_sim.robots.agent import ControllerPlan, plan_controllers
 from fleet_sim.robots.joint_values import limits_cause, read_joint_numbers, read_tolerances
 from fleet_sim.robots.sim_object import check_concave
 from fleet_sim.robots.spawn_params import AgentSpawnParams, MotorPlan, SimObjectSpawnParams, geometries, plan_motors
-from fleet_sim.world import steering as joint_steering
-from fleet_sim.world import steering as mimic
+from fleet_sim.world import steering
 from fleet_sim.world.features import read_features, spawn_values
 from fleet_sim.world.joints import DEFAULT_TOLERANCE
 from fleet_sim.world.schema import KIND_AGENT, KIND_OBJECT
@@ -268,7 +266,7 @@ class RobotPlan:
         joints = world.joints
         if self.mimics:
             # Before positions are written: followers are clipped with their leaders.
-            mimic.link(world, slots, self.model)
+            steering.link(world, slots, self.model)
         joints.position[slots] = joints.target[slots] = self.positions
         joints.tolerance[slots] = self.tolerances
         joints.wheel_rate[slots], joints.wheel_offset[slots] = self.wheels.rates, self.wheels.offsets
@@ -287,7 +285,7 @@ def plan_robot(params: AgentSpawnParams, model: RobotModel, *, motors: bool) -> 
     if params.joint_positions is not None:
         places, values = read_joint_numbers(model, params.joint_positions, "joint_positions")
         if mimics:
-            places, values = mimic.without_followers(model, places, values)
+            places, values = steering.without_followers(model, places, values)
         cause = limits_cause(model, places, values)
         if cause:
             raise InvalidValueError(f"joint_positions: {cause}")
@@ -295,7 +293,7 @@ def plan_robot(params: AgentSpawnParams, model: RobotModel, *, motors: bool) -> 
         # What was accepted just beyond a limit, see LIMIT_SLACK, starts at the limit.
         positions = np.clip(positions, lower, upper)
     if mimics:
-        positions = mimic.led_positions(model, positions)
+        positions = steering.led_positions(model, positions)
     return RobotPlan(
         model=model,
         motors=motors and count > 0,
@@ -360,10 +358,10 @@ def _start_motors(world: World, rows: Rows, model: RobotModel) -> None:
     efforts = np.tile(model.max_forces[model.movable], len(rows))
     world.joints.max_force[slots] = np.where(efforts > 0.0, efforts, world.joints.max_force[slots])
     limited_mask = np.tile(model.limited_mask[model.movable], len(rows))
-    joint_steering.hold_joints(world, slots[limited_mask])
+    steering.hold_joints(world, slots[limited_mask])
     free = slots[~limited_mask]
     # PyBullet's joints begin with a motor that brakes; commanding a force of 0 releases it.
-    joint_steering.give_joint_forces(world, free, np.zeros(len(free)))
+    steering.give_joint_forces(world, free, np.zeros(len(free)))
 
 
 # The shape and the box of a new entity, as values of columns.
@@ -568,7 +566,7 @@ def model_of(world: World, params: SimObjectSpawnParams) -> RobotModel | None:
     if path is None:
         return None
     folders = world.model_paths
-    model = models_load_robot_model(resolve_urdf(path, search_paths=folders), search_paths=folders)
+    model = load_robot_model(resolve_urdf(path, search_paths=folders), search_paths=folders)
     return model if params.global_scaling == 1.0 else scaled_model(model, params.global_scaling)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from rclpy._rclpy_pybind11 import RCLError
@@ -319,7 +319,7 @@ class PolledTopic:
         self._name = topic
         self._endpoints = Endpoints(bridge, "commands", make, node.destroy_subscription, topic)
         self._takes: list[Any] = []
-        self._poll_set: PollSet | None = None
+        self._poll_set: Any = None
 
     def on_fleet_changed(self, roster: Roster) -> None:
         """Update the subscriptions to the robots of the fleet."""
@@ -369,21 +369,14 @@ class PolledTopic:
             return []
 
 
-class PollSet(Protocol):
-    """Tells which of many subscriptions have a message, for less than asking each of them; pocket_ros has one."""
+def poll_set_of(handles: Sequence[Any]) -> Any:
+    """Return what finds which of `handles` have a message for less than asking each of them, as pocket_ros has it.
 
-    def ready(self) -> list[int]:
-        """Return the places, ascending, of those that have a message to take."""
-
-    def close(self) -> None:
-        """Give it up."""
-
-
-def poll_set_of(handles: Sequence[Any]) -> PollSet | None:
-    """Return the poll set of `handles`; None where there are few, or where the client library has none."""
+    None where there are few, or where the client library has none.
+    """
     first, *others = handles or [None]
     make = getattr(first, "poll_set", None)
-    poll_set: PollSet | None = make(others) if make is not None and len(handles) >= MANY else None
+    poll_set: Any = make(others) if make is not None and len(handles) >= MANY else None
     return poll_set
 
 

@@ -22,7 +22,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -42,13 +42,6 @@ from fleet_sim.swarm.world_config import same, type_entry
 
 OWNERS = ("agent", "parent")
 """Names of the parameter by which a constructor gets the agent that the part is made for."""
-
-
-class ColumnKeeper(Protocol):
-    """A group as components see it: it keeps arrays with an entry for each of its agents."""
-
-    def column(self, name: str, shape: tuple[int, ...] = (), *, dtype: Any = float, default: Any = 0) -> AnyArray:
-        """Return the array (N, *shape) remembered under `name`, made at its first use."""
 
 
 class Component:
@@ -120,7 +113,7 @@ class Component:
         """
 
     def column(
-        self, group: ColumnKeeper, name: str, shape: tuple[int, ...] = (), *, dtype: Any = float, default: Any = 0
+        self, group: Any, name: str, shape: tuple[int, ...] = (), *, dtype: Any = float, default: Any = 0
     ) -> AnyArray:
         """Return what this component remembers per agent of `group` under `name`: an array (N, *shape), made at need.
 
@@ -529,27 +522,6 @@ def parameters_of(cls: type[Any]) -> dict[str, inspect.Parameter]:
 SensorT = TypeVar("SensorT", bound=Component)
 
 
-class ReadingKeeper(Protocol):
-    """A group as views see it: it keeps the readings (N, ...) of its sensors, by their number."""
-
-    @property
-    def readings(self) -> Mapping[int, AnyArray]:
-        """The last readings of each sensor."""
-
-    def number_of(self, row: int) -> int:
-        """Return the number of the agent with `row`, which is its place in the readings."""
-
-
-class Member(Protocol):
-    """An agent as views see it."""
-
-    row: int
-
-    @property
-    def group(self) -> ReadingKeeper:
-        """The group it belongs to at present."""
-
-
 class SensorView(Generic[SensorT]):
     """A sensor of a whole group as one agent sees it: `current_state` is its own reading, all else is the sensor's.
 
@@ -557,10 +529,10 @@ class SensorView(Generic[SensorT]):
     """
 
     sensor: SensorT
-    agent: Member
+    agent: Any
     _index: int
 
-    def __init__(self, sensor: SensorT, agent: Member, index: int) -> None:
+    def __init__(self, sensor: SensorT, agent: Any, index: int) -> None:
         # Past __setattr__, which refuses all assignments.
         vars(self).update(sensor=sensor, agent=agent, _index=index)
 

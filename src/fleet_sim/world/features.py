@@ -11,7 +11,7 @@ A simulation has no table and no systems of a feature until the first entity is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -22,7 +22,6 @@ from fleet_sim.base.registry import Registry, instances_of
 from fleet_sim.base.settings import Checked, read
 from fleet_sim.world.checkpoint import Checkpoints
 from fleet_sim.world.columns import FeatureColumns
-from fleet_sim.world.commands import Command, CommandAck
 from fleet_sim.world.pipeline import Pipeline
 from fleet_sim.world.world import World
 
@@ -33,31 +32,17 @@ FAULTS = {"breakdown": 1, "battery_empty": 2, "emergency_stop": 4, "localization
 """Why a robot may be out of order, as bits of `faults`: the numbers are those of fleet_sim_msgs/msg/RobotState."""
 
 
-class CommandHandlers(Protocol):
-    """Registers the handlers of a feature's commands."""
-
-    def handle(self, cls: type[Command], handler: Callable[[Any], CommandAck]) -> None:
-        """Register `handler(command)` for commands of the class `cls`."""
-
-
 class FeatureHost(Protocol):
     """The parts of a simulation that a feature may use."""
 
-    @property
-    def world(self) -> World:
-        """The columns, the events, and the rules that features may add to."""
-
-    @property
-    def pipeline(self) -> Pipeline:
-        """The pipeline to which systems are added."""
-
-    @property
-    def dispatcher(self) -> CommandHandlers:
-        """The dispatcher to which handlers of commands are added."""
-
-    @property
-    def checkpoints(self) -> Checkpoints:
-        """The checkpoints; register parts with state outside the columns by `register_late`."""
+    world: World
+    """The columns, the events, and the rules that features may add to."""
+    pipeline: Pipeline
+    """To which systems are added."""
+    dispatcher: Any
+    """To which handlers of commands are added by `handle(cls, handler)`."""
+    checkpoints: Checkpoints
+    """Register parts with state outside the columns by `register_late`."""
 
 
 class Feature(Generic[Settings, Table]):

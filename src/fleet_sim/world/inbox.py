@@ -15,6 +15,7 @@ from fleet_sim.base.files import read_text, write_file
 from fleet_sim.base.gate import LONGEST_STEP, SHORTEST_STEP
 from fleet_sim.world.clock import Clock
 from fleet_sim.world.commands import Command, CommandAck
+from fleet_sim.world.user_code import EventBus
 
 
 class Dispatcher(Protocol):
@@ -22,6 +23,9 @@ class Dispatcher(Protocol):
 
     def dispatch(self, command: Command) -> CommandAck:
         """Apply `command` to the world; invalid parts are rejected with reasons."""
+
+    def described(self, command: Command) -> Command:
+        """Return `command` with objects replaced by plain values where possible."""
 
 
 class Inbox:
@@ -123,35 +127,26 @@ def _entry(command: Command) -> tuple[Command, Future[CommandAck]]:
 FORMAT = "fleet_sim commands 1"
 
 
-class Describer(Protocol):
-    """Executes commands, and converts them to plain values."""
-
-    def dispatch(self, command: Command) -> CommandAck:
-        """Apply `command`."""
-
-    def described(self, command: Command) -> Command:
-        """Return `command` with objects replaced by plain values where possible."""
-
-
 class Recordable(Protocol):
-    """The parts of a simulation that recording and replaying use."""
+    """The parts of a simulation that recording and repeating a run use."""
+
+    clock: Clock
+    inbox: Inbox
+    world: Any
+    population: Any
 
     @property
-    def clock(self) -> Clock: ...
+    def dispatcher(self) -> Dispatcher: ...
 
     @property
-    def inbox(self) -> Inbox: ...
-
-    @property
-    def dispatcher(self) -> Describer: ...
+    def events(self) -> EventBus: ...
 
     @property
     def is_paused(self) -> bool: ...
 
-    @property
-    def world(self) -> Any: ...
-
     def step_once(self) -> object: ...
+
+    def state_hash(self) -> str: ...
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,13 @@ These protocols are the only way to reach upwards. A simulation connects the par
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.base.errors import StateError
 from fleet_sim.base.params import ActionCause
-from fleet_sim.world.state_files import Form
 
 # Contact points found by the physics engine.
 
@@ -258,22 +257,6 @@ class ConnectedParts:
 # PhysicsEngine: what a simulation asks of the engine that moves its dynamic bodies, whichever that is.
 
 
-class EngineCheckpoints(Protocol):
-    """Saves and restores what an engine has besides the columns, so that a run goes on bit for bit."""
-
-    def save(self) -> Any:
-        """Return the engine's state; None if it moves nothing, as the columns then hold the whole state."""
-
-    def restore(self, saved: Any) -> None:
-        """Restore what `save` returned; the columns must be restored already."""
-
-    def forms(self) -> Iterable[Form[Any]]:
-        """Yield how the engine's state is written in state files."""
-
-    def check_saved(self, saved: Any) -> None:
-        """Raise StateFileError for what is no state of this engine."""
-
-
 class JointSensing(Protocol):
     """Measures what acts in joints: for a checkpoint, the measurements of the last step."""
 
@@ -302,9 +285,8 @@ class PhysicsEngine(BodyRegistry, Protocol):
     restores_nonfinite_poses: bool
     """Whether `step` leaves finite poses only; else they are looked at after it."""
 
-    @property
-    def checkpoints(self) -> EngineCheckpoints:
-        """What saves and restores it."""
+    checkpoints: Any
+    """Saves and restores what it has besides the columns, bit for bit: a `Participant` with `forms()`."""
 
     @property
     def reactions(self) -> JointSensing:

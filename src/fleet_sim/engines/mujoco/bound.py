@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -197,14 +197,6 @@ def _inertias(compiled: Compiled) -> Floats:
 # out what sleeps: it would wake up, and the run would be another one.
 
 
-class WithData(Protocol):
-    """A model of MuJoCo with its data, and the trees that are to wake up."""
-
-    model: Any
-    data: Any
-    waking: set[int]
-
-
 class MujocoState(NamedTuple):
     """All that the next step depends on."""
 
@@ -218,7 +210,7 @@ class MujocoState(NamedTuple):
     """Trees that are to wake up in the next substep."""
 
 
-def state_of(bound: WithData) -> MujocoState:
+def state_of(bound: Bound) -> MujocoState:
     """Return the state, as copies."""
     mujoco, data, kind = mujoco_module(), bound.data, _integration()
     vector = np.empty(mujoco.mj_stateSize(bound.model, kind))
@@ -234,7 +226,7 @@ def _integration() -> int:
     return int(mujoco_module().mjtState.mjSTATE_INTEGRATION)
 
 
-def restore_state(bound: WithData, state: MujocoState) -> None:
+def restore_state(bound: Bound, state: MujocoState) -> None:
     """Go to a state, with the contacts of what is awake found; the same whatever was before."""
     mujoco = mujoco_module()
     _place(bound, state)
@@ -249,7 +241,7 @@ def restore_state(bound: WithData, state: MujocoState) -> None:
     _set(bound, state)
 
 
-def let_sleep(bound: WithData, trees: Ints, standing: Ints) -> None:
+def let_sleep(bound: Bound, trees: Ints, standing: Ints) -> None:
     """Let `trees` (K,) of bodies sleep from now on, at rest; what wakes up one of them wakes up all.
 
     With them sleeps what carries them, of the `standing` ones (M,), and what they touch that sleeps already.
@@ -266,7 +258,7 @@ def let_sleep(bound: WithData, trees: Ints, standing: Ints) -> None:
     _set(bound, state)
 
 
-def _touching(bound: WithData, trees: Ints, standing: Ints) -> Ints:
+def _touching(bound: Bound, trees: Ints, standing: Ints) -> Ints:
     """Return `trees`, the `standing` and the sleeping ones that they touch, and those that these touch, sorted.
 
     MuJoCo stops at a contact between what wakes up and what sleeps on: they belong together.
@@ -286,7 +278,7 @@ def _touching(bound: WithData, trees: Ints, standing: Ints) -> Ints:
         group = wider
 
 
-def check_state(bound: WithData, state: MujocoState) -> None:
+def check_state(bound: Bound, state: MujocoState) -> None:
     """Raise StateFileError for what is no state of the model: MuJoCo believes the numbers of trees in it."""
     mujoco, model, asleep = mujoco_module(), bound.model, state.asleep
     size = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_INTEGRATION)
@@ -300,7 +292,7 @@ def check_state(bound: WithData, state: MujocoState) -> None:
         raise StateFileError("what sleeps in the engine's state is not as it was written")
 
 
-def _place(bound: WithData, state: MujocoState) -> None:
+def _place(bound: Bound, state: MujocoState) -> None:
     """Set everything but contacts: also poses of what sleeps, which MuJoCo computes only of what is awake."""
     mujoco, model, data = mujoco_module(), bound.model, bound.data
     mujoco.mj_resetData(model, data)
@@ -310,13 +302,13 @@ def _place(bound: WithData, state: MujocoState) -> None:
     _set(bound, state)
 
 
-def _compute_places(bound: WithData) -> None:
+def _compute_places(bound: Bound) -> None:
     mujoco = mujoco_module()
     for compute in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_tendon, mujoco.mj_makeM, mujoco.mj_factorM):
         compute(bound.model, bound.data)
 
 
-def _set(bound: WithData, state: MujocoState) -> None:
+def _set(bound: Bound, state: MujocoState) -> None:
     """Write a state into MuJoCo's data, with all that it derives when something falls asleep or wakes up."""
     mujoco, model, data = mujoco_module(), bound.model, bound.data
     mujoco.mj_setState(model, data, state.vector, mujoco.mjtState.mjSTATE_INTEGRATION)

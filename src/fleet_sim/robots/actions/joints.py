@@ -27,8 +27,7 @@ from fleet_sim.robots.joint_values import (
     read_joint_numbers,
     read_tolerances,
 )
-from fleet_sim.world import steering as joint_steering
-from fleet_sim.world import steering as mimic
+from fleet_sim.world import steering
 from fleet_sim.world.joints import DEFAULT_FORCE, TO_POSITION
 from fleet_sim.world.shapes import RobotModel
 
@@ -236,7 +235,7 @@ class JointAction(DeclaredAction):
             joints = agent.world.joints
             # Only joints still on their way to our targets: the others have a newer command.
             ours_mask = (joints.control[slots] == TO_POSITION) & (joints.target[slots] == self._accepted(agent))
-            joint_steering.hold_joints(agent.world, slots[ours_mask])
+            steering.hold_joints(agent.world, slots[ours_mask])
 
     def progress(self, agent: Agent) -> dict[str, Any]:
         """Return phase, duration and the largest remaining distance (rad or m) of a joint."""
@@ -252,7 +251,7 @@ class JointAction(DeclaredAction):
         try:
             self._places, self._targets = read_joint_numbers(model, self.target_joint_positions, "joint targets")
             if agent.world.robots.mimics[agent.row]:
-                self._places, self._targets = mimic.without_followers(model, self._places, self._targets)
+                self._places, self._targets = steering.without_followers(model, self._places, self._targets)
             # Kept, so that describing the action tells what it really used; past the rule that it stays from now on.
             if self.tolerance is None:
                 vars(self)["tolerance"] = agent.joint_tolerance
@@ -562,7 +561,7 @@ class JointTrajectoryAction(DeclaredAction):
     def stop(self, agent: Agent) -> None:
         """Hold the joints at their present positions, unless they have arrived."""
         if self.status is not ActionStatus.COMPLETED and len(self._places):
-            joint_steering.hold_joints(agent.world, self._slots(agent))
+            steering.hold_joints(agent.world, self._slots(agent))
 
     def end_reached(self, now: float) -> bool:
         """Return whether the time of the last point has come."""
@@ -597,7 +596,7 @@ class JointTrajectoryAction(DeclaredAction):
         try:
             self._places = np.array([place_of(model, name) for name in self.joint_names], np.int64)
             if mimics:
-                mimic.without_followers(model, self._places, self._points)
+                steering.without_followers(model, self._places, self._points)
         except FleetSimError as error:
             self._refuse(TrajectoryCause.INVALID_JOINTS, str(error))
             return False
@@ -644,17 +643,17 @@ class JointTrajectoryAction(DeclaredAction):
         world, slots, curves = agent.world, self._slots(agent), self._curves
         dt = world.clock.dt
         if self.end_reached(now + dt):
-            joint_steering.give_joint_targets(world, slots, self._points[-1], self.max_force)
+            steering.give_joint_targets(world, slots, self._points[-1], self.max_force)
             return Until(time=self._first + float(self._times[-1]))
         if self._keeps_up:
             piece = curves.piece(now + dt - self._first)
             begin, span = self._first + float(curves.times[piece]), float(curves.spans[piece])
-            joint_steering.give_joint_curves(world, slots, curves.coefficients[piece], begin, span)
+            steering.give_joint_curves(world, slots, curves.coefficients[piece], begin, span)
             # A step before the piece ends: each command is for the end of the step in which it is given.
             return Until(time=max(begin + span - dt, now + dt))
         wanted, _ = self.desired(now + dt)
         # The velocity that leads from where the joints are, not from where they should be: errors do not add up.
-        joint_steering.give_joint_velocities(world, slots, (wanted - world.joints.position[slots]) / dt, self.max_force)
+        steering.give_joint_velocities(world, slots, (wanted - world.joints.position[slots]) / dt, self.max_force)
         return None
 
     def _compare(self, agent: Agent, now: float) -> None:
@@ -671,7 +670,7 @@ class JointTrajectoryAction(DeclaredAction):
         if bool((error <= allowed).all()):
             self.complete()
             return None
-        joint_steering.give_joint_targets(agent.world, slots, self._points[-1], self.max_force)
+        steering.give_joint_targets(agent.world, slots, self._points[-1], self.max_force)
         end = self._first + float(self._times[-1])
         if self.goal_time_tolerance is None:
             self._best = self._best.after(float(error.sum()), now)

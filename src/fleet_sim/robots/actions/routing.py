@@ -624,7 +624,7 @@ def _way_aside(world: World, row: int) -> tuple[RoutedPart, list[Leg], float] | 
         return None
     # The leaf of an open door may be in the way.
     legs = legs_of(agent, [found])
-    return None if isinstance(legs, Failure) else (found, legs, _giving_way_length(found))
+    return None if isinstance(legs, Failure) else (found, legs, _remaining_length(found))
 
 
 def _near(world: World, row: int) -> list[int]:
@@ -658,13 +658,13 @@ def _distances(places: Floats, way: Floats) -> Floats:
 
 def _opposite(mine: Floats, theirs: Floats, reach: float) -> bool:
     """Return whether two ways (K, 2) lead the opposite way somewhere, nearer to each other than `reach` m."""
-    (places, headings), (others, other_headings) = _giving_way_sampled(mine), _giving_way_sampled(theirs)
+    (places, headings), (others, other_headings) = _sampled_points(mine), _sampled_points(theirs)
     apart = trig.hypot(*(places[:, None] - others[None]).transpose(2, 0, 1))
     # Headings are unit vectors: their products are cosines.
     return bool(((apart < reach) & (headings @ other_headings.T < AGAINST)).any())
 
 
-def _giving_way_sampled(way: Floats) -> tuple[Floats, Floats]:
+def _sampled_points(way: Floats) -> tuple[Floats, Floats]:
     """Return points (K, 2) along a way, and the direction (K, 2) there."""
     steps = np.diff(way, axis=0)
     lengths = trig.hypot(*steps.T)
@@ -681,7 +681,7 @@ def _giving_way_sampled(way: Floats) -> tuple[Floats, Floats]:
     return begins + (along - (ends - lengths)[line])[:, None] * headings, headings
 
 
-def _giving_way_length(part: RoutedPart) -> float:
+def _remaining_length(part: RoutedPart) -> float:
     points = np.concatenate((part.start[None, :2], part.way.positions[:, :2]))
     # Rounded, so that ways of equal length are equal whatever rounding did; then ids decide.
     return round(float(trig.hypot(*np.diff(points, axis=0).T).sum()), 6)

@@ -17,7 +17,7 @@ from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots.motion import rows as limits
 from fleet_sim.robots.motion.cars import FEATURE, drive_cars
 from fleet_sim.robots.motion.driving import drive_any_way, expire_commands, follow_poses
-from fleet_sim.world import steering as joint_steering
+from fleet_sim.world import steering
 from fleet_sim.world.world import World
 
 # The interface of motion laws, and a helper that laws share.
@@ -113,7 +113,7 @@ def turn_wheels(world: World, rows: Rows, twist: Floats) -> None:
     slots, owners = slots[wheel_mask], owners[wheel_mask]
     # Turning left, a wheel on the left (positive offset) rolls slower.
     speeds = twist[owners, 0] - twist[owners, 1] * joints.wheel_offset[slots]
-    joint_steering.give_joint_velocities(world, slots, speeds * joints.wheel_rate[slots])
+    steering.give_joint_velocities(world, slots, speeds * joints.wheel_rate[slots])
 
 
 def _limited(world: World, rows: Rows, wanted: Floats, dt: float) -> Floats:

@@ -8,7 +8,7 @@ from fleet_sim.base.arrays import NO_ROWS, Bytes, Floats, Ints, Rows
 from fleet_sim.base.params import ControllerMode
 from fleet_sim.robots.motion.driving import DIFFERENTIAL, OMNI, advance
 from fleet_sim.robots.motion.laws import motion_law
-from fleet_sim.world import steering as mimic
+from fleet_sim.world import steering
 from fleet_sim.world.joints import AT_VELOCITY, HOLD, ON_CURVE, TO_POSITION
 from fleet_sim.world.waypoints import keep_freed_memory
 from fleet_sim.world.world import World
@@ -99,7 +99,7 @@ def advance_joints(world: World, dt: float) -> Rows:
     if not len(slots):
         return NO_ROWS
     arrived = [_advance(world, slots[at : at + CHUNK], dt) for at in range(0, len(slots), CHUNK)]
-    mimic.follow(world)
+    steering.follow(world)
     owners = joints.robot[slots]
     # The slots of a robot are contiguous, so equal owners are adjacent.
     movers = owners[np.flatnonzero(np.diff(owners, prepend=-1))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -25,26 +25,6 @@ from fleet_sim.world.clock import normal_rows
 
 
 FULL_TURN = 2.0 * math.pi
-
-
-class RangingParams(Protocol):
-    """Parameters common to all sensors that measure distances."""
-
-    @property
-    def range_min(self) -> float:
-        """Smallest range in m; nearer obstacles read as -inf."""
-
-    @property
-    def range_max(self) -> float:
-        """Largest range in m; farther obstacles read as inf."""
-
-    @property
-    def noise(self) -> float:
-        """Standard deviation in m."""
-
-    @property
-    def relative_noise(self) -> float:
-        """Standard deviation as a share of the distance."""
 
 
 def range_min_setting() -> Any:
@@ -89,7 +69,7 @@ def ray_step(angle_min: float, angle_max: float, rays: int) -> float:
     return span / (rays if span >= FULL_TURN - 1e-6 else max(1, rays - 1))
 
 
-def measured(batch: Batch, distances: Floats, params: RangingParams) -> Floats:
+def measured(batch: Batch, distances: Floats, params: Any) -> Floats:
     """Return the ranges that the sensors of `batch` report for true `distances` (N, M), inf where nothing is hit."""
     ranges = distances
     if params.noise or params.relative_noise:
