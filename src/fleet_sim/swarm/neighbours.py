@@ -36,15 +36,6 @@ def targets_within(origins: Floats, points: Floats, reach: float, *, compiled: b
     return _found(origins, points, reach, later=False, compiled=compiled)
 
 
-def is_limited(reach: float, positions: Floats) -> bool:
-    """Return whether `reach` leaves some pair of `positions` (N, 2) out, so that a grid can help."""
-    if not np.isfinite(reach) or not len(positions):
-        return False
-    low_x, low_y = positions[:, 0].min(), positions[:, 1].min()
-    high_x, high_y = positions[:, 0].max(), positions[:, 1].max()
-    return bool(4.0 * reach < max(high_x - low_x, high_y - low_y))
-
-
 def near_in_crowd(group: Group, reach: float, team: int = -1) -> tuple[Rows, Rows]:
     """Return (agent, other): the agents at most `reach` from each agent of `group`, without itself.
 
@@ -278,15 +269,6 @@ def in_frame(x: Some, y: Some, cosine: Some, sine: Some) -> tuple[Some, Some]:
     return x * cosine + y * sine, y * cosine - x * sine
 
 
-def ray_meets_discs(ahead: Floats, aside: Floats, radii: Floats) -> Bools:
-    """Return which discs about (ahead, aside), each (M,), are met by the ray straight ahead.
-
-    A disc whose centre is behind is not met, even where it covers the origin.
-    """
-    # Infinitely far is the same as not seen, for those who look for the nearest.
-    return np.asarray((ahead >= 0.0) & (np.abs(aside) <= radii))
-
-
 def ray_segment_distances(cosine: Number, sine: Number, begin: Floats, end: Floats) -> Floats:
     """Return how far (M,) along the ray from the origin in direction (cosine, sine) it meets each segment; inf: never.
 
@@ -312,9 +294,13 @@ def ray_segment_distances(cosine: Number, sine: Number, begin: Floats, end: Floa
     return np.asarray(np.where(touch_mask, nearest, np.where(met_mask, along, np.inf)))
 
 
+LINE = -1.0
+
+
 class Views(NamedTuple):
     """Of each observer (N,): half angle, reach, sine and cosine of the half angle; sine and cosine of where it looks.
 
+    With the half angle LINE it looks along a line, and as far as the middle of a disc, which must not be behind it.
     Places are those of the observers (N, 2), and their rows, which they do not see.
     """
 
@@ -395,8 +381,10 @@ def sees(ahead: float, aside: float, radius: float, observer: int, views: Views)
     # Not `>`, which is false of what is no number.
     if not ahead * ahead + aside * aside <= inner * inner:
         return False
-    # All around there are no edges to be outside of.
     half_angle = views.half_angle[observer]
+    if half_angle == LINE:
+        return 0.0 <= ahead <= reach and abs(aside) <= radius
+    # All around there are no edges to be outside of.
     if half_angle >= math.pi:
         return True
     sine, cosine, off = views.edge_sine[observer], views.edge_cosine[observer], abs(aside)

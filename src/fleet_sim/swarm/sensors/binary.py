@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from fleet_sim.base.arrays import AnyArray, Bools, Floats, Ints, Rows, as_floats
+from fleet_sim.base.arrays import AnyArray, Bools, Floats, Ints, as_floats
 from fleet_sim.base.settings import setting
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.swarm.agents import AgentDraws, Group, Sensor
 from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.neighbours import (
+    LINE,
     NO_DISCS,
     NOTHING,
     Discs,
@@ -26,12 +26,9 @@ from fleet_sim.swarm.neighbours import (
     Sector,
     Views,
     in_frame,
-    is_limited,
     least,
-    ray_meets_discs,
     ray_segment_distances,
     see_discs,
-    targets_within,
 )
 from fleet_sim.swarm.parameters import Component, Configured, documented, seed_setting, team_setting, unbounded_setting
 from fleet_sim.swarm.unicycle import look
@@ -206,14 +203,11 @@ class BinaryFOVSensor(BinarySensor):
     def detect(self, group: Group) -> Bools:
         """Return which agents (N,) have somebody, or a wall, in their sector."""
         walls, world = self._detectable_walls(group), group.world
-        team, everyone = world.team_code(self.target_team), discs_of(world.everyone)
-        frames = self._frames(group)
-        others = everyone
-        if team >= 0:
-            chosen = np.flatnonzero(world.everyone.teams == team)
-            rows, x, y, radii = everyone
-            others = Discs(rows.take(chosen), x.take(chosen), y.take(chosen), radii.take(chosen))
-        hiding = Hiding(world.walls, everyone if team >= 0 else NO_DISCS) if self.occlusion else NOTHING
+        frames, others = self._frames(group), others_of(group, self.target_team)
+        hiding = NOTHING
+        if self.occlusion:
+            of_a_team = world.team_code(self.target_team) >= 0
+            hiding = Hiding(world.walls, discs_of(world.everyone) if of_a_team else NO_DISCS)
         views = self._views(group, self._sector_now(), frames)
         seen_mask = see_discs(views, others, world.squares, hiding, compiled=group.columns.compiled)
         return seen_mask | self._see_walls(frames, walls) if len(walls) else seen_mask
@@ -263,7 +257,7 @@ class BinaryFOVSensor(BinarySensor):
         """Return the sectors of the agents as kernels take them."""
         known, count = _FIELDS.get(self), len(group.rows)
         if known is None or known[0] is not sector or len(known[1][0]) != count:
-            known = sector, _repeated(count, sector.half_angle, sector.reach, *sector.edge)
+            known = sector, repeated(count, sector.half_angle, sector.reach, *sector.edge)
             if sector is self._sector:
                 _FIELDS[self] = known
         positions, cosines, sines = frames
@@ -290,7 +284,8 @@ class BinaryFOVSensor(BinarySensor):
         return self.walls
 
 
-def _repeated(count: int, *values: float | Floats) -> list[Floats]:
+def repeated(count: int, *values: float | Floats) -> list[Floats]:
+    """Return each value, of all or one for each, as an array (`count`,) of its own."""
     return [np.array(np.broadcast_to(value, count), np.float64) for value in values]
 
 
@@ -298,6 +293,16 @@ def discs_of(crowd: Crowd) -> Discs:
     """Return the discs of agents."""
     positions = crowd.positions
     return Discs(crowd.rows, positions[:, 0].copy(), positions[:, 1].copy(), crowd.radii.copy())
+
+
+def others_of(group: Group, target: int | str | None) -> Discs:
+    """Return the discs of all agents that a group may see: of everybody, or of the team `target`."""
+    everyone, team = group.world.everyone, group.world.team_code(target)
+    discs = discs_of(everyone)
+    if team < 0:
+        return discs
+    chosen = np.flatnonzero(everyone.teams == team)
+    return Discs(discs.rows.take(chosen), discs.x.take(chosen), discs.y.take(chosen), discs.radii.take(chosen))
 
 
 def _walls_seen(sector: Sector, origins: Floats, cosines: Floats, sines: Floats, walls: Floats) -> Bools:
@@ -308,130 +313,6 @@ def _walls_seen(sector: Sector, origins: Floats, cosines: Floats, sines: Floats,
         # A distance to a wall outside of the sector is infinite.
         seen_mask |= np.isfinite(sector.segment_distances(begin, end))
     return seen_mask
-
-
-# Tests whether agents detect anything, from near to far: an agent with a hit is not tested further.
-
-
-Test = Callable[[Rows, Rows], Bools]
-"""From agents and candidates to which pairs of them are hits: (M,) and (M,) to (M,), or (K, 1) and (1, M) to (K, M)."""
-
-_FEW_PAIRS = 1024
-"""Number of pairs up to which testing all is faster than searching for near ones."""
-
-_BLOCK = 1 << 15
-"""Pairs tested at once where everybody is looked at: they stay in the processor's cache."""
-_GROWTH = 3.0
-_NEIGHBOURS = 8.0
-"""Approximate number of candidates within the first radius, if they are spread evenly."""
-
-
-class Candidates:
-    """The agents that a group may see: all others, or those of one team."""
-
-    def __init__(self, group: Group, team: int = -1) -> None:
-        everyone = group.world.everyone
-        rows = everyone.rows
-        chosen = None if team < 0 else np.flatnonzero(everyone.teams == team)
-        self.rows: Rows = rows if chosen is None else rows[chosen]
-        self.positions: Floats = everyone.positions if chosen is None else everyone.positions[chosen]
-        self.radii: Floats = everyone.radii if chosen is None else everyone.radii[chosen]
-        self.squares, self.compiled = group.world.squares, group.columns.compiled
-        self.own_rows: Rows = group.rows
-        """The rows of the observers."""
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @property
-    def nobody(self) -> bool:
-        """Whether there is nobody but the observers, each alone in a world of its own."""
-        # Then nothing can be hit, and the search would only find that out.
-        return len(self.rows) == self.squares and np.array_equal(self.rows, self.own_rows)
-
-    def others(self, agent: Rows, candidate: Rows) -> tuple[Rows, Rows]:
-        """Leave out the pairs of an agent with itself."""
-        kept = np.flatnonzero(self.own_rows.take(agent) != self.rows.take(candidate))
-        return agent.take(kept), candidate.take(kept)
-
-
-def any_hit(origins: Floats, candidates: Candidates, reach: float, test: Test) -> Bools:
-    """Return which agents at `origins` (N, 2) have a hit among `candidates`; no hit may be farther away than `reach`.
-
-    Near candidates are tested first, and an agent with a hit is not tested further: the result is the same.
-    """
-    hit_mask = np.zeros(len(origins), bool)
-    if not len(candidates) or not len(origins) or candidates.nobody:
-        return hit_mask
-    if candidates.squares > 1:
-        _look_in_squares(len(origins), candidates, test, hit_mask)
-        return hit_mask
-    left = np.arange(len(origins))
-    if len(origins) * len(candidates) <= _FEW_PAIRS:
-        _look_everywhere(left, candidates, test, hit_mask)
-        return hit_mask
-    # From near to far; with few candidates all of this costs more than it saves.
-    radius = _first_radius(candidates.positions)
-    # Most agents see somebody near, so a small circle answers for most of them. It grows for those who are left.
-    while len(left) and radius < reach and is_limited(radius, candidates.positions):
-        left = _look_near(left, origins, radius, candidates, test, hit_mask)
-        radius *= _GROWTH
-    if is_limited(reach, candidates.positions):
-        _look_near(left, origins, reach, candidates, test, hit_mask)
-    else:
-        _look_everywhere(left, candidates, test, hit_mask)
-    return hit_mask
-
-
-def _look_near(left: Rows, origins: Floats, radius: float, candidates: Candidates, test: Test, hit_mask: Bools) -> Rows:
-    """Mark the agents of `left` with a hit within `radius`, or a little more; return those without one."""
-    # A little more, as the test itself knows the exact reach.
-    near = radius * (1.0 + 1e-9)
-    local, candidate = targets_within(
-        origins.take(left, axis=0), candidates.positions, near, compiled=candidates.compiled
-    )
-    agent, candidate = candidates.others(left.take(local), candidate)
-    hit_mask[agent[test(agent, candidate)]] = True
-    return left[~hit_mask[left]]
-
-
-def _look_everywhere(left: Rows, candidates: Candidates, test: Test, hit_mask: Bools) -> None:
-    """Mark the agents of `left` with a hit at any distance."""
-    everybody = np.arange(len(candidates))[None, :]
-    rows = max(1, _BLOCK // len(candidates))
-    for begin in range(0, len(left), rows):
-        agent = left[begin : begin + rows, None]
-        hits = test(agent, everybody)
-        # Nobody detects itself.
-        hits &= candidates.own_rows.take(agent) != candidates.rows
-        hit_mask[agent[:, 0]] = hits.any(axis=1)
-
-
-def _look_in_squares(count: int, candidates: Candidates, test: Test, hit_mask: Bools) -> None:
-    """Mark the agents with a hit in their own square: each of these has as many of them, and as many candidates."""
-    agents, each = _own_candidates(count, len(candidates), candidates.squares)
-    rows = max(1, _BLOCK // each.shape[1])
-    for begin in range(0, count, rows):
-        agent, candidate = agents[begin : begin + rows], each[begin : begin + rows]
-        hits = test(agent, candidate)
-        hits &= candidates.own_rows.take(agent) != candidates.rows.take(candidate)
-        hit_mask[begin : begin + rows] = hits.any(axis=1)
-
-
-@lru_cache(maxsize=64)
-def _own_candidates(count: int, total: int, squares: int) -> tuple[Rows, Rows]:
-    """Return the agents (N, 1), and the candidates (N, K) in the square of each."""
-    agents, each = np.arange(count)[:, None], total // squares
-    candidates = agents // (count // squares) * each + np.arange(each)
-    agents.flags.writeable = candidates.flags.writeable = False
-    return agents, candidates
-
-
-def _first_radius(positions: Floats) -> float:
-    spread = (positions.max(axis=0) - positions.min(axis=0)).tolist()
-    # Agents on one line, or in one place, have no area; the bound keeps the first radius above 0.
-    area = max(spread[0] * spread[1], 1e-12)
-    return float(np.sqrt(_NEIGHBOURS * area / (np.pi * len(positions))))
 
 
 # A binary line of sight: whether another agent is straight ahead.
@@ -472,29 +353,16 @@ class BinaryLOSSensor(BinarySensor):
         """Return which agents (N,) have somebody on their line."""
         # None for RobotSwarmSimulator's files, where it means straight ahead.
         looks = group.headings + (0.0 if self.angle is None else self.angle)
-        sines, cosines = trig.sin_cos(looks)
-        reach = np.asarray(self.distance)
+        sines, cosines = map(np.ascontiguousarray, trig.sin_cos(looks))
         origins = group.positions
-        candidates = Candidates(group, group.world.team_code(self.target_team))
-        limits = self._wall_distances(group, origins, cosines, sines)
-
-        def met(agent: Rows, candidate: Rows) -> Bools:
-            ahead, aside = in_frame(
-                candidates.positions[:, 0].take(candidate) - origins[:, 0].take(agent),
-                candidates.positions[:, 1].take(candidate) - origins[:, 1].take(agent),
-                cosines.take(agent),
-                sines.take(agent),
-            )
-            # As far as the middle, as the range is measured, although the disc begins nearer.
-            mask = ray_meets_discs(ahead, aside, candidates.radii.take(candidate)) & (
-                ahead <= (reach.take(agent) if reach.ndim else reach)
-            )
+        x, y = origins[:, 0].copy(), origins[:, 1].copy()
+        half_angles, reaches = repeated(len(x), LINE, self.distance)
+        if self.occlusion:
             # A disc whose middle is behind a wall is hidden, even where its rim stands out.
-            if limits is not None:
-                mask &= ahead <= limits.take(agent)
-            return mask
-
-        return any_hit(origins, candidates, float(reach.max()), met)
+            reaches = np.minimum(reaches, self._wall_distances(group, origins, cosines, sines))
+        views = Views(half_angles, reaches, half_angles, half_angles, sines, cosines, x, y, group.rows)
+        discs = others_of(group, self.target_team)
+        return see_discs(views, discs, group.world.squares, NOTHING, compiled=group.columns.compiled)
 
     def outlines(self, group: Group) -> Floats | None:
         """Return the lines (N, 2, 2) in the world frame; None where they are not to be drawn."""
@@ -505,10 +373,8 @@ class BinaryLOSSensor(BinarySensor):
         ends = group.positions + length * np.stack(trig.sin_cos(looks)[::-1], axis=1)
         return np.stack((group.positions, ends), axis=1)
 
-    def _wall_distances(self, group: Group, origins: Floats, cosines: Floats, sines: Floats) -> Floats | None:
-        """Return how far (N,) each line goes before it meets a wall; None where walls do not count."""
-        if not self.occlusion:
-            return None
+    def _wall_distances(self, group: Group, origins: Floats, cosines: Floats, sines: Floats) -> Floats:
+        """Return how far (N,) each line goes before it meets a wall."""
         limits = np.full(len(origins), np.inf)
         for x1, y1, x2, y2 in group.world.walls.tolist():
             begin = np.stack(in_frame(x1 - origins[:, 0], y1 - origins[:, 1], cosines, sines))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from fleet_sim.base.settings import setting
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.swarm.agents import AgentDraws, Group, Sensor
-from fleet_sim.swarm.neighbours import counts, near_in_crowd
+from fleet_sim.swarm.neighbours import NOTHING, Views, counts, near_in_crowd, see_discs
 from fleet_sim.swarm.parameters import (
     Configured,
     choice_setting,
@@ -22,7 +23,7 @@ from fleet_sim.swarm.parameters import (
     team_setting,
     unbounded_setting,
 )
-from fleet_sim.swarm.sensors.binary import BinarySensor, Candidates, any_hit
+from fleet_sim.swarm.sensors.binary import BinarySensor, others_of, repeated
 from fleet_sim.swarm.swarm_state import Region
 
 MODES = ("closest", "furthest")
@@ -215,17 +216,11 @@ class PointCollisionSensor(BinarySensor):
     def detect(self, group: Group) -> Bools:
         """Return which agents (N,) have their point inside another agent."""
         points = self.points(group)
-        candidates = Candidates(group, group.world.team_code(self.target_team))
-
-        def covered(agent: Rows, candidate: Rows) -> Bools:
-            x = candidates.positions[:, 0].take(candidate) - points[:, 0].take(agent)
-            y = candidates.positions[:, 1].take(candidate) - points[:, 1].take(agent)
-            radii = candidates.radii.take(candidate)
-            return np.asarray(x * x + y * y <= radii * radii)
-
-        # The point of one agent is inside another at most this far from its middle.
-        reach = float(candidates.radii.max()) if len(candidates) else 0.0
-        return any_hit(points, candidates, reach, covered)
+        around, none, ahead = repeated(len(points), math.pi, 0.0, 1.0)
+        # From the point, all around and no further: whose disc begins there has the point inside.
+        views = Views(around, none, none, none, none, ahead, points[:, 0].copy(), points[:, 1].copy(), group.rows)
+        discs = others_of(group, self.target_team)
+        return see_discs(views, discs, group.world.squares, NOTHING, compiled=group.columns.compiled)
 
     def outlines(self, group: Group) -> Floats | None:
         """Return lines (N, 2, 2) to the points; None where they are not to be drawn."""
