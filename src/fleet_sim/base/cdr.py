@@ -65,10 +65,7 @@ ROBOT_STATE: Numbers = {
     "codes": ("u1", ("mode", "operating_mode", "last_cause")),
     "flags": ("?", ("moving", "busy", "blocked", "carrying", "charging", "has_goal")),
 }
-"""The numbers of a RobotState, as `numbers` of a template. Its texts follow them."""
-
-ROBOT_TEXTS = ("blocked_by", "loads", "order", "last_error")
-"""The texts of a RobotState."""
+"""The numbers of a RobotState, as `numbers` of a template. Its texts, from `blocked_by` on, follow them."""
 
 Text = str | Sequence[str]
 """A text, or a list of texts."""

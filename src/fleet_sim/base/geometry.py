@@ -13,7 +13,6 @@ from fleet_sim.base.arrays import Floats, as_float
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.registry import saved
 from fleet_sim.base.spatial import quaternions
-from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.base.spatial import trigonometry as trig
 
 Triple = tuple[float, float, float]
@@ -179,18 +178,18 @@ class Pose:
 
     def inverse(self) -> Pose:
         """Return the inverse pose."""
-        return self._from_rows(*poses.inverse(*self._rows()))
+        return self._from_rows(*quaternions.inverse(*self._rows()))
 
     def compose(self, other: Pose) -> Pose:
         """Return `other`, given in this pose's frame, in the frame of this pose."""
-        return self._from_rows(*poses.compose(*self._rows(), *other._rows()))
+        return self._from_rows(*quaternions.compose(*self._rows(), *other._rows()))
 
     def __mul__(self, other: object) -> Pose:
         return self.compose(other) if isinstance(other, Pose) else NotImplemented
 
     def relative_to(self, frame: Pose) -> Pose:
         """Return this pose relative to `frame`; both are given in the same frame."""
-        return self._from_rows(*poses.relative(*frame._rows(), *self._rows()))
+        return self._from_rows(*quaternions.relative(*frame._rows(), *self._rows()))
 
     def distance_to(self, other: Pose | Sequence[float]) -> float:
         """Return the distance in m to a pose or to a position."""

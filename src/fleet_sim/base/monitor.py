@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Protocol, TextIO
 
-from fleet_sim.base import monitor_window as window_program
+from fleet_sim.base import monitor_window
 from fleet_sim.base.errors import MissingDependencyError
 
 PERIOD = 0.5
@@ -153,7 +153,7 @@ class DataMonitor:
         # The program is run as a file: run as a module, it would import the whole package first.
         # The window closes at the end of its input, so also when this process ends in any way.
         self._process = subprocess.Popen(
-            [sys.executable, window_program.__file__, self.title, f"{self.width}x{self.height}{place}"],
+            [sys.executable, monitor_window.__file__, self.title, f"{self.width}x{self.height}{place}"],
             stdin=subprocess.PIPE,
             text=True,
         )

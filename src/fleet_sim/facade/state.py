@@ -687,16 +687,16 @@ def _of_entities(world: World) -> Iterator[str]:
 
 def name_of(thing: Callable[..., object] | type[Any]) -> str:
     """Return module and name of a function or class, as its author wrote them."""
-    plain = _user_code_plain(thing)
+    plain = _unwrapped(thing)
     return f"{getattr(plain, '__module__', '?')}.{getattr(plain, '__qualname__', type(plain).__qualname__)}"
 
 
 def _is_ours(thing: object) -> bool:
-    module = str(getattr(_user_code_plain(thing), "__module__", ""))
+    module = str(getattr(_unwrapped(thing), "__module__", ""))
     return module == OWN or module.startswith(f"{OWN}.")
 
 
-def _user_code_plain(thing: object) -> object:
+def _unwrapped(thing: object) -> object:
     """Return the function within wrappers and bound methods."""
     while isinstance(thing, partial) or hasattr(thing, "__wrapped__"):
         thing = thing.func if isinstance(thing, partial) else thing.__wrapped__

@@ -17,7 +17,6 @@ import numpy as np
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import did_you_mean
 from fleet_sim.base.spatial import quaternions
-from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.models.assembly import (
     DEFAULT_COLOR,
@@ -510,5 +509,5 @@ def _add_geoms(link: LinkParts, geoms: list[Geom]) -> None:
 
 def _compose(outer: Pose, inner: Pose) -> Pose:
     arrays = [np.array([part]) for part in (*outer, *inner)]
-    (x, y, z), (qx, qy, qz, qw) = (part[0].tolist() for part in poses.compose(*arrays))
+    (x, y, z), (qx, qy, qz, qw) = (part[0].tolist() for part in quaternions.compose(*arrays))
     return (x, y, z), (qx, qy, qz, qw)

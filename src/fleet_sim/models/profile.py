@@ -16,7 +16,6 @@ import numpy as np
 from fleet_sim.base.arrays import Bools, Floats, Ints
 from fleet_sim.base.errors import InvalidValueError, unknown_name
 from fleet_sim.base.spatial import quaternions
-from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.models.catalog import resolve_urdf
 from fleet_sim.models.loading import load_robot_model
 from fleet_sim.world.shapes import BASE, FIXED, PRISMATIC, REVOLUTE, RobotModel
@@ -55,7 +54,7 @@ class Structure:
         positions, orientations = model.joint_positions.copy(), model.joint_orientations.copy()
         for joint, parent in enumerate(model.parents.tolist()):
             if parent != BASE:
-                posed = poses.compose(
+                posed = quaternions.compose(
                     positions[[parent]], orientations[[parent]], positions[[joint]], orientations[[joint]]
                 )
                 positions[joint], orientations[joint] = posed[0][0], posed[1][0]
@@ -257,7 +256,7 @@ def _distances(model: RobotModel, chain: list[int], values: Floats) -> Floats:
                 np.tile(model.joint_positions[joint], (count, 1)),
                 np.tile(model.joint_orientations[joint], (count, 1)),
             )
-            positions, orientations = poses.compose(positions, orientations, *frame)
+            positions, orientations = quaternions.compose(positions, orientations, *frame)
         if kind == REVOLUTE:
             orientations = quaternions.multiply(orientations, quaternions.from_rotation_vectors(moved))
         elif kind == PRISMATIC:

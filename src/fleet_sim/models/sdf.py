@@ -16,7 +16,6 @@ import numpy as np
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import InvalidValueError, did_you_mean
 from fleet_sim.base.spatial import quaternions
-from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.models.assembly import (
     DEFAULT_COLOR,
@@ -95,7 +94,7 @@ class SdfFrames:
     def _found(self, name: str, asked: tuple[str, ...]) -> Pose:
         outer, _, rest = name.partition(SCOPE)
         if rest:
-            return poses.compose(*self.pose(outer, asked), *self._inner[outer](rest))
+            return quaternions.compose(*self.pose(outer, asked), *self._inner[outer](rest))
         return self.of(self._placed[name], asked)
 
     def of(self, element: Element, asked: tuple[str, ...] = ()) -> Pose:
@@ -103,7 +102,7 @@ class SdfFrames:
         found, above = arrays(pose_of(element)), relative_to(element)
         if not above or above in (MODEL, "world"):
             return found
-        return poses.compose(*self.pose(above, asked), *found)
+        return quaternions.compose(*self.pose(above, asked), *found)
 
     def _astray(self, element: Element, above: str) -> InvalidValueError:
         hint = did_you_mean(above, self._placed)
@@ -247,7 +246,7 @@ class SdfModel:
         return [
             JointParts(
                 f"{link.name}_fixed", link.element, FIXED, first.name, link.name,
-                *tuples(*poses.relative(*self.frame(first.name), *self.frame(link.name))),
+                *tuples(*quaternions.relative(*self.frame(first.name), *self.frame(link.name))),
             )
             for link in loose
         ]  # fmt: skip
@@ -267,7 +266,7 @@ class SdfModel:
             if not known and (role == "child" or name != _WORLD):
                 raise element.error(f"there is no {role} link {name!r}.{did_you_mean(name, self._links)}")
         # SDF places links in the model; a RobotModel places each joint in its parent link.
-        position, orientation = tuples(*poses.relative(*self.frame(parent), *self.frame(child)))
+        position, orientation = tuples(*quaternions.relative(*self.frame(parent), *self.frame(child)))
         axis = element.child("axis")
         limit, dynamics = (axis.child(tag) if axis else None for tag in ("limit", "dynamics"))
         lower, upper = _limits(limit, kind_name)
@@ -489,7 +488,7 @@ class _WorldModel:
         given = self.element.child("static") if self.element.tag == "include" else None
         static = self.model.static if given is None else is_true(given)
         model = self.model.read(path, static=static)
-        position, orientation = tuples(*poses.compose(*pose, *self.model.frame(model.base_name)))
+        position, orientation = tuples(*quaternions.compose(*pose, *self.model.frame(model.base_name)))
         return PlacedModel(self.name, model, static, position, orientation)
 
 

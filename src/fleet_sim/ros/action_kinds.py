@@ -202,11 +202,11 @@ def _build_drop(goal: Any, reader: GoalReader) -> Action:
 DROP = own_kind("drop", Drop, _build_drop)
 
 
-def _kinds_build(goal: Any, reader: GoalReader) -> Action:
+def _parsed_action(goal: Any, reader: GoalReader) -> Action:
     return parse_action_goal(goal.action, goal.parameters)
 
 
-EXECUTE = own_kind("execute", Execute, _kinds_build)
+EXECUTE = own_kind("execute", Execute, _parsed_action)
 
 
 def offers(module: str, *names: str) -> bool:

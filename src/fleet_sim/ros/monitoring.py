@@ -21,7 +21,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from fleet_sim.base.arrays import NO_ROWS, Floats, Ints
 from fleet_sim.base.cdr import ALIGNMENT, ORIENTATION, POSITION, STAMP, MessagePart, under
 from fleet_sim.base.params import ControllerMode
-from fleet_sim.base.spatial import quaternions as poses
+from fleet_sim.base.spatial import quaternions
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.interface import Bridge, Interface, speaks_rmf
 from fleet_sim.ros.messages import MessageTemplate, time_to_msg
@@ -254,7 +254,7 @@ class MarkersTopic(Interface):
             self._rebuild()
         if not len(self._rows):
             return
-        shown = poses.compose(*world.link_poses(self._rows, self._links), self._offsets, self._turns)
+        shown = quaternions.compose(*world.link_poses(self._rows, self._links), self._offsets, self._turns)
         chosen = None if subscribers != known or self._is_due(now) else self._moved(shown)
         if chosen is not None and not len(chosen):
             return

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import pathlib
 from collections.abc import Sequence
-from pathlib import Path as PathlibPath
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 import numpy as np
@@ -210,7 +210,7 @@ def _add(part: Element, geometry: Geometry, *, colored: bool) -> None:
         length = geometry.height + (2.0 * geometry.radius if kind is ShapeKind.CAPSULE else 0.0)
         SubElement(form, "cylinder", radius=_text(geometry.radius), length=_text(length))
     elif kind is ShapeKind.MESH:
-        path = PathlibPath(geometry.mesh_path).resolve().as_uri()
+        path = pathlib.Path(geometry.mesh_path).resolve().as_uri()
         SubElement(form, "mesh", filename=path, scale=_text(*geometry.mesh_scale))
     else:
         # URDF has no plane either.

@@ -16,7 +16,6 @@ from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import InvalidValueError, UnknownNameError, brief, unknown_name
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.spatial import quaternions
-from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.base.spatial.quaternions import IDENTITY
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.messages import TopicNode, decode
@@ -231,12 +230,12 @@ class Transforms:
         root = next(reversed(way))
         own = self._own(root)
         if own is not None:
-            return poses.compose(*own, *way[root])
+            return quaternions.compose(*own, *way[root])
         # The map may itself have a parent, such as an earth frame: then go down from the common ancestor.
         down = self._upwards(self._frames.map)
         common = next((frame for frame in way if frame in down), None)
         if common is not None:
-            return poses.compose(*poses.inverse(*down[common]), *way[common])
+            return quaternions.compose(*quaternions.inverse(*down[common]), *way[common])
         heard = self._listener.frames
         if name in heard:
             map_frame = self._frames.map
@@ -255,5 +254,5 @@ class Transforms:
             # Other nodes may publish transforms that form a loop.
             if at in way:
                 break
-            place = way[at] = poses.compose(link.position, link.orientation, *place)
+            place = way[at] = quaternions.compose(link.position, link.orientation, *place)
         return way

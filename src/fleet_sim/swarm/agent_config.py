@@ -351,8 +351,6 @@ class SwarmBody(metaclass=BodyType):
 
     law: ClassVar[str | None] = None
     """The motion law that moves it; None: nothing does."""
-    _shared: ClassVar[frozenset[str]] = frozenset(("columns", "swarm", "row", "_handle", "_start", "is_made"))
-    """The attributes that its world and its group know, so that what it keeps itself is the rest."""
     _start: Start | None
     is_made: bool
     """Whether its constructor is done; from then on, what is assigned to it acts or is refused."""
@@ -367,14 +365,6 @@ class SwarmBody(metaclass=BodyType):
         self._start = self._start or start
         self._handle: SimObject | None = None
         self._last: Start | None = None
-
-    @classmethod
-    def standing_for(cls, handle: SimObject, columns: World, swarm: SwarmColumns) -> Any:
-        """Return a body for `handle` without its constructor; it gets its settings afterwards."""
-        body = object.__new__(cls)
-        vars(body).update(columns=columns, swarm=swarm, row=handle.place[0], config=None, _handle=handle)
-        vars(body).update(_start=None, _last=None, is_made=True)
-        return body
 
     def bind(self, handle: SimObject) -> None:
         """Stand for the row of `handle` from now on."""
@@ -391,15 +381,6 @@ class SwarmBody(metaclass=BodyType):
         if self._last is not None and not self.is_alive:
             return self._last
         return Start(self.position, self.angle, self.name)
-
-    @property
-    def own_state(self) -> dict[str, Any]:
-        """Its settings and what a subclass keeps in attributes, without what its world and its group know."""
-        return {name: value for name, value in vars(self).items() if name not in type(self)._shared}
-
-    def take_own(self, own: Mapping[str, Any]) -> None:
-        """Go back to what `own_state` was."""
-        vars(self).update(own)
 
     def furnish(self) -> None:
         """Get what the configuration says that it has."""

@@ -146,7 +146,6 @@ class SwarmAgent(NamedBody):
     """
 
     config_class: ClassVar[type[AgentConfig]] = AgentConfig
-    _shared = NamedBody._shared | {"world", "_group", "_controller", "_sensors"}
 
     def __init__(self, config: AgentConfig | Mapping[str, Any], world: SwarmState, name: str | None = None) -> None:
         """Make an agent that is in no world yet: `world.population.append(agent)`, or `world.objects`, puts it there.

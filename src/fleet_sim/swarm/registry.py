@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from fleet_sim.base.errors import InvalidValueError, unknown_name
-from fleet_sim.swarm import parameters as parts
+from fleet_sim.swarm import parameters
 from fleet_sim.swarm.agent_config import AgentConfig
 from fleet_sim.swarm.agents import AGENT_TYPES
 from fleet_sim.swarm.controllers import CONTROLLERS
@@ -139,7 +139,7 @@ def make(kind: str, spec: object, base: type[Part], *given: Any) -> Part:
 
 def parameters_of(cls: type[Any]) -> dict[str, inspect.Parameter]:
     """Return what the constructor of `cls` takes by name; see `parts.parameters_of`."""
-    return parts.parameters_of(cls)
+    return parameters.parameters_of(cls)
 
 
 def _registry(kind: str) -> PartRegistry[Any]:

@@ -188,16 +188,6 @@ def inside_polygon(points: Floats, polygon: Floats) -> Bools:
 Found = TypeVar("Found")
 
 
-class ControlledRows(Protocol):
-    """A group as members of other groups see it: its members and their controller."""
-
-    rows: Rows
-
-    @property
-    def controller(self) -> object | None:
-        """The controller of the group, or None."""
-
-
 class Measured(Protocol):
     """A metric as other metrics see it."""
 
@@ -249,7 +239,7 @@ class SwarmState:
     """Number of worlds side by side in these columns, of which none sees another; see `board.py`."""
     population: Sequence[SwarmBody]
     objects: Sequence[SwarmBody]
-    groups: Sequence[ControlledRows]
+    groups: Sequence[Any]
     contents: WorldContents
 
     def __init__(self, sim: MultiRobotSimulationCore, config: RectangularWorldConfig) -> None:

@@ -22,8 +22,7 @@ from fleet_sim.base.settings import object_schema, read
 from fleet_sim.base.settings.expressions import Expression
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.swarm import spawning
-from fleet_sim.swarm import swarm_world as equipment
+from fleet_sim.swarm import spawning, swarm_world
 from fleet_sim.swarm.advice import check_assignment
 from fleet_sim.swarm.agents import Group, SwarmAgent
 from fleet_sim.swarm.canvas import Canvas
@@ -170,7 +169,7 @@ def key_of(group: Group) -> str:
     """Return the key of a group, which is made of identities and so is another one in another process."""
     if group.origin is group:
         return spawning.group_key(group.kind, group.config, group.is_object)
-    return equipment.group_key(group.origin, group.controller, group.sensors)
+    return swarm_world.group_key(group.origin, group.controller, group.sensors)
 
 
 # The names that code written for RobotSwarmSimulator uses of a world.

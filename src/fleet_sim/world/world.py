@@ -433,13 +433,6 @@ class World(ConnectedParts, BodyColumns):
         if not self.in_step:
             self._tell_view(np.atleast_1d(rows))
 
-    def touch_one(self, row: int) -> None:
-        """Mark the pose of one row as changed, as `touch` does."""
-        scalars = self.scalars
-        scalars.moved[row] = scalars.bullet_behind[row] = scalars.bounds_behind[row] = True
-        if not self.in_step:
-            self._tell_view(np.array([row]))
-
     def touch_joints(self, rows: Rows | AnyArray, *, outline: bool = True) -> None:
         """Mark joints of `rows` as moved. Every writer of joint positions must call it.
 

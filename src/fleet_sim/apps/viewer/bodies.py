@@ -21,7 +21,6 @@ from fleet_sim.base.arrays import AnyArray, Bools, Bytes, Floats, Ints, png_byte
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.kernels import is_usable
 from fleet_sim.base.spatial import quaternions
-from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.facade.update import MANY
 from fleet_sim.models.kinematics.tree import ORIGIN, Forward, orientations, tree_of
 from fleet_sim.models.meshes.mesh import Drawable, Material, Mesh, Part
@@ -133,7 +132,7 @@ class LinkFrames:
         for number in np.unique(numbers[numbers >= 0]).tolist():
             members = np.flatnonzero(numbers == number)
             inside = self._in_base(snapshot, looks.models[number], indices[members], links[members])
-            positions[members], turns[members] = poses.compose(positions[members], turns[members], *inside)
+            positions[members], turns[members] = quaternions.compose(positions[members], turns[members], *inside)
         return positions, turns
 
     def instance_poses(self, snapshot: Snapshot, looks: Appearance, table: InstanceTable) -> tuple[Floats, Floats]:
@@ -144,7 +143,7 @@ class LinkFrames:
             positions[chosen], turns[chosen] = self.link_poses(snapshot, looks, table.rows[chosen], table.links[chosen])
         chosen = table.placed
         if len(chosen):
-            positions[chosen], turns[chosen] = poses.compose(
+            positions[chosen], turns[chosen] = quaternions.compose(
                 positions[chosen], turns[chosen], table.positions[chosen], table.orientations[chosen]
             )
         return positions, turns
@@ -160,7 +159,7 @@ class LinkFrames:
         # As many as worlds use compiled code from: in Python they take longer than a picture may.
         compiled = len(values) >= MANY and is_usable()
         frames = forward.frames(values, compiled=compiled)[:, :, tree.link_body[links], places]
-        return poses.compose(
+        return quaternions.compose(
             frames[:, ORIGIN].T, orientations(frames), tree.link_position[links], tree.link_orientation[links]
         )
 

@@ -12,7 +12,7 @@ import numpy as np
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import StateError
 from fleet_sim.base.files import is_file
-from fleet_sim.base.spatial import quaternions as poses
+from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.engines.bullet.calls import RULES, BulletCall
 from fleet_sim.engines.bullet.client import NO_BODY, BulletClient
@@ -184,7 +184,7 @@ def _link_shapes(client: BulletClient, body: int, link: int) -> list[LinkGeometr
     centre, turned = (np.array([part]) for part in client.getDynamicsInfo(body, link)[3:5])
     shapes: list[LinkGeometry] = []
     for _, _, kind, sizes, _, position, orientation in found:
-        place, turn = poses.compose(centre, turned, np.array([position]), np.array([orientation]))
+        place, turn = quaternions.compose(centre, turned, np.array([position]), np.array([orientation]))
         geometry = simple_geometry(client, kind, sizes)
         if geometry is None:
             return [LinkGeometry(link, _box_around(client, body, link))]

@@ -12,7 +12,7 @@ import numpy as np
 
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.files import is_file, to_read
-from fleet_sim.base.spatial import quaternions as poses
+from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.engines.bullet.client import BulletClient
 from fleet_sim.models.height_fields import height_field_file, mesh_file, read_triangles, read_vertices
@@ -388,7 +388,7 @@ class OwnShapes:
         (_, _, kind, sizes, _, position, orientation) = shapes[0]
         # In the frame of the centre of mass, whose place in the base frame is known.
         information = client.getDynamicsInfo(body, -1)
-        at, turn = poses.compose(*(np.array([part]) for part in (*information[3:5], position, orientation)))
+        at, turn = quaternions.compose(*(np.array([part]) for part in (*information[3:5], position, orientation)))
         geometry = simple_geometry(client, kind, sizes)
         if geometry is None:
             return None

@@ -479,9 +479,6 @@ KEYS: dict[str, str] = {
 }
 """Action by key."""
 
-RUNNER_ACTIONS = ("pause", "single_step")
-"""Actions handled by the runner; the others only change the view."""
-
 ZOOM = 0.8
 
 

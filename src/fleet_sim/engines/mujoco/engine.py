@@ -127,7 +127,7 @@ def drag_links(bound: Bound, dt: float) -> None:
     angular = twists[:, :3]
     # Velocities are those at the centre of mass of the robot.
     arms = data.xipos[links] - data.subtree_com[model.body_rootid[links]]
-    linear = twists[:, 3:] + quaternions.quaternions_cross(angular, arms)
+    linear = twists[:, 3:] + quaternions.cross_rows(angular, arms)
     rates = np.stack((_lengths(linear), _lengths(angular)), axis=1)
     # No more than what stops it within the substep.
     rates = np.minimum(bound.link_damping * (1.0 + rates), 0.5 / dt)

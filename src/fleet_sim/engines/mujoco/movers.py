@@ -10,7 +10,6 @@ import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.base.spatial import quaternions
-from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.engines.mujoco.bodies import MujocoBodies
 from fleet_sim.engines.mujoco.bound import Bound
 from fleet_sim.world.schema import KIND_AGENT
@@ -128,8 +127,8 @@ class Movers:
         world = self._world
         # Not by rounding: what stands still has not moved by the least bit.
         known_mask &= (start != world.position[rows]).any(1) | (start_turn != world.orientation[rows]).any(1)
-        relative = poses.relative(world.position[rows], world.orientation[rows], self._positions, self._turns)
-        places, turns = poses.compose(start, start_turn, *relative)
+        relative = quaternions.relative(world.position[rows], world.orientation[rows], self._positions, self._turns)
+        places, turns = quaternions.compose(start, start_turn, *relative)
         # A base is its entity's pose itself, without the rounding of composing.
         based = bound.compiled.pieces[:, 1] == BASE
         places[based], turns[based] = start[based], start_turn[based]

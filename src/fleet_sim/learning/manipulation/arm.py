@@ -14,7 +14,6 @@ from fleet_sim.base.geometry import Pose
 from fleet_sim.base.kernels import is_usable
 from fleet_sim.base.params import CompiledCodeUse
 from fleet_sim.base.spatial import quaternions
-from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.engines.bullet.handle import BulletHandle
 from fleet_sim.learning.manipulation.config import Client, simulation_of
 from fleet_sim.models.kinematics.params import IKParams
@@ -159,7 +158,7 @@ def joints_for(
         turn = quaternions.normalized(given[None], "target_ee_orientation")
     base = agent.get_pose()
     # The solver works in the frame of the base.
-    positions, orientations = poses.relative(np.array([base.position]), np.array([base.orientation]), place, turn)
+    positions, orientations = quaternions.relative(np.array([base.position]), np.array([base.orientation]), place, turn)
     solver = solver_of(model, link, ONE_DESCENT if rest is None else replace(ONE_DESCENT, rest_posture=rest))
     wanted = compiled_code == "always" or (compiled_code == "auto" and solver.solved >= MANY)
     solution = solver.solve(

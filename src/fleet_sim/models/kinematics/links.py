@@ -10,7 +10,6 @@ import numpy as np
 from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.spatial import quaternions
-from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.base.spatial.quaternions import cross
 from fleet_sim.base.spatial.shapes import ROUND_KINDS, ShapeKind
 from fleet_sim.models.kinematics.tree import ORIGIN, Forward, Tree, orientations, tree_of
@@ -78,7 +77,7 @@ def body_boxes(model: RobotModel) -> BodyBoxes:
     bodies, centres, half_axes = np.zeros(count, np.int64), np.zeros((3, count)), np.zeros((3, 3, count))
     for index, (link, geometry) in enumerate((part.link, part.geometry) for part in model.collisions):
         offset, half = _box(geometry)
-        position, orientation = poses.compose(
+        position, orientation = quaternions.compose(
             tree.link_position[[link]],
             tree.link_orientation[[link]],
             np.array([geometry.position]),
@@ -118,7 +117,7 @@ def _is_round(tree: Tree, link: int, geometry: Geometry) -> bool:
     body = int(tree.link_body[link])
     if geometry.kind not in ROUND_KINDS or not tree.turning[body, 0]:
         return False
-    position, orientation = poses.compose(
+    position, orientation = quaternions.compose(
         tree.link_position[[link]],
         tree.link_orientation[[link]],
         np.array([geometry.position]),
@@ -179,7 +178,7 @@ class WorldLinks:
         """
         world = self._world
         positions, orientations = self.poses_in_base(rows, links)
-        return poses.compose(world.position[rows], world.orientation[rows], positions, orientations)
+        return quaternions.compose(world.position[rows], world.orientation[rows], positions, orientations)
 
     def poses_in_base(self, rows: Rows, links: Ints) -> tuple[Floats, Floats]:
         """Return the poses of one link per row in the frame of its robot's base."""
@@ -195,7 +194,7 @@ class WorldLinks:
         """
         world = self._world
         linear, angular = world.velocity[rows], world.angular_velocity[rows]
-        linear = linear + quaternions.quaternions_cross(angular, points - world.position[rows])
+        linear = linear + quaternions.cross_rows(angular, points - world.position[rows])
         for number, members in self._by_model(rows, links):
             chosen = rows[members]
             turn, place = world.orientation[chosen], world.position[chosen]
@@ -280,7 +279,7 @@ class _Shelf:
         # The frames of robots with consecutive places are a view.
         alike = bool((bodies == body).all())
         frames = self._frames[:, :, body, _span(places)] if alike else self._frames[:, :, bodies, places]
-        return poses.compose(
+        return quaternions.compose(
             frames[:, ORIGIN].T, orientations(frames), tree.link_position[links], tree.link_orientation[links]
         )
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.base.spatial import quaternions
-from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.models.kinematics.inverse import InverseKinematics
 from fleet_sim.models.kinematics.params import IKParams
 from fleet_sim.models.profile import profile_of
@@ -53,7 +52,7 @@ def reach(
 
     Robots of one model, link and IKParams are computed in one call. Nothing is written.
     """
-    places, turns = poses.relative(
+    places, turns = quaternions.relative(
         world.position[rows],
         world.orientation[rows],
         positions,

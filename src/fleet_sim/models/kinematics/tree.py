@@ -15,7 +15,6 @@ from fleet_sim.base.arrays import Floats, Ints
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.kernels import compiled_step, sin_cos
 from fleet_sim.base.spatial import quaternions
-from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.world.columns import numbers_of
 from fleet_sim.world.names import Frames
 from fleet_sim.world.shapes import BASE, FIXED, PRISMATIC, REVOLUTE, RobotModel
@@ -119,7 +118,7 @@ def _frames(model: RobotModel, order: list[int]) -> _Frames:
     offset, turn = np.zeros((count, 3)), np.tile(_UPRIGHT, (count, 1))
     for link in _parents_first(model):
         above = int(model.parents[link])
-        place = poses.compose(
+        place = quaternions.compose(
             link_position[[above]],
             link_orientation[[above]],
             model.joint_positions[[link]],
@@ -372,7 +371,7 @@ def joint_frames(model: RobotModel, q: Floats) -> tuple[Floats, Floats]:
     axes = np.tile(model.axes[joints], (robots, 1))
     turns = quaternions.from_rotation_vectors(axes * np.where(kinds == REVOLUTE, values, 0.0)[:, None])
     slides = axes * np.where(kinds == PRISMATIC, values, 0.0)[:, None]
-    positions, orientations = poses.compose(
+    positions, orientations = quaternions.compose(
         np.tile(model.joint_positions[joints], (robots, 1)),
         np.tile(model.joint_orientations[joints], (robots, 1)),
         slides,

@@ -9,7 +9,6 @@ import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.base.spatial import quaternions
-from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.base.spatial.shapes import ShapeArrays, ShapeKind
 from fleet_sim.sensing.collision.blocking import (
     KnownContacts,
@@ -271,8 +270,8 @@ class BlockingSystem:
         world, rows = self._world, start.rows[carriers]
         frames = start.positions[carriers], start.orientations[carriers]
         here = start.shapes.positions[loads], start.shapes.orientations[loads]
-        positions, orientations = poses.compose(
-            world.position[rows], world.orientation[rows], *poses.relative(*frames, *here)
+        positions, orientations = quaternions.compose(
+            world.position[rows], world.orientation[rows], *quaternions.relative(*frames, *here)
         )
         # Exactly: what seems to turn by a rounding error is not measured as what goes straight.
         straight = np.flatnonzero((world.orientation[rows] == frames[1]).all(axis=1))

@@ -12,7 +12,6 @@ import numpy as np
 from fleet_sim.base.arrays import Floats, Ints, Rows
 from fleet_sim.base.kernels import compiled
 from fleet_sim.base.spatial import quaternions
-from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.base.spatial.triangles import TriangleTree
@@ -131,7 +130,7 @@ def model_pieces(model: RobotModel) -> list[Piece]:
     mjcf = Path(model.path).suffix.lower() in _MJCF
     pieces = []
     for link, geometry in ((part.link, part.geometry) for part in model.collisions):
-        place = poses.compose(
+        place = quaternions.compose(
             tree.link_position[[link]],
             tree.link_orientation[[link]],
             np.array([geometry.position]),

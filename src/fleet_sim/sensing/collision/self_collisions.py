@@ -11,7 +11,7 @@ from fleet_sim.base.arrays import AnyArray, Rows
 from fleet_sim.base.errors import StateError
 from fleet_sim.sensing.collision.contacts import ExactDistances
 from fleet_sim.sensing.collision.contacts import LinkPair as ContactsLinkPair
-from fleet_sim.world import steering as mimic
+from fleet_sim.world import steering
 from fleet_sim.world.pipeline import Phase, Pipeline, System
 from fleet_sim.world.shapes import BASE, RobotModel
 from fleet_sim.world.state_files import Stateful
@@ -171,5 +171,5 @@ class LinkContacts:
             for other in solid[index + 1 :]
             if other > BASE and model.parents[other] != one
         ]
-        resting = set(self._exact.touching_links(row, apart, self._margin, mimic.led_positions(model, rest)))
+        resting = set(self._exact.touching_links(row, apart, self._margin, steering.led_positions(model, rest)))
         return _Links([pair for pair in apart if pair not in resting], sorted(resting))

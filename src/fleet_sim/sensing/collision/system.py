@@ -64,11 +64,6 @@ class PairSet:
         self._keys = self._keys[~gone_mask]
         return pairs[gone_mask]
 
-    def partners(self, row: int) -> Rows:
-        """Return the rows (K,) now paired with `row`, sorted."""
-        pairs = _pairs(self._keys)
-        return np.sort(np.concatenate((pairs[pairs[:, 0] == row, 1], pairs[pairs[:, 1] == row, 0])))
-
     def clear(self) -> Ints:
         """End every pair and return them (M, 2), sorted."""
         ended, self._keys = _pairs(self._keys), self._keys[:0]

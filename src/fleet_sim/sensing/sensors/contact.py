@@ -179,7 +179,7 @@ class ForceTorque(SensorKind):
         back = quaternions.conjugate(np.array([pose.orientation for pose in poses]).reshape(-1, 4))
         force, torque = wrenches[:, :3], wrenches[:, 3:]
         # From the origin of the link to that of the sensor.
-        torque = torque - quaternions.quaternions_cross(places, force)
+        torque = torque - quaternions.cross_rows(places, force)
         return {
             "force": quaternions.rotate(back, force) + _noise(batch, params.force_noise, _FORCE),
             "torque": quaternions.rotate(back, torque) + _noise(batch, params.torque_noise, _TORQUE),

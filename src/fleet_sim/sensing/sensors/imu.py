@@ -11,7 +11,6 @@ import numpy as np
 from fleet_sim.base.arrays import Bools, Floats, Ints
 from fleet_sim.base.settings import setting
 from fleet_sim.base.spatial import quaternions
-from fleet_sim.base.spatial import quaternions as components
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.sensing.sensors.sensor import Batch, Reading, SensorKind, SensorParams
 from fleet_sim.world.clock import normal_rows
@@ -158,7 +157,7 @@ def frame_motion(world: World, batch: Batch) -> tuple[Floats, Floats]:
     velocities, spins = world.velocity[batch.rows], world.angular_velocity[batch.rows]
     arms = batch.positions - world.position[batch.rows]
     # For row -1 this computes with the last row of the columns; those results are replaced below.
-    velocities += components.cross(np.ascontiguousarray(spins.T), np.ascontiguousarray(arms.T)).T
+    velocities += quaternions.cross(np.ascontiguousarray(spins.T), np.ascontiguousarray(arms.T)).T
     still_mask = batch.rows == NO_ROW
     velocities[still_mask] = 0.0
     spins[still_mask] = 0.0

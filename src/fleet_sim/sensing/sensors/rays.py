@@ -14,8 +14,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Floats, Ints, Rows
 from fleet_sim.base.kernels import compiled_step, inlined
-from fleet_sim.base.spatial import quaternions
-from fleet_sim.base.spatial import shapes as ray_shapes
+from fleet_sim.base.spatial import quaternions, shapes
 from fleet_sim.base.spatial.shapes import UPRIGHT
 from fleet_sim.base.spatial.triangles import NEAR_ZERO, PARALLEL, SLACK, BoxTree, Surface
 from fleet_sim.sensing.sensors.sensor import Batch, SensorKind
@@ -429,11 +428,11 @@ class Met:
                 out[hit[some]] = self._of_triangles(hit[some])
             elif kind == HULL:
                 for chosen, planes in _by_hull(self._targets, met, some):
-                    local = ray_shapes.hull_normals(points[:, chosen], directions[:, chosen], planes)
+                    local = shapes.hull_normals(points[:, chosen], directions[:, chosen], planes)
                     out[hit[chosen]] = _to_world(self._targets, met[chosen], local)
             else:
                 shape = kind, points[:, some], directions[:, some], sizes[:3, some], sizes[3, some]
-                out[hit[some]] = _to_world(self._targets, met[some], ray_shapes.normals(*shape))
+                out[hit[some]] = _to_world(self._targets, met[some], shapes.normals(*shape))
         return out
 
     def _of_triangles(self, rays: Ints) -> Floats:

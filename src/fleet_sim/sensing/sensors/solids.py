@@ -10,7 +10,6 @@ import numpy as np
 
 from fleet_sim.base.arrays import AnyArray, Bytes, Floats, Ints, Rows
 from fleet_sim.base.spatial import quaternions
-from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.base.spatial.shapes import ROUND_KINDS, ShapeKind
 from fleet_sim.base.spatial.triangles import BoxTree, Surface
 from fleet_sim.models.meshes.loading import Hull, MeshTriangles, hull_of, hull_planes, triangles_of
@@ -247,7 +246,7 @@ def local_surfaces(world: World, rows: Rows | None = None) -> LocalSurfaces:
         np.array([geometry.position for geometry in geometries], np.float64).reshape(-1, 3),
         np.array([geometry.orientation for geometry in geometries], np.float64).reshape(-1, 4),
     )
-    positions, orientations = poses.compose(*world.link_poses(owners, links), *local) if found else local
+    positions, orientations = quaternions.compose(*world.link_poses(owners, links), *local) if found else local
     surfaces = tuple(_local(triangles_of(geometry)) for geometry in geometries)
     return LocalSurfaces(owners, links, positions, orientations, surfaces)
 
@@ -283,7 +282,7 @@ def concave_pieces(world: World, row: int) -> tuple[LinkGeometry, ...]:
 def _placed(world: World, row: int, piece: LinkGeometry) -> Surface:
     rows, links = np.array([row]), np.array([piece.link])
     local = np.array([piece.geometry.position]), np.array([piece.geometry.orientation])
-    position, orientation = poses.compose(*world.link_poses(rows, links), *local)
+    position, orientation = quaternions.compose(*world.link_poses(rows, links), *local)
     return _posed(triangles_of(piece.geometry), tuple(position[0].tolist()), tuple(orientation[0].tolist()))
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from fleet_sim.base.arrays import NO_ROWS, Bytes, Floats, Ints, Rows
 from fleet_sim.base.errors import InvalidValueError, of_extra
 from fleet_sim.base.files import to_read
-from fleet_sim.base.spatial import quaternions as poses
+from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.base.spatial.shapes import ROUND_KINDS, ShapeKind
 from fleet_sim.models.meshes import mesh as primitives
@@ -164,7 +164,7 @@ class Scene:
             positions[chosen], orientations[chosen] = world.link_poses(table.rows[chosen], table.links[chosen])
         chosen = table.placed
         if len(chosen):
-            positions[chosen], orientations[chosen] = poses.compose(
+            positions[chosen], orientations[chosen] = quaternions.compose(
                 positions[chosen], orientations[chosen], table.positions[chosen], table.orientations[chosen]
             )
         return positions, orientations
