@@ -14,8 +14,8 @@ import pytest
 
 import fleet_sim as fs
 from fleet_sim.apps.cli.main import main
-from fleet_sim.facade.runner import Pacer
 from fleet_sim.facade.recording import LiveView
+from fleet_sim.facade.runner import Pacer
 from fleet_sim.facade.view import View
 
 pytest.importorskip("viser")
