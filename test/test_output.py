@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -56,6 +58,21 @@ def test_names_that_no_file_can_have_are_told_in_one_short_error(name: str, tmp_
     assert len(str(caught.value)) < 1000
     assert str(caught.value).isprintable()
     assert not list(tmp_path.iterdir())
+
+
+def test_what_a_killed_process_left_is_removed_by_a_later_run_of_the_same_file(tmp_path: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    names = [f".a.{number}.part.csv" for number in (ended.pid, os.getpid(), 10**30, "x")]
+    names += [f".b.{ended.pid}.part.csv", f".a.{ended.pid}.part.gif", f"a.{ended.pid}.part.csv"]
+    for name in names:
+        (tmp_path / name).write_text("")
+        os.utime(tmp_path / name, (0, 0))
+    fresh = tmp_path / f".a.0{ended.pid}.part.csv"
+    fresh.write_text("")
+    check_target(tmp_path / "a.csv")
+    left = {path.name for path in tmp_path.iterdir()}
+    assert {*names, fresh.name} - left == {names[0], names[1], names[2]}
 
 
 def test_what_is_no_file_is_never_replaced_by_one(tmp_path: Path) -> None:

@@ -475,3 +475,22 @@ class Pickled:
 def test_where_no_file_can_be_is_said(make_sim: MakeSim, path: str | Path) -> None:
     with pytest.raises(fs.InvalidValueError):
         make_sim().save_state(path)
+
+
+@pytest.mark.parametrize("share", [0.05, pytest.param(1.0, marks=pytest.mark.slow)])
+def test_a_changed_bit_is_refused(tmp_path: Path, share: float) -> None:
+    path = tmp_path / "a.state"
+    write_archive(path, {"time": 1.5, "names": ["a", "b"]}, [np.arange(3.0), np.zeros((2, 2), np.int64)])
+    data, wanted = path.read_bytes(), read_archive(path)
+    every, silent = range(8 * len(data)), []
+    for bit in random.Random(7).sample(every, int(share * len(every))):
+        changed = bytearray(data)
+        changed[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(changed)
+        try:
+            content, arrays = read_archive(path)
+        except fs.StateFileError:
+            continue
+        if content != wanted[0] or not all(map(np.array_equal, arrays, wanted[1])):
+            silent.append(bit)
+    assert silent == []

@@ -8,6 +8,7 @@ it: the answer is the same as for a file that does not exist.
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import re
 import signal
@@ -15,6 +16,7 @@ import stat
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -383,11 +385,36 @@ def check_target(path: str | Path) -> None:
     part = part_of(path)
     # Uninterrupted, or a signal between the two would leave the file.
     with uninterrupted(), refusals(path):
+        _remove_left(part)
         # Rights alone do not tell: the whole file system may be read-only.
         part.touch()
         part.unlink()
         if not os.access(parent, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+LEFT = 3600.0
+"""In s: what is written has been changed since. A process of another machine, or container, is not seen from here."""
+
+
+def _remove_left(part: Path) -> None:
+    """Remove what killed processes have left of the file whose `part` this is."""
+    before, _, after = part.name.rpartition(f"{os.getpid()}.part")
+    for other in part.parent.glob(f"{glob.escape(before)}*.part{glob.escape(after)}"):
+        number = other.name.removeprefix(before).removesuffix(f".part{after}")
+        if number.isdecimal() and not _is_running(int(number)) and time.time() - other.stat().st_mtime > LEFT:
+            other.unlink()
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        # It is somebody else's.
+        return True
+    return True
 
 
 TABLES = "writing tables in Parquet"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,7 +84,8 @@ def start_recording(sim: object, path: str | Path, settings: Mapping[str, Any]) 
 
 # InputRecorder and recorded inputs: what came into a run from outside, to repeat the run without those who sent it. A
 # file has a line of JSON for each command, with the step in which it was applied. The first line is of the run: its
-# scenario and the hash of its beginning; the last one of its end. Both hashes are compared when it is repeated.
+# scenario and the hash of its beginning; the last one of its end. Both hashes are compared when it is repeated. Each
+# line has a checksum; files that are made or edited by hand may have none.
 
 
 logger = logging.getLogger(__name__)
@@ -116,7 +118,7 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
         try:
             # Before a file is made, so that none is left of a run that cannot be recorded.
             head = {"format": FORMAT, "scenario": scenario, "source": source, "hash": sim.state_hash()}
-            line = json.dumps(head)
+            line = _line_of(head)
         except (TypeError, ValueError) as error:
             raise InvalidValueError(f"inputs: the scenario has a value that no file can hold: {error}") from error
         check_target(path)
@@ -134,7 +136,7 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
     def close(self) -> None:
         """Write the end and give the file its name; may be called again. Raises `error` if there is one."""
         if self._stream is not None:
-            self._write(json.dumps({"end": self._sim.clock.tick, "hash": self._sim.state_hash()}))
+            self._write(_line_of({"end": self._sim.clock.tick, "hash": self._sim.state_hash()}))
             self._finish()
         if self.error is not None:
             raise self.error
@@ -154,7 +156,7 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
         try:
             # Written as values right away, as an action changes while it runs.
             plain = sim.dispatcher.described(command).to_dict()
-            self._write(json.dumps({"tick": sim.clock.tick, "in_step": sim.world.in_step, "command": plain}))
+            self._write(_line_of({"tick": sim.clock.tick, "in_step": sim.world.in_step, "command": plain}))
         except (FleetSimError, TypeError, ValueError) as error:
             # The run goes on: what is recorded up to here is kept, and the error is raised at the end.
             self._fail(InvalidValueError(f"inputs: {type(command).__name__} of step {sim.clock.tick}: {error}"))
@@ -168,15 +170,20 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
             # Each at once: it is what is left of a run that is killed.
             self._stream.flush()
         except OSError as error:
-            self._fail(InvalidValueError(f"{self.path}: cannot be written: {error.strerror or error}"))
+            # Of a full disk nothing is left: others need the room.
+            self._fail(InvalidValueError(f"{self.path}: cannot be written: {error.strerror or error}"), kept=False)
 
-    def _fail(self, error: FleetSimError) -> None:
+    def _fail(self, error: FleetSimError, *, kept: bool = True) -> None:
         self.error = error
-        logger.error("the inputs are recorded up to here, the run goes on: %s; they are in %s", error, self._part)
+        rest = f"; they are in {self._part}" if kept else ""
+        logger.error("the inputs are recorded up to here, the run goes on: %s%s", error, rest)
         self._finish(whole=False)
+        if not kept:
+            with contextlib.suppress(OSError):
+                remove(self._part)
 
     def _finish(self, *, whole: bool = True) -> None:
-        """End the recording; a `whole` one gets its name, and nothing is left of one that is not."""
+        """End the recording; a `whole` one gets its name, and what there is of another stays beside it."""
         stream, self._stream = self._stream, None
         sim = self._sim
         # No command is written any more, whatever ends the recording.
@@ -198,6 +205,15 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
     def _on_closed(self) -> None:
         with contextlib.suppress(FleetSimError):
             self.close()
+
+
+CHECKSUM = ', "crc": '
+
+
+def _line_of(data: Mapping[str, Any]) -> str:
+    """Return a line of a file, with the checksum of what is in it."""
+    text = json.dumps(data)
+    return f"{text[:-1]}{CHECKSUM}{zlib.crc32(text.encode())}}}"
 
 
 def _begun(path: str | Path, part: Path, line: str) -> TextIO:
@@ -258,6 +274,8 @@ class RecordedInputs:
                 raise ConfigError(f"expected a command and its step, got {brief(data)}", source=str(path), path=where)
         if not head:
             raise ConfigError("it is empty", source=str(path))
+        if end is None:
+            logger.warning("%s has no end, it was cut off: it is repeated up to its last command", path)
         source, begin = str(head["source"]), str(head["hash"])
         return cls(path, head["scenario"], source, begin, tuple(entries), end)
 
@@ -309,10 +327,18 @@ def _lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if status(path).st_size > LARGEST_FILE:
             raise ConfigError(f"it is larger than {LARGEST_FILE} bytes", source=str(path))
         with opened(path) as stream:
+            checked = False
             for number, line in enumerate(stream, 1):
                 if not line.endswith("\n"):
                     return
-                yield number, _mapping(line, path, number)
+                data = _mapping(line, path, number)
+                checksum = data.pop("crc", None)
+                # All lines, or none: one alone cannot lose it.
+                checked = checked or checksum is not None
+                if checked and checksum != zlib.crc32(f"{line.rpartition(CHECKSUM)[0]}}}".encode()):
+                    reason = "it is damaged or was changed: its checksum is that of another line"
+                    raise ConfigError(reason, source=str(path), path=f"line {number}")
+                yield number, data
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror or error}", source=str(path)) from error
     except UnicodeError as error:

@@ -12,8 +12,9 @@ import numpy as np
 
 from fleet_sim.base.arrays import Bytes, Floats
 from fleet_sim.base.errors import InvalidValueError, of_extra
-from fleet_sim.base.files import check_target, part_of, put_in_place, refusals, remove, replacing, writing
+from fleet_sim.base.files import check_target, replacing, writing
 from fleet_sim.base.settings import setting
+from fleet_sim.sensing.sensors.render.film_file import FilmFile
 from fleet_sim.swarm.canvas import Canvas, Color
 from fleet_sim.swarm.parameters import Configured, PartRegistry, documented, file_setting
 from fleet_sim.swarm.swarm_world import MetricTable, Subscriber, SwarmWorld
@@ -385,38 +386,28 @@ class VideoRecorder(Recorder):
         """Check the parameters; raises InvalidValueError, MissingDependencyError where imageio is not installed."""
         super().__post_init__()
         with of_extra("imageio_ffmpeg", "video", "recording a film"):
-            import imageio_ffmpeg
-        self._ffmpeg: Any = imageio_ffmpeg
-        self._writer: Any = None
+            import imageio_ffmpeg  # noqa: F401
+        self._film: FilmFile | None = None
 
     def settled(self) -> Collection[str]:
         """Return what the encoder was opened with, too, from the first picture on."""
-        return super().settled() or (("path", "fps", "width") if self._writer is not None else ())
+        return super().settled() or (("path", "fps", "width") if self._film is not None else ())
 
     def add(self, rgb: Bytes) -> None:
         """Take one picture."""
         # The encoder wants even sizes.
         # Cut by one row or column at most, which nobody sees, in place of scaling, which blurs.
         rgb = np.ascontiguousarray(rgb[: rgb.shape[0] // 2 * 2, : rgb.shape[1] // 2 * 2])
-        if self._writer is None:
-            size = (rgb.shape[1], rgb.shape[0])
+        if self._film is None:
             # Opened with the first picture: the encoder needs its size.
-            self._writer = self._ffmpeg.write_frames(str(part_of(self.path)), size, fps=self.fps, macro_block_size=2)
-            self._writer.send(None)
-        self._writer.send(rgb)
+            self._film = FilmFile(self.path, rgb.shape[1], rgb.shape[0], self.fps)
+        self._film.add(rgb)
 
     def finish(self) -> None:
-        """End the film."""
-        if self._writer is not None:
-            part = part_of(self.path)
-            try:
-                with refusals(self.path):
-                    self._writer.close()
-                    # Whole or not at all: a film that was interrupted does not replace a good one.
-                    put_in_place(part, self.path)
-            finally:
-                self._writer = None
-                remove(part)
+        """End the film. Whole or not at all: one that was interrupted does not replace a good one."""
+        if self._film is not None:
+            with self._film:
+                pass
 
 
 def recorder_for(path: str | Path, every_ith_frame: int) -> Recorder:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import random
 from pathlib import Path
 
 import pytest
@@ -146,8 +148,47 @@ def test_a_state_from_a_file_ends_the_recording_with_the_reason(tmp_path: Path) 
 )
 def test_a_wrong_line_is_named(recorded: tuple[Path, str], line: str, reason: str) -> None:
     path, _ = recorded
-    first, *_ = path.read_text(encoding="utf-8").splitlines()
+    head = json.loads(path.read_text(encoding="utf-8").splitlines()[0])
+    del head["crc"]
+    first = json.dumps(head)
     path.write_text(f"{first}\n{line}\n", encoding="utf-8")
     with pytest.raises(fs.ConfigError, match=reason) as caught:
         RecordedInputs.load(path)
     assert "line 2" in str(caught.value)
+
+
+@pytest.mark.parametrize("share", [0.1, pytest.param(1.0, marks=pytest.mark.slow)])
+def test_a_changed_bit_is_refused_or_said(
+    recorded: tuple[Path, str], share: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, _ = recorded
+    data, wanted = path.read_bytes(), RecordedInputs.load(path)
+    silent = []
+    every = range(8 * len(data))
+    for bit in random.Random(7).sample(every, int(share * len(every))):
+        changed = bytearray(data)
+        changed[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(changed)
+        caplog.clear()
+        try:
+            found = RecordedInputs.load(path)
+        except fs.ConfigError:
+            continue
+        # The last line without its end is one that was cut off.
+        if found != wanted and "it was cut off" not in caplog.text:
+            silent.append(bit)
+    assert silent == []
+
+
+def test_inputs_on_a_full_disk_leave_no_file_and_the_run_goes_on(tmp_path: Path) -> None:
+    with fs.MultiRobotSimulationCore.from_dict(SCENARIO) as sim:
+        recorder = InputRecorder(sim, tmp_path / "inputs.jsonl")
+        assert recorder._stream is not None
+        recorder._stream.close()
+        recorder._stream = os.fdopen(os.open("/dev/full", os.O_WRONLY), "w")
+        sim.inbox.put(fs.Stop())
+        for _ in range(2):
+            sim.step_once()
+        assert list(tmp_path.iterdir()) == []
+        with pytest.raises(fs.InvalidValueError, match="No space left"):
+            recorder.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import struct
 import zlib
@@ -604,18 +605,15 @@ class McapFile:
             self._stream.close()
             put_in_place(self.part, self.path)
 
-    def abandon(self) -> None:
-        """Leave what was flushed beside the name, after an error; whatever follows the last whole chunk is cut off."""
+    def abandon(self, *, kept: bool) -> None:
+        """Close it after an error. Where it is `kept`, what was flushed stays beside the name, up to the last chunk."""
         self._records.close()
+        # What was left to write may not fit; it is what is cut off.
+        with contextlib.suppress(OSError):
+            self._stream.close()
         with refusals(self.path):
-            try:
-                self._stream.close()
-            except OSError:
-                # What was left to write does not fit; it is what is cut off.
-                pass
-            finally:
+            if kept and self._records.whole:
                 with opened(self.part, "r+b") as stream:
                     stream.truncate(self._records.whole)
-        # Not even its first chunk is whole: there is nothing to keep.
-        if not self._records.whole:
-            remove(self.part)
+            else:
+                remove(self.part)

@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from fleet_sim.apps.record.mcap_file import McapFile
 from fleet_sim.base.errors import InvalidValueError, of_extra
-from fleet_sim.base.files import as_path, check_target, is_file, opened, part_of, remove
+from fleet_sim.base.files import as_path, check_target, is_file, opened, part_of
 
 MAGIC = b"\x89MCAP0\r\n"
 FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, ATTACHMENT, METADATA = 0x02, 0x03, 0x04, 0x05, 0x06, 0x09, 0x0C
@@ -390,8 +390,7 @@ def repair(source: str | Path, target: str | Path) -> int:
             _copy(index, file)
             file.finish()
         except BaseException:
-            file.abandon()
-            remove(file.part)
+            file.abandon(kept=False)
             raise
         return index.message_count
 

@@ -160,9 +160,10 @@ class WriterProgram:
         self._talk.sendall(samples.ANSWER.pack(samples.TAKEN, self._ring.tail))
 
     def fail(self, error: Exception) -> None:
-        """Leave what is whole of the file, and say why there is no more."""
+        """Say why there is no more; what is whole of the file stays, unless the system lets nobody write any more."""
         with contextlib.suppress(FleetSimError):
-            self._file.abandon()
+            # Of a full disk nothing is left: others need the room.
+            self._file.abandon(kept=not isinstance(error.__cause__, OSError))
         known = isinstance(error, FleetSimError)
         reason = str(error) if known else f"recording: {error!r}"
         rest = "" if known else "\n" + "".join(traceback.format_exception(error))
