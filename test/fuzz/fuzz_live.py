@@ -1,7 +1,8 @@
-"""The target of a node in a process of its own: each field of all that it reads over ROS 2 at its worst, one at a time.
+"""The target of a node in a process of its own: each field of all that it reads over ROS 2 at its worst.
 
-After each message `/clock` goes on, memory is bounded, and no canary was touched or told of; otherwise the node is
-started anew. `fuzz_live.py FOLDER NOTES ARGUMENT...` is that process, which notes what it opens of canaries.
+A message has one field so. Twenty to different topics or services are an input, or one world. After it `/clock` goes
+on, memory is bounded, and no canary was touched or told of; otherwise the node is started anew.
+`fuzz_live.py FOLDER NOTES ARGUMENT...` is that process, which notes what it opens of canaries.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 import time
 import weakref
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from threading import Thread
@@ -32,8 +34,8 @@ STILL = 15.0
 """The longest that `/clock` may stand still, in s; on a busy machine steps take longer."""
 MOST_MEMORY = 1 << 30
 """What a node may take beyond what it has at the beginning, in bytes."""
-OFTEN = 20
-"""After so many messages to topics the clock is looked at."""
+AT_ONCE = 20
+"""Messages to topics, or to services, after which the clock is looked at."""
 SCENARIOS = {"resource_string": "", "options": "robots"}
 """Fields with a whole scenario, or with an entry of a section."""
 LONGEST_LIST = 3000
@@ -112,8 +114,7 @@ class Watched:
         self._config = canaries.folder.with_suffix(".yaml")
         text = (SEEDS / "node.yaml").read_text(encoding="utf-8").replace("target_rtf: 0.0", "target_rtf: 5.0")
         self._config.write_text(text, encoding="utf-8")
-        self._clock = self._seen = -1.0
-        self._sent = 0
+        self._clock = -1.0
         self._context = Context()
         rclpy.init(context=self._context)
         self.node = rclpy.create_node("asker", context=self._context)
@@ -176,16 +177,24 @@ class Watched:
                 return True
         return False
 
-    def ask(self, kind: Any, name: str, request: Any, patience: float = STILL) -> str | None:
-        """Return what a service answers as text; None: nothing in time. Raises LookupError where it is gone."""
+    def call(self, kind: Any, name: str, request: Any) -> Any:
+        """Return the answer that a service will give. Raises LookupError where it is gone."""
         if name not in self._clients:
             self._clients[name] = self.node.create_client(kind, name)
         if not self._clients[name].wait_for_service(3.0):
             raise LookupError(f"there is no {name}")
-        future, end = self._clients[name].call_async(request), time.monotonic() + patience
-        while not future.done() and time.monotonic() < end:
+        return self._clients[name].call_async(request)
+
+    def answers(self, calls: list[Any], patience: float = STILL) -> list[str | None]:
+        """Return what services answer as text; None: nothing in time."""
+        end = time.monotonic() + patience
+        while not all(call.done() for call in calls) and time.monotonic() < end:
             self._executor.spin_once(0.01)
-        return str(future.result()) if future.done() else None
+        return [str(call.result()) if call.done() else None for call in calls]
+
+    def ask(self, kind: Any, name: str, request: Any, patience: float = STILL) -> None:
+        """Wait for the answer of a service."""
+        self.answers([self.call(kind, name, request)], patience)
 
     def reload(self) -> None:
         """Load the world that it began with."""
@@ -195,12 +204,8 @@ class Watched:
         request.resource_string = self._config.read_text(encoding="utf-8")
         self.ask(LoadWorld, "/sim/load_world", request)
 
-    def check(self, told: str, *, now: bool) -> None:
+    def check(self, told: str) -> None:
         """Raise AssertionError where a promise is broken; then the node is another one."""
-        self._sent += 1
-        self._canaries.check([], told)
-        if not now and self._sent % OFTEN:
-            return
         try:
             self._check(told)
         except AssertionError:
@@ -209,11 +214,12 @@ class Watched:
 
     def _check(self, told: str) -> None:
         assert self._process is not None
+        assert self._process.poll() is None, f"the node has ended with {self._process.poll()}"
         # Who may pause it and slow it down has done nothing wrong.
         if not self._goes_on(1.0):
-            self._set_going()
+            with suppress(LookupError):
+                self._set_going()
             assert self._goes_on(STILL), f"/clock stands still for {STILL} s"
-        assert self._process.poll() is None, f"the node has ended with {self._process.poll()}"
         more = self._resident() - self._memory
         assert more < MOST_MEMORY, f"it takes {more >> 20} MB more"
         notes = self._notes.read_text(encoding="utf-8")
@@ -232,7 +238,7 @@ class Watched:
 
 
 def live_target() -> Target:
-    """Return the target: an input is a field of what the node reads, and its value."""
+    """Return the target: an input is a list of messages, each a field of what the node reads, and its value."""
     from ros_domain import use_own_domain
 
     use_own_domain()
@@ -255,50 +261,57 @@ def live_target() -> Target:
             places += [("service", name, kind, list(path), own) for path, own in places_of(service_of(kind).Request)]
     for name, kind in topics.items():
         places += [("topic", name, kind, list(path), own) for path, own in places_of(get_message(kind))]
+    by_name: dict[str, list[Any]] = {}
+    for place in places:
+        by_name.setdefault(place[1], []).append(place)
     publishers: dict[str, Any] = {}
+    count = [0]
 
-    def feed(data: bytes) -> str | None:
-        try:
-            tree = json.loads(data)
-            way, name, path = tree["way"], tree["name"], tree["field"]
-            kind = {"service": services, "topic": topics}[way][name]
-            value = expanded(tree["value"], str(canaries.folder))
-            if isinstance(value, (dict, list)):
-                value = json.dumps(value)
-            message = service_of(kind).Request() if way == "service" else get_message(kind)()
-            for field, other in (*tree.get("also", {}).items(), (None, None)):
-                put(message, [field] if field else path, other if field else value)
-        except (ValueError, LookupError, TypeError, AttributeError, OverflowError, AssertionError, RecursionError):
-            raise FileNotFoundError("no input") from None
+    def sent(tree: dict[str, Any]) -> Any:
+        """Send one message; return the answer that will come, None for a message to a topic."""
+        way, name, path = tree["way"], tree["name"], tree["field"]
+        kind = {"service": services, "topic": topics}[way][name]
+        value = expanded(tree["value"], str(canaries.folder))
+        if isinstance(value, (dict, list)):
+            value = json.dumps(value)
+        message = service_of(kind).Request() if way == "service" else get_message(kind)()
+        for field, other in (*tree.get("also", {}).items(), (None, None)):
+            put(message, [field] if field else path, other if field else value)
         if way == "service":
             if "/action/" in kind:
                 # Of goals with one name the server takes the first.
                 message.goal_id.uuid = list(os.urandom(16))
-            try:
-                told = watched.ask(service_of(kind), name, message)
-            except LookupError:
-                # Another world was loaded, without that robot.
-                watched.reload()
-                raise FileNotFoundError("no service") from None
-            except (ValueError, TypeError, OverflowError):
-                raise FileNotFoundError("no message") from None
-            # What is told is looked at each time; the clock after what may be much work.
-            watched.check(told or "", now=told is None or path[-1] in SCENARIOS)
-            return None if told else "no answer"
+            return watched.call(service_of(kind), name, message)
         if name not in publishers:
             publishers[name] = watched.node.create_publisher(get_message(kind), name, 10)
-        try:
-            publishers[name].publish(message)
-        except (ValueError, TypeError, OverflowError):
-            raise FileNotFoundError("no message") from None
-        watched.check("", now=False)
+        publishers[name].publish(message)
         return None
 
-    def mutate(data: bytes, random: Random) -> bytes:
-        # Services are where most is asked for; of those, worlds and entries as often as all others.
-        chosen = [place for place in places if place[0] == ("service" if random.random() < 0.3 else "topic")]
-        if random.random() < 0.2:
-            chosen = [place for place in places if place[3][-1] in SCENARIOS] or chosen
+    def feed(data: bytes) -> str | None:
+        try:
+            given = json.loads(data)
+        except (ValueError, RecursionError):
+            raise FileNotFoundError("no input") from None
+        calls, none = [], 0
+        given = given if isinstance(given, list) else [given]
+        for tree in given:
+            try:
+                call = sent(tree)
+            except (ValueError, LookupError, TypeError, AttributeError, OverflowError, AssertionError, RecursionError):
+                # A field does not take that value, or another world was loaded, without that robot.
+                none += 1
+            else:
+                calls += [] if call is None else [call]
+                count[0] += 1
+        told = watched.answers(calls)
+        watched.check(" ".join(filter(None, told)))
+        if any(tree["field"][-1] in SCENARIOS for tree in given):
+            watched.reload()
+        if none == len(given):
+            raise FileNotFoundError("no message")
+        return "no answer" if None in told else None
+
+    def message(random: Random, chosen: list[Any]) -> dict[str, Any]:
         way, name, _, path, declared = random.choice(chosen)
         tree: dict[str, Any] = {"way": way, "name": name, "field": path}
         if path[-1] in SCENARIOS:
@@ -311,12 +324,25 @@ def live_target() -> Target:
             tree["value"] = generator.pattern(random) if random.random() < 0.2 else random.choice(TEXTS)
         else:
             tree["value"] = random.choice(NUMBERS if "sequence" not in declared else (0, 1, 100, LONGEST_LIST))
-        made = json.dumps(tree).encode()
-        return made if len(made) < 1 << 16 else data
+        return tree
+
+    def mutate(data: bytes, random: Random) -> bytes:
+        if random.random() < 0.1:
+            # Worlds and entries are where most is asked for: each alone.
+            made: Any = message(random, [place for place in places if place[3][-1] in SCENARIOS] or places)
+        else:
+            # Each to another one: of a topic the node reads the last message.
+            known = list(services if random.random() < 0.3 else topics)
+            chosen = [by_name[name] for name in random.sample(known, min(AT_ONCE, len(known))) if name in by_name]
+            made = [message(random, one) for one in chosen]
+            made = [tree for tree in made if tree["field"][-1] not in SCENARIOS]
+        text = json.dumps(made).encode()
+        return text if len(text) < 1 << 16 else data
 
     weakref.finalize(feed, watched.close)
     seed = json.dumps({"way": "topic", "name": "/cart/cmd_vel", "field": ["linear", "x"], "value": 0.1}).encode()
-    return Target(feed, [seed], (), (FileNotFoundError,), mutate, mutate_share=1.0, seconds=300.0, memory=1 << 36)
+    limits: dict[str, Any] = {"mutate_share": 1.0, "seconds": 300.0, "memory": 1 << 36}
+    return Target(feed, [seed], (), (FileNotFoundError,), mutate, operations=lambda: count[0], **limits)
 
 
 def main() -> int:
