@@ -18,7 +18,6 @@ from fleet_sim.base.spatial import quaternions
 from fleet_sim.models import KNOWN_MODELS
 from fleet_sim.sensing.sensors.sensor import Sensor
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.warehouse.orders.order import OrderState
 from fleet_sim.warehouse.sites.pictures import FloorPlan
 from fleet_sim.world.commands import Command, CommandAck, ExecuteAction, Remove, SetPoses, Spawn, Stop
 from fleet_sim.world.features import FEATURES
@@ -206,13 +205,10 @@ class EventLog:
             self._note(agent, f"{type(action).__name__} failed: {action.error_message or 'no reason given'}")
 
     def _order_changed(self, order: str, before: Any, state: Any, robot: str) -> None:
-        if state in (OrderState.DONE, OrderState.FAILED):
-            due = self._sim.get_manager("orders").status(order).due
-            late = state is OrderState.DONE and due is not None and self._sim.sim_time > due
-            if late or state is OrderState.FAILED:
-                self._events.append(
-                    RunEvent(self._sim.sim_time, robot, f"order {order} {'late' if late else 'failed'}")
-                )
+        failed, done = state.value == "failed", state.value == "done"
+        due = self._sim.get_manager("orders").status(order).due if done else None
+        if failed or (due is not None and self._sim.sim_time > due):
+            self._events.append(RunEvent(self._sim.sim_time, robot, f"order {order} {'failed' if failed else 'late'}"))
 
 
 # What a page says of one robot, read between two steps.
