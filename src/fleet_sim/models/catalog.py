@@ -6,29 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fleet_sim.base.errors import (
-    DuplicateNameError,
-    FleetSimError,
-    InvalidValueError,
-    UnknownNameError,
-    closest,
-    did_you_mean,
-    unknown_name,
-)
+from fleet_sim.base import errors
 from fleet_sim.base.files import check_file, expanded, is_file, is_remote, listed, may_read
+from fleet_sim.models import tiers
 from fleet_sim.models.generated import expanded_file, is_xacro
 from fleet_sim.models.mesh_files import in_packages
-from fleet_sim.models.tiers import (
-    SCANNED,
-    check_described,
-    check_tier,
-    described_arguments,
-    get_search_paths,
-    in_folder,
-    locate,
-    scan,
-    tier_folders,
-)
 
 
 @dataclass(frozen=True)
@@ -48,25 +30,25 @@ class ModelEntry:
     xacro_args: str = ""
 
     def __post_init__(self) -> None:
-        check_tier(self.tier)
+        tiers.check_tier(self.tier)
         if not self.rel_path:
-            raise InvalidValueError("rel_path: must name a file, got ''")
+            raise errors.InvalidValueError("rel_path: must name a file, got ''")
         # A relative path would depend on where the program is started.
         if self.tier == "user" and not expanded(self.rel_path).is_absolute():
-            raise InvalidValueError(f"rel_path: a user's model needs an absolute path, got {self.rel_path!r}")
+            raise errors.InvalidValueError(f"rel_path: a user's model needs an absolute path, got {self.rel_path!r}")
         if any(":=" not in argument for argument in self.xacro_args.split()):
-            raise InvalidValueError(f"xacro_args: expected 'name:=value ...', got {self.xacro_args!r}")
+            raise errors.InvalidValueError(f"xacro_args: expected 'name:=value ...', got {self.xacro_args!r}")
 
     def path_func(self) -> str:
         """Return the absolute path of the file; for a xacro file, the path of its expansion.
 
         Raises FleetSimError with the folders searched or the command to install it.
         """
-        path = locate(self.tier, self.rel_path, self.install_hint)
+        path = tiers.locate(self.tier, self.rel_path, self.install_hint)
         if not is_xacro(path):
             return str(path)
         # Each package of robot_descriptions says with which arguments its xacro file is to be expanded.
-        arguments = described_arguments(self.rel_path) if self.tier == "robot_descriptions" else ""
+        arguments = tiers.described_arguments(self.rel_path) if self.tier == "robot_descriptions" else ""
         return str(expanded_file(path, f"{arguments} {self.xacro_args}".strip()))
 
 
@@ -150,16 +132,16 @@ def register_model(name: str, path_or_entry: str | Path | ModelEntry, *, force: 
     entry = path_or_entry if isinstance(path_or_entry, ModelEntry) else ModelEntry(str(path_or_entry))
     # A name with a slash would be taken for a path where models are looked up.
     if not name or is_path(name):
-        raise InvalidValueError(f"name: expected a name without '/' and suffix, got {name!r}")
+        raise errors.InvalidValueError(f"name: expected a name without '/' and suffix, got {name!r}")
     if name in KNOWN_MODELS and not force:
-        raise DuplicateNameError(f"the model {name!r} is already registered; pass force=True to replace it")
+        raise errors.DuplicateNameError(f"the model {name!r} is already registered; pass force=True to replace it")
     KNOWN_MODELS[name] = entry
 
 
 def unregister_model(name: str) -> None:
     """Remove the model `name` from the catalog; raises UnknownNameError with the closest names."""
     if name not in KNOWN_MODELS:
-        raise unknown_name("model", name, KNOWN_MODELS)
+        raise errors.unknown_name("model", name, KNOWN_MODELS)
     del KNOWN_MODELS[name]
 
 
@@ -183,12 +165,12 @@ def _listing(name: str, entry: ModelEntry) -> dict[str, object]:
     try:
         if entry.tier == "robot_descriptions":
             # The name of the module is the answer: its path would be known only after a download.
-            check_described(entry.rel_path)
+            tiers.check_described(entry.rel_path)
             return found | {"path": f"robot_descriptions.{entry.rel_path}"}
-        return found | {"path": str(locate(entry.tier, entry.rel_path, entry.install_hint))}
-    except FleetSimError as error:
+        return found | {"path": str(tiers.locate(entry.tier, entry.rel_path, entry.install_hint))}
+    except errors.FleetSimError as error:
         # As `resolve_urdf` answers: some models of other places have one of our own under the same name.
-        own = scan("local").get(name)
+        own = tiers.scan("local").get(name)
         if own is not None:
             return found | {"tier": "local", "path": own}
         return found | {"available": False, "error": str(error)}
@@ -213,20 +195,20 @@ def resolve_urdf(name_or_path: str | Path, *, search_paths: Sequence[str | Path]
     """
     given = str(name_or_path)
     if not given:
-        raise InvalidValueError("the name or path of a model must not be empty")
+        raise errors.InvalidValueError("the name or path of a model must not be empty")
     # Folders of the call come before those added for all calls.
-    folders = [expanded(folder) for folder in (*search_paths, *get_search_paths())]
+    folders = [expanded(folder) for folder in (*search_paths, *tiers.get_search_paths())]
     if is_path(given):
         return _resolve_path(given, folders)
     for folder in folders:
-        for candidate in in_folder(folder, given):
+        for candidate in tiers.in_folder(folder, given):
             if is_file(candidate):
                 return _plain(candidate.resolve())
     entry, failure = KNOWN_MODELS.get(given), None
     if entry is not None:
         try:
             return entry.path_func()
-        except FleetSimError as error:
+        except errors.FleetSimError as error:
             failure = error
     # A known model that is not installed may still be in another tier under the same name.
     path = _scanned(given)
@@ -243,7 +225,7 @@ resolve_model = resolve_urdf
 
 def model_folders(search_paths: Sequence[str | Path] = ()) -> tuple[Path, ...]:
     """Return the folders that hold models: those searched by name, and those of all tiers that are installed."""
-    return (*(expanded(folder) for folder in (*search_paths, *get_search_paths())), *tier_folders())
+    return (*(expanded(folder) for folder in (*search_paths, *tiers.get_search_paths())), *tiers.tier_folders())
 
 
 def discover_models(tier: str) -> dict[str, str]:
@@ -253,12 +235,12 @@ def discover_models(tier: str) -> dict[str, str]:
     files; nothing is downloaded) or "user" (the folders of `add_search_path` and models registered with a path). A tier
     that is not installed has no models. Raises UnknownNameError for other tiers.
     """
-    check_tier(tier)
+    tiers.check_tier(tier)
     if tier != "user":
-        return scan(tier)
+        return tiers.scan(tier)
     registered = {name: entry.rel_path for name, entry in KNOWN_MODELS.items() if entry.tier == "user"}
     # Reversed, so that folders in front overwrite those behind them.
-    for folder in reversed(get_search_paths()):
+    for folder in reversed(tiers.get_search_paths()):
         registered.update(_in_user_folder(Path(folder)))
     return registered
 
@@ -280,7 +262,7 @@ def _resolve_path(given: str, folders: list[Path]) -> str:
             if is_file(folder / given):
                 return _plain((folder / given).resolve())
         for tier in ("local", "pybullet_data"):
-            for found in scan(tier).values():
+            for found in tiers.scan(tier).values():
                 if Path(found).name == given:
                     return _plain(Path(found))
         check_file(path, "model")
@@ -296,7 +278,7 @@ def _in_package(uri: str, folders: list[Path]) -> str:
     for place in places:
         check_file(place, "model")
     searched = "" if is_remote() else f" Searched: {', '.join(map(str, places))}"
-    raise InvalidValueError(f"there is no model {uri!r}.{searched}")
+    raise errors.InvalidValueError(f"there is no model {uri!r}.{searched}")
 
 
 def _plain(path: Path) -> str:
@@ -305,8 +287,8 @@ def _plain(path: Path) -> str:
 
 def _scanned(name: str) -> str | None:
     """Return the file of a model that is installed with another package; None where there is none of that name."""
-    for tier in SCANNED:
-        models = scan(tier)
+    for tier in tiers.SCANNED:
+        models = tiers.scan(tier)
         if name not in models and name not in models.values():
             continue
         if tier == "robot_descriptions":
@@ -315,17 +297,19 @@ def _scanned(name: str) -> str | None:
     return None
 
 
-def _unknown(name: str, folders: list[Path]) -> UnknownNameError:
-    known = set(KNOWN_MODELS).union(*(scan(tier) for tier in SCANNED), *(_in_user_folder(folder) for folder in folders))
+def _unknown(name: str, folders: list[Path]) -> errors.UnknownNameError:
+    known = set(KNOWN_MODELS).union(
+        *(tiers.scan(tier) for tier in tiers.SCANNED), *(_in_user_folder(folder) for folder in folders)
+    )
     searched = [str(folder) for folder in folders] + [f"{len(KNOWN_MODELS)} known models"]
-    searched += [f"{tier} ({len(scan(tier))} models)" for tier in SCANNED]
-    return UnknownNameError(f"unknown model {name!r}.{_help(name, known)} Searched: {', '.join(searched)}")
+    searched += [f"{tier} ({len(tiers.scan(tier))} models)" for tier in tiers.SCANNED]
+    return errors.UnknownNameError(f"unknown model {name!r}.{_help(name, known)} Searched: {', '.join(searched)}")
 
 
 def _help(name: str, known: set[str]) -> str:
     """Return what to write instead: the closest name, else the models in the catalog."""
     # Of the thousand files that PyBullet brings, most are numbered objects; families of robots are in the catalog.
-    return did_you_mean(name, known if closest(name, known) else KNOWN_MODELS)
+    return errors.did_you_mean(name, known if errors.closest(name, known) else KNOWN_MODELS)
 
 
 def _in_user_folder(folder: Path) -> dict[str, str]:
@@ -333,7 +317,7 @@ def _in_user_folder(folder: Path) -> dict[str, str]:
     names = {entry.name.split(".")[0] for pattern in ("*", "urdf/*") for entry in listed(folder, pattern)}
     found = {}
     for name in sorted(names):
-        path = next((path for path in in_folder(folder, name) if is_file(path)), None)
+        path = next((path for path in tiers.in_folder(folder, name) if is_file(path)), None)
         if path is not None:
             found[name] = str(path.resolve())
     return found

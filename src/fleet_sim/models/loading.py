@@ -17,28 +17,7 @@ import numpy as np
 from fleet_sim.base.errors import InvalidValueError, did_you_mean
 from fleet_sim.base.files import expanded, is_file, is_folder, names_in, status
 from fleet_sim.base.spatial.shapes import ShapeKind
-from fleet_sim.models.assembly import (
-    DEFAULT_COLOR,
-    NO_LIMITS,
-    ORIGIN,
-    UNTURNED,
-    Color,
-    JointParts,
-    LinkParts,
-    MimicParts,
-    Quaternion,
-    Vector,
-    assemble,
-    checked_axis,
-    checked_size,
-    from_z,
-    inertial_of,
-    joint_kind,
-    make_geometry,
-    read_link,
-    shape_in,
-    turn_of,
-)
+from fleet_sim.models import assembly
 from fleet_sim.models.generated import XACRO_SUFFIX, content_of
 from fleet_sim.models.markup import Element, read_file, read_text
 from fleet_sim.models.mesh_files import MeshFinder
@@ -67,7 +46,7 @@ def read_urdf(root: Element, path: str, meshes: MeshFinder) -> RobotModel:
     reader = _Reader(root, meshes)
     links = [reader.link(element) for element in root.all("link")]
     joints = [reader.joint(element) for element in root.all("joint")]
-    return assemble(root.need("name"), path, root, links, joints)
+    return assembly.assemble(root.need("name"), path, root, links, joints)
 
 
 class _Reader:
@@ -75,23 +54,23 @@ class _Reader:
 
     def __init__(self, root: Element, meshes: MeshFinder) -> None:
         self._meshes = meshes
-        self._colors: dict[str, Color] = {}
+        self._colors: dict[str, assembly.Color] = {}
         # Read first: links may refer to materials that are defined below them.
         for element in root.all("material"):
             self._color(element)
 
-    def link(self, element: Element) -> LinkParts:
+    def link(self, element: Element) -> assembly.LinkParts:
         """Return the parts of a <link>."""
-        return read_link(element, _inertial, self._geometry)
+        return assembly.read_link(element, _inertial, self._geometry)
 
-    def joint(self, element: Element) -> JointParts:
+    def joint(self, element: Element) -> assembly.JointParts:
         """Return the parts of a <joint>."""
         kind_name = element.need("type")
-        kind = joint_kind(element, kind_name, _MORE_KINDS)
+        kind = assembly.joint_kind(element, kind_name, _MORE_KINDS)
         position, orientation = origin_of(element)
         axis, limit, dynamics = element.child("axis"), element.child("limit"), element.child("dynamics")
         lower, upper = _limits(element, limit, kind_name)
-        return JointParts(
+        return assembly.JointParts(
             element.need("name"),
             element,
             kind,
@@ -100,7 +79,7 @@ class _Reader:
             position,
             orientation,
             # URDF's default axis is along x.
-            checked_axis(element, axis.numbers("xyz", 3, (1.0, 0.0, 0.0)) if axis else (1.0, 0.0, 0.0), kind),
+            assembly.checked_axis(element, axis.numbers("xyz", 3, (1.0, 0.0, 0.0)) if axis else (1.0, 0.0, 0.0), kind),
             lower,
             upper,
             max_velocity=_not_negative(limit, "velocity"),
@@ -112,25 +91,29 @@ class _Reader:
 
     def _geometry(self, element: Element) -> Geometry:
         position, orientation = origin_of(element)
-        color = DEFAULT_COLOR
+        color = assembly.DEFAULT_COLOR
         material = element.child("material")
         if material is not None:
             color = self._color(material)
-        return geometry_of(shape_in(element), position, orientation, color, self._meshes)
+        return geometry_of(assembly.shape_in(element), position, orientation, color, self._meshes)
 
-    def _color(self, element: Element) -> Color:
+    def _color(self, element: Element) -> assembly.Color:
         """Return the color of a <material>; if it defines one, later materials can refer to it by name."""
         name, color = element.attributes.get("name", ""), element.child("color")
         if color is None:
             # Without a color it refers to one by name.
-            return self._colors.get(name, DEFAULT_COLOR)
+            return self._colors.get(name, assembly.DEFAULT_COLOR)
         red, green, blue, alpha = color.numbers("rgba", 4)
         found = self._colors[name] = (red, green, blue, alpha)
         return found
 
 
 def geometry_of(
-    shape: Element, position: Vector, orientation: Quaternion, color: Color, meshes: MeshFinder
+    shape: Element,
+    position: assembly.Vector,
+    orientation: assembly.Quaternion,
+    color: assembly.Color,
+    meshes: MeshFinder,
 ) -> Geometry:
     """Return the geometry of a URDF shape element; raises InvalidValueError for a negative size."""
     if shape.tag == "mesh":
@@ -138,34 +121,36 @@ def geometry_of(
         scale = shape.attributes.get("scale", "1").split()
         x, y, z = shape.parsed(" ".join(scale * 3 if len(scale) == 1 else scale), 3, "scale")
         mesh = meshes.find(shape, shape.need("filename"))
-        return make_geometry(ShapeKind.MESH, position, orientation, color, mesh_path=mesh, mesh_scale=(x, y, z))
+        return assembly.make_geometry(
+            ShapeKind.MESH, position, orientation, color, mesh_path=mesh, mesh_scale=(x, y, z)
+        )
     if shape.tag == "plane":
-        turned = from_z(shape, shape.numbers("normal", 3, (0.0, 0.0, 1.0)), orientation)
-        return make_geometry(ShapeKind.PLANE, position, turned, color)
+        turned = assembly.from_z(shape, shape.numbers("normal", 3, (0.0, 0.0, 1.0)), orientation)
+        return assembly.make_geometry(ShapeKind.PLANE, position, turned, color)
     kind = ShapeKind[shape.tag.upper()]
     if kind is ShapeKind.BOX:
-        x, y, z = (0.5 * checked_size(shape, size) for size in shape.numbers("size", 3))
-        return make_geometry(kind, position, orientation, color, half_extents=(x, y, z))
+        x, y, z = (0.5 * assembly.checked_size(shape, size) for size in shape.numbers("size", 3))
+        return assembly.make_geometry(kind, position, orientation, color, half_extents=(x, y, z))
     # URDF gives box sides and cylinder lengths in full.
-    radius = checked_size(shape, shape.number("radius"))
-    height = 1.0 if kind is ShapeKind.SPHERE else checked_size(shape, shape.number("length"))
-    return make_geometry(kind, position, orientation, color, radius=radius, height=height)
+    radius = assembly.checked_size(shape, shape.number("radius"))
+    height = 1.0 if kind is ShapeKind.SPHERE else assembly.checked_size(shape, shape.number("length"))
+    return assembly.make_geometry(kind, position, orientation, color, radius=radius, height=height)
 
 
-def origin_of(element: Element) -> tuple[Vector, Quaternion]:
+def origin_of(element: Element) -> tuple[assembly.Vector, assembly.Quaternion]:
     """Return the pose in the <origin> of `element`, the identity if it has none."""
     origin = element.child("origin")
     if origin is None:
-        return ORIGIN, UNTURNED
-    x, y, z = origin.numbers("xyz", 3, ORIGIN)
-    return (x, y, z), turn_of(origin.numbers("rpy", 3, ORIGIN))
+        return assembly.ORIGIN, assembly.UNTURNED
+    x, y, z = origin.numbers("xyz", 3, assembly.ORIGIN)
+    return (x, y, z), assembly.turn_of(origin.numbers("rpy", 3, assembly.ORIGIN))
 
 
 def _inertial(element: Element) -> Inertial:
     position, orientation = origin_of(element)
     inertia = element.child("inertia")
     tensor = tuple(inertia.number(name, 0.0) if inertia else 0.0 for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
-    return inertial_of(element, element.need_child("mass").number("value"), position, orientation, tensor)
+    return assembly.inertial_of(element, element.need_child("mass").number("value"), position, orientation, tensor)
 
 
 def _limits(element: Element, limit: Element | None, kind: str) -> tuple[float, float]:
@@ -174,7 +159,7 @@ def _limits(element: Element, limit: Element | None, kind: str) -> tuple[float, 
         raise element.error(f"a {kind} joint needs a <limit> element; a joint that turns freely is 'continuous'")
     # Neither limit given: it turns freely.
     if limit is None or kind not in ("revolute", "prismatic") or not {"lower", "upper"} & limit.attributes.keys():
-        return NO_LIMITS
+        return assembly.NO_LIMITS
     lower, upper = limit.number("lower", 0.0), limit.number("upper", 0.0)
     if lower > upper and kind == "revolute":
         raise limit.error(
@@ -182,13 +167,15 @@ def _limits(element: Element, limit: Element | None, kind: str) -> tuple[float, 
             f"{element.attributes['name']!r} 'continuous' if it turns freely"
         )
     # A slide has no type without limits, so files write it with the limits the wrong way round.
-    return (lower, upper) if lower <= upper else NO_LIMITS
+    return (lower, upper) if lower <= upper else assembly.NO_LIMITS
 
 
-def _mimic(element: Element | None) -> MimicParts | None:
+def _mimic(element: Element | None) -> assembly.MimicParts | None:
     if element is None:
         return None
-    return MimicParts(element, element.need("joint"), element.number("multiplier", 1.0), element.number("offset", 0.0))
+    return assembly.MimicParts(
+        element, element.need("joint"), element.number("multiplier", 1.0), element.number("offset", 0.0)
+    )
 
 
 def _not_negative(element: Element | None, attribute: str) -> float:

@@ -15,15 +15,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from fleet_sim.base import errors
 from fleet_sim.base.arrays import NO_ROWS, Floats, Rows
-from fleet_sim.base.errors import (
-    FleetSimError,
-    InvalidValueError,
-    StateFileError,
-    UnknownNameError,
-    brief,
-    did_you_mean,
-)
 from fleet_sim.base.params import ControllerMode
 from fleet_sim.base.settings import read
 from fleet_sim.robots.motion.laws import motion_law
@@ -101,7 +94,7 @@ def _checked(group: Group, actions: Any) -> Floats:
     """Return a controller's actions as (N, 2) numbers, finite or NaN; raises InvalidValueError."""
     array = np.array(actions, np.float64)
     if array.shape != (len(group.rows), 2) or np.count_nonzero(np.isinf(array)):
-        raise InvalidValueError(
+        raise errors.InvalidValueError(
             f"{type(group.controller).__name__}: expected finite actions of shape ({len(group)}, 2), got {actions!r}"
         )
     return array
@@ -168,7 +161,7 @@ class SwarmForms:
         name, handle = saved
         cls = class_named(AGENT_TYPES, name)
         if not isinstance(handle, SimObject):
-            raise StateFileError(f"{brief(saved)} is no agent")
+            raise errors.StateFileError(f"{errors.brief(saved)} is no agent")
         row = handle.place[0]
         world = self._world
         if world.columns.handles[row] is handle and world.swarm.group[row] >= 0:
@@ -188,12 +181,12 @@ class SwarmForms:
         if 0 <= index < len(groups):
             known = groups[index]
             if known.kind is not cls or known.is_object is not is_object:
-                raise StateFileError(
+                raise errors.StateFileError(
                     f"group {index} is one of {known.kind.__name__} here, and was one of {cls.__name__}"
                 )
             return known
         if not isinstance(config, cls.config_class) or not (origin is None or isinstance(origin, Group)):
-            raise StateFileError(f"{brief(saved)} is no group")
+            raise errors.StateFileError(f"{errors.brief(saved)} is no group")
         group = Group(self._world, index, cls, config, origin)
         group.is_object = is_object
         return group
@@ -239,7 +232,7 @@ def _blank(registry: PartRegistry[Made]) -> Any:
 
 def _of_agent(agent: SwarmAgent) -> object:
     if agent.is_new:
-        raise StateFileError(f"{agent!r}: put it into its world, or let go of it")
+        raise errors.StateFileError(f"{agent!r}: put it into its world, or let go of it")
     return name_of(AGENT_TYPES, agent), agent.handle
 
 
@@ -272,7 +265,7 @@ def name_of(registry: PartRegistry[Any], part: object) -> str:
     path = f"{cls.__module__}:{cls.__qualname__}"
     if issubclass(cls, registry.base) and "<locals>" not in path and cls.__module__ != "__main__":
         return path
-    raise StateFileError(
+    raise errors.StateFileError(
         f"the {registry.noun} {path} cannot be saved: another process does not find it; write the class at the top of "
         "a module, or register it"
     )
@@ -290,7 +283,7 @@ def class_named(registry: PartRegistry[Made], name: str) -> type[Made]:
     for part in path.split("."):
         found = getattr(found, part, None)
     if not isinstance(found, type) or not issubclass(found, registry.base):
-        raise StateFileError(f"there is no {registry.noun} {brief(name)} here; import its module first")
+        raise errors.StateFileError(f"there is no {registry.noun} {errors.brief(name)} here; import its module first")
     cls: type[Made] = found
     return cls
 
@@ -325,7 +318,7 @@ def check_metric(metric: Measured, known: set[Team]) -> None:
     """Raise UnknownNameError for a metric of a team that is not among those `known`."""
     for team in _teams_of(metric):
         if team not in known:
-            raise UnknownNameError(
+            raise errors.UnknownNameError(
                 f"metric {metric.name!r}: nobody is of team {team!r}.{_hint(team, known)} Agents or spawners of a team "
                 "have to be there in the first step of its metrics"
             )
@@ -345,7 +338,7 @@ def _teams_of(metric: Measured) -> Iterator[Team]:
 
 
 def _hint(team: Team, known: Iterable[Team]) -> str:
-    return did_you_mean(str(team), [str(one) for one in known]) if known else " There are no teams."
+    return errors.did_you_mean(str(team), [str(one) for one in known]) if known else " There are no teams."
 
 
 IDLE = ControllerMode.IDLE.code
@@ -440,18 +433,18 @@ class Stepper:
         if refusal is not None:
             self._guard.note("spawner", str(refusal))
 
-    def _refusal_of(self, spawner: Spawner) -> FleetSimError | None:
+    def _refusal_of(self, spawner: Spawner) -> errors.FleetSimError | None:
         """Run a spawner; return the error with which it refuses, which is no fault of its code."""
 
         @wraps(spawner.step)
-        def step() -> FleetSimError | None:
+        def step() -> errors.FleetSimError | None:
             try:
                 spawner.step()
-            except FleetSimError as error:
+            except errors.FleetSimError as error:
                 return error
             return None
 
-        refusal: FleetSimError | None = self.call("spawner", step)
+        refusal: errors.FleetSimError | None = self.call("spawner", step)
         spawner.mark_for_deletion = spawner.mark_for_deletion or spawner.oneshot
         return refusal
 

@@ -15,17 +15,8 @@ from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.base.errors import StateError, StateFileError
 from fleet_sim.base.registry import saved
 from fleet_sim.base.spatial import quaternions
+from fleet_sim.engines.mujoco import bound as bounds
 from fleet_sim.engines.mujoco.bodies import MujocoBodies
-from fleet_sim.engines.mujoco.bound import (
-    Bound,
-    MujocoState,
-    check_state,
-    is_lack_of_memory,
-    let_sleep,
-    mujoco_module,
-    restore_state,
-    state_of,
-)
 from fleet_sim.engines.mujoco.contacts import (
     IMPEDANCE,
     NO_PAIRS,
@@ -75,10 +66,10 @@ def mend_broken(world: World, bodies: MujocoBodies) -> None:
     world.joints.velocity[slots] = 0.0
     bodies.write(rows, rows[:0], slots)
     # What is left of it, such as the accelerations that the solver starts from, would break the next step.
-    state = state_of(bound)
+    state = bounds.state_of(bound)
     for numbers in (state.vector, state.accelerations):
         numbers[_is_broken(numbers)] = 0.0
-    restore_state(bound, state)
+    bounds.restore_state(bound, state)
     for row in np.union1d(rows, robots).tolist():
         world.guard.note(f"physics of {world.label(row)}", "became unstable; it was stopped where it was before")
 
@@ -91,7 +82,7 @@ def _is_broken(values: Floats) -> Bools:
 # Drag: what slows down free bodies besides damping in proportion to their velocities.
 
 
-def drag(bound: Bound, dt: float) -> None:
+def drag(bound: bounds.Bound, dt: float) -> None:
     """Add the part of the damping of free bodies that grows with the square of their speed, as in PyBullet.
 
     There a body at 1 m/s, or 1 rad/s, is slowed down twice as hard as in proportion, and a faster one harder still.
@@ -115,7 +106,7 @@ def drag(bound: Bound, dt: float) -> None:
     data.qfrc_passive[at] -= force
 
 
-def drag_links(bound: Bound, dt: float) -> None:
+def drag_links(bound: bounds.Bound, dt: float) -> None:
     """Slow down the links of robots, each by its own velocities, as PyBullet does; after the user's forces are applied.
 
     Their bases are free bodies, or stand still.
@@ -170,7 +161,7 @@ class MujocoForces:
         """Push the entity in `row` in the next step."""
         self.pushes.append(Push(row, int(self._world.generation[row]), force, torque, point))
 
-    def apply(self, bound: Bound) -> None:
+    def apply(self, bound: bounds.Bound) -> None:
         """Apply all of them to a substep whose positions are known."""
         if not self.pushes:
             return
@@ -186,7 +177,7 @@ class MujocoForces:
                 torque = torque + np.cross(np.array(push.point) - data.xipos[body], force)
             data.xfrc_applied[body] += np.concatenate((force, torque))
 
-    def clear(self, bound: Bound | None) -> None:
+    def clear(self, bound: bounds.Bound | None) -> None:
         """Forget them: the step is over."""
         if self.pushes:
             self.pushes.clear()
@@ -232,17 +223,17 @@ class MujocoReactions(Stateful):
         known = [self._wrenches.get(place, _NONE) for place in self._places(rows, joints)]
         return np.array(known, np.float64).reshape(-1, 6)
 
-    def measure(self, bound: Bound) -> None:
+    def measure(self, bound: bounds.Bound) -> None:
         """Read the wanted joints, after the last substep."""
         if not self._wanted:
             return
         world = self._world
         self._wanted = {place: None for place in self._wanted if world.is_live(place.row, place.generation)}
-        mujoco_module().mj_rnePostConstraint(bound.model, bound.data)
+        bounds.mujoco_module().mj_rnePostConstraint(bound.model, bound.data)
         found = {place: self._read(bound, place) for place in self._wanted if world.dynamic[place.row]}
         self._wrenches = {place: wrench for place, wrench in found.items() if wrench is not None}
 
-    def _read(self, bound: Bound, place: MeasuredPlace) -> tuple[float, ...] | None:
+    def _read(self, bound: bounds.Bound, place: MeasuredPlace) -> tuple[float, ...] | None:
         """Return force (N) and torque (N m) in a joint, in the frame of its child; None without the engine."""
         compiled, data = bound.compiled, bound.data
         at = np.flatnonzero(bound.rows == place.row)
@@ -269,7 +260,7 @@ class MujocoReactions(Stateful):
 class MujocoMoment:
     """A state of MuJoCo: its numbers, the contacts of what sleeps, and what is driven, was moved and is pushed."""
 
-    state: MujocoState
+    state: bounds.MujocoState
     resting: ContactTable
     driven: tuple[int, ...]
     moved: tuple[int, ...]
@@ -280,7 +271,7 @@ class MujocoMoment:
 class SavedMujoco(MujocoMoment):
     """A state in memory, with the model in use."""
 
-    bound: Bound
+    bound: bounds.Bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,7 +302,7 @@ class MujocoCheckpoints:
         bodies.write_changed()
         self._movers.settle(bound)
         driven, moved = tuple(sorted(bodies.driven)), tuple(sorted(bodies.fixtures.moved))
-        state = state_of(bound)
+        state = bounds.state_of(bound)
         if not np.array_equal(bound.model.opt.gravity, bodies.gravity):
             # A model that is compiled where this is loaded has the new gravity, and would not see that it is new.
             state = state._replace(waking=tuple(range(bound.model.ntree)))
@@ -332,7 +323,7 @@ class MujocoCheckpoints:
         if isinstance(saved, StoredMujoco):
             self._load(saved)
             return
-        restore_state(saved.bound, saved.state)
+        bounds.restore_state(saved.bound, saved.state)
         bodies.take(saved.bound)
         self._movers.settle(saved.bound)
         self._resting.take(saved.bound, saved.resting)
@@ -342,12 +333,12 @@ class MujocoCheckpoints:
         bound = self._bodies.refresh()
         if not np.array_equal(stored.ids, bound.ids):
             raise StateFileError("the engine's state is one of other bodies")
-        check_state(bound, stored.state)
+        bounds.check_state(bound, stored.state)
         # With other numbers MuJoCo would read beyond its arrays.
         geoms = stored.resting.geoms
         if len(geoms) and not 0 <= int(geoms.min()) <= int(geoms.max()) < bound.model.ngeom:
             raise StateFileError("the engine's state has contacts of other bodies")
-        restore_state(bound, stored.state)
+        bounds.restore_state(bound, stored.state)
         self._movers.settle(bound)
         self._resting.take(bound, stored.resting)
 
@@ -363,7 +354,7 @@ class MujocoCheckpoints:
             return
         if not isinstance(saved, StoredMujoco):
             raise StateFileError("the state is one of another engine; read it with engine: bullet")
-        here = mujoco_module().__version__
+        here = bounds.mujoco_module().__version__
         if saved.version != here:
             raise StateFileError(
                 f"the state was written with MuJoCo {saved.version}, and here is {here}: it would go on otherwise"
@@ -375,14 +366,14 @@ def _written(saved: SavedMujoco) -> object:
     state, pushes = saved.state, [tuple(push) for push in saved.pushes]
     engine = (state.vector, state.asleep, state.accelerations, list(state.waking))
     numbers = list(saved.driven), list(saved.moved)
-    return mujoco_module().__version__, saved.bound.ids, engine, tuple(saved.resting), numbers, pushes
+    return bounds.mujoco_module().__version__, saved.bound.ids, engine, tuple(saved.resting), numbers, pushes
 
 
 def _stored(saved: Any) -> StoredMujoco:
     """Return a state from plain values; raises StateFileError for what was not written by `_written`."""
     try:
         version, ids, (vector, asleep, accelerations, waking), contacts, (driven, moved), pushes = saved
-        state = MujocoState(
+        state = bounds.MujocoState(
             _numbers(vector, np.float64, 1),
             _numbers(asleep, np.int64, 1),
             _numbers(accelerations, np.float64, 2),
@@ -434,18 +425,18 @@ class Substeps:
     _resting: RestingContacts
     _erp: float
 
-    def awake(self, bound: Bound) -> bool:
+    def awake(self, bound: bounds.Bound) -> bool:
         """Return whether anything moves, or may begin to."""
         return bool(bound.data.ntree_awake or bound.waking or self._gravity_changed(bound))
 
     def run(
-        self, bound: Bound, motors: MujocoMotors, driven: DrivenSubsteps, count: int, dt: float
-    ) -> tuple[Bound, MujocoMotors]:
+        self, bound: bounds.Bound, motors: MujocoMotors, driven: DrivenSubsteps, count: int, dt: float
+    ) -> tuple[bounds.Bound, MujocoMotors]:
         """Make `count` substeps of `dt`; return the model and motors in use, others where memory had to grow."""
         self._prepare(bound, dt)
         motors.prepare()
         # Kept to begin again from, should memory not be enough.
-        before, resting = state_of(bound), self._resting.table
+        before, resting = bounds.state_of(bound), self._resting.table
         left, full = count, _left_out(bound)
         while left:
             self._movers.drive(bound)
@@ -468,7 +459,7 @@ class Substeps:
         motors.measure()
         return bound, motors
 
-    def _prepare(self, bound: Bound, dt: float) -> None:
+    def _prepare(self, bound: bounds.Bound, dt: float) -> None:
         """Set what may have changed since the last step: time step, gravity, and what depends on both."""
         model = bound.model
         if self._gravity_changed(bound):
@@ -485,12 +476,12 @@ class Substeps:
             # As stiff as a substep permits: twice its length is the least that is stable.
             solref[:, 0], solref[:, 1] = 2.0 * dt, 1.0
 
-    def _gravity_changed(self, bound: Bound) -> bool:
+    def _gravity_changed(self, bound: bounds.Bound) -> bool:
         return bound.compiled.gravity != tuple(self._bodies.gravity)
 
-    def _substep(self, bound: Bound, motors: MujocoMotors, dt: float) -> bool:
+    def _substep(self, bound: bounds.Bound, motors: MujocoMotors, dt: float) -> bool:
         """Make one substep; return False if MuJoCo broke off as there was too little memory for its contacts."""
-        mujoco, model, data = mujoco_module(), bound.model, bound.data
+        mujoco, model, data = bounds.mujoco_module(), bound.model, bound.data
         try:
             waking = bound.take_waking()
             if len(waking):
@@ -513,12 +504,12 @@ class Substeps:
                 keep_down(bound, dt)
             mujoco.mj_step2(model, data)
         except mujoco.FatalError as error:
-            if not is_lack_of_memory(error):
+            if not bounds.is_lack_of_memory(error):
                 raise StateError(f"MuJoCo cannot make this step: {error}") from error
             return False
         return True
 
-    def _grown(self, bound: Bound, before: MujocoState) -> Bound:
+    def _grown(self, bound: bounds.Bound, before: bounds.MujocoState) -> bounds.Bound:
         # Twice as much each time, up to a limit.
         if int(bound.model.narena) >= MOST_ARENA:
             raise StateError("MuJoCo has no room for the contacts of this world; spawn fewer dynamic bodies")
@@ -526,7 +517,7 @@ class Substeps:
         return self._bodies.grow_arena(before)
 
 
-def _left_out(bound: Bound) -> bytes:
+def _left_out(bound: bounds.Bound) -> bytes:
     """Return how often MuJoCo had no room for contacts or constraints, to be compared: bytes are read in one call."""
     return bound.warnings[_kinds_of_lack()].tobytes()
 
@@ -534,7 +525,7 @@ def _left_out(bound: Bound) -> bytes:
 @cache
 def _kinds_of_lack() -> Ints:
     """Return the numbers of MuJoCo's warnings that there was no room for contacts, or for constraints."""
-    kinds = mujoco_module().mjtWarning
+    kinds = bounds.mujoco_module().mjtWarning
     return np.array([int(kinds.mjWARN_CONTACTFULL), int(kinds.mjWARN_CNSTRFULL)])
 
 
@@ -603,7 +594,7 @@ class MujocoEngine:
         if len(self._dozing):
             # By itself MuJoCo would wait until they do not even tremble; what carries them would wake them up.
             trees = self._trees(bound, bound.rows[np.isin(bound.ids, self._dozing)])
-            let_sleep(bound, trees, self._movers.standing(bound))
+            bounds.let_sleep(bound, trees, self._movers.standing(bound))
             self._resting.update(bound)
             self._dozing = NOBODY
         self._forces.clear(bound)
@@ -649,7 +640,7 @@ class MujocoEngine:
         if bound is not None:
             bound.wake(self._trees(bound, rows))
 
-    def _trees(self, bound: Bound, rows: Rows) -> Rows:
+    def _trees(self, bound: bounds.Bound, rows: Rows) -> Rows:
         bodies = bound.compiled.base[np.flatnonzero(np.isin(bound.rows, rows))]
         trees = bound.model.body_treeid[bodies[bodies >= 0]]
         return np.asarray(trees[trees >= 0], np.int64)

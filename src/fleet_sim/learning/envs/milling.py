@@ -16,18 +16,8 @@ from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import of_extra
 from fleet_sim.base.gate import MOST_OBJECTS
 from fleet_sim.base.settings import UsedSettings, read, setting
+from fleet_sim.learning.envs import episode
 from fleet_sim.learning.envs.arena import Observations, scatter_points
-from fleet_sim.learning.envs.episode import (
-    OBSTACLE,
-    PAPER,
-    RENDER_MODES,
-    ROBOTS,
-    ArenaCanvas,
-    Fixed,
-    Image,
-    Rendered,
-    begun,
-)
 from fleet_sim.learning.envs.spaces import SpaceBook
 from fleet_sim.learning.envs.vector import check_render_mode
 from fleet_sim.simulation import MultiRobotSimulationCore
@@ -144,16 +134,16 @@ class MillingWorld:
         # An observation has to be a number, also before there is a value.
         return 0.0 if value is None or not np.isfinite(value) else float(value)
 
-    def draw(self, pixels: int = 480) -> Image:
+    def draw(self, pixels: int = 480) -> episode.Image:
         """Return a picture (H, W, 3)."""
         size = self.params.world_size
-        canvas = ArenaCanvas(pixels, 1.05 * size)
+        canvas = episode.ArenaCanvas(pixels, 1.05 * size)
         for start, end in (((-1, -1), (1, -1)), ((1, -1), (1, 1)), ((1, 1), (-1, 1)), ((-1, 1), (-1, -1))):
-            canvas.line(0.5 * size * np.array(start, float), 0.5 * size * np.array(end, float), 0.04, OBSTACLE)
+            canvas.line(0.5 * size * np.array(start, float), 0.5 * size * np.array(end, float), 0.04, episode.OBSTACLE)
         group = self.group
         for place, heading in zip(group.positions - 0.5 * size, group.headings.tolist(), strict=True):
-            canvas.disc(place, 0.1, ROBOTS[0])
-            canvas.line(place, place + 0.1 * np.array([np.cos(heading), np.sin(heading)]), 0.04, PAPER)
+            canvas.disc(place, 0.1, episode.ROBOTS[0])
+            canvas.line(place, place + 0.1 * np.array([np.cos(heading), np.sin(heading)]), 0.04, episode.PAPER)
         return canvas.image
 
     def close(self) -> None:
@@ -161,7 +151,7 @@ class MillingWorld:
         self.world.close()
 
 
-class MillingEnv(Rendered[MillingWorld], gym.Env[Observations, Observations]):
+class MillingEnv(episode.Rendered[MillingWorld], gym.Env[Observations, Observations]):
     """One action (4,) in [-1, 1] sets the behaviour of all agents of a swarm.
 
     Elements 0-1: linear and angular velocity of agents that see no one ahead; elements 2-3: of those that do. The
@@ -169,11 +159,11 @@ class MillingEnv(Rendered[MillingWorld], gym.Env[Observations, Observations]):
     the circliness, from 0 to 1. Settings are those of MillingParams.
     """
 
-    metadata: dict[str, Any] = {"render_modes": RENDER_MODES, "render_fps": 10}  # noqa: RUF012  # as the base class has it
-    params = Fixed[MillingParams]()
+    metadata: dict[str, Any] = {"render_modes": episode.RENDER_MODES, "render_fps": 10}  # noqa: RUF012  # as the base class has it
+    params = episode.Fixed[MillingParams]()
 
     def __init__(self, render_mode: str | None = None, **settings: Any) -> None:
-        check_render_mode(render_mode, RENDER_MODES)
+        check_render_mode(render_mode, episode.RENDER_MODES)
         self.render_mode = render_mode
         self.params = read(MillingParams, settings).in_use("an environment")
         self.observation_space = gym.spaces.Box(-1.0, 1.0, (4,), np.float32)
@@ -183,7 +173,7 @@ class MillingEnv(Rendered[MillingWorld], gym.Env[Observations, Observations]):
     @property
     def swarm(self) -> MillingWorld:
         """The swarm; raises InvalidValueError before the first reset."""
-        return begun(self._shown)
+        return episode.begun(self._shown)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -211,7 +201,7 @@ class MillingEnv(Rendered[MillingWorld], gym.Env[Observations, Observations]):
         return np.clip(numbers, -1.0, 1.0).astype(np.float32)
 
 
-class FleetMilling(Rendered[MillingWorld], SpaceBook, ParallelEnv[str, Observations, Observations]):
+class FleetMilling(episode.Rendered[MillingWorld], SpaceBook, ParallelEnv[str, Observations, Observations]):
     """Each agent of a swarm has its own action, linear and angular velocity in [-1, 1], and observes only its own bit.
 
     Agents are "agent_0" and so on; all share the reward, the circliness of the swarm.
@@ -219,14 +209,14 @@ class FleetMilling(Rendered[MillingWorld], SpaceBook, ParallelEnv[str, Observati
 
     metadata: ClassVar[dict[str, Any]] = {
         "name": "milling_v0",
-        "render_modes": RENDER_MODES,
+        "render_modes": episode.RENDER_MODES,
         "render_fps": 10,
         "is_parallelizable": True,
     }
-    params = Fixed[MillingParams]()
+    params = episode.Fixed[MillingParams]()
 
     def __init__(self, render_mode: str | None = None, **settings: Any) -> None:
-        check_render_mode(render_mode, RENDER_MODES)
+        check_render_mode(render_mode, episode.RENDER_MODES)
         self.render_mode = render_mode
         self.params = read(MillingParams, {"steps_per_action": 1, "max_steps": 1200, **settings}).in_use(
             "an environment"
@@ -241,7 +231,7 @@ class FleetMilling(Rendered[MillingWorld], SpaceBook, ParallelEnv[str, Observati
     @property
     def swarm(self) -> MillingWorld:
         """The swarm; raises InvalidValueError before the first reset."""
-        return begun(self._shown)
+        return episode.begun(self._shown)
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None

@@ -8,17 +8,10 @@ import numpy as np
 
 from fleet_sim.base.errors import InvalidValueError, of_extra
 from fleet_sim.base.settings import read
+from fleet_sim.learning.envs import tasks
 from fleet_sim.learning.envs.arena import Observations
 from fleet_sim.learning.envs.episode import RENDER_MODES, Fixed, Rendered
 from fleet_sim.learning.envs.spaces import SpaceBook, drive_box, observation_box
-from fleet_sim.learning.envs.tasks import (
-    ArenaTask,
-    NavigationParams,
-    NavigationTask,
-    TaskParams,
-    WarehouseParams,
-    WarehouseTask,
-)
 from fleet_sim.learning.envs.vector import check_render_mode
 
 with of_extra("pettingzoo", "gym", "fleet_navigation"):
@@ -29,16 +22,16 @@ AgentDict = dict[str, Any]
 METADATA = {"render_modes": RENDER_MODES, "render_fps": 10, "is_parallelizable": True}
 
 
-class ArenaParallelEnv(Rendered[ArenaTask[Any]], SpaceBook, ParallelEnv[str, Observations, Observations]):
+class ArenaParallelEnv(Rendered[tasks.ArenaTask[Any]], SpaceBook, ParallelEnv[str, Observations, Observations]):
     """A fleet in one arena; agents are "robot_0", "robot_1" and so on. A subclass sets the task and params classes.
 
     Observations and actions are those of the Gymnasium environments. An agent whose episode has ended leaves the arena;
     all episodes are truncated after `max_steps`.
     """
 
-    task_class: type[ArenaTask[Any]]
-    params_class: type[TaskParams]
-    params = Fixed[TaskParams]()
+    task_class: type[tasks.ArenaTask[Any]]
+    params_class: type[tasks.TaskParams]
+    params = Fixed[tasks.TaskParams]()
     defaults: ClassVar[dict[str, Any]] = {}
     metadata: ClassVar[dict[str, Any]] = {}
 
@@ -96,12 +89,12 @@ class ArenaParallelEnv(Rendered[ArenaTask[Any]], SpaceBook, ParallelEnv[str, Obs
         self.agents = [] if late else [name for name in agents if not terminated[name]]
         return observations, rewards, terminated, truncated, infos
 
-    def _observe(self, task: ArenaTask[Any], agents: list[str]) -> dict[str, Observations]:
+    def _observe(self, task: tasks.ArenaTask[Any], agents: list[str]) -> dict[str, Observations]:
         seen = task.observe()[0]
         return {name: seen[self._number[name]] for name in agents}
 
     @property
-    def task(self) -> ArenaTask[Any]:
+    def task(self) -> tasks.ArenaTask[Any]:
         """The task; raises InvalidValueError before the first reset."""
         if self._shown is None:
             raise InvalidValueError("step() and render() need a running episode; call reset() first")
@@ -115,8 +108,8 @@ class ArenaParallelEnv(Rendered[ArenaTask[Any]], SpaceBook, ParallelEnv[str, Obs
 class FleetNavigation(ArenaParallelEnv):
     """Robots drive to their goals without collisions; an agent ends at its goal or at a collision."""
 
-    task_class = NavigationTask
-    params_class = NavigationParams
+    task_class = tasks.NavigationTask
+    params_class = tasks.NavigationParams
     defaults: ClassVar[dict[str, Any]] = {"num_robots": 8, "arena_size": 12.0}
     metadata: ClassVar[dict[str, Any]] = {"name": "fleet_navigation_v0", **METADATA}
 
@@ -124,6 +117,6 @@ class FleetNavigation(ArenaParallelEnv):
 class FleetWarehouse(ArenaParallelEnv):
     """Robots fetch crates at stations on one side and deliver them to the other, until `max_steps`."""
 
-    task_class = WarehouseTask
-    params_class = WarehouseParams
+    task_class = tasks.WarehouseTask
+    params_class = tasks.WarehouseParams
     metadata: ClassVar[dict[str, Any]] = {"name": "warehouse_v0", **METADATA}

@@ -14,24 +14,7 @@ from fleet_sim.base.gate import MOST_OBJECTS
 from fleet_sim.base.params import CollisionMode
 from fleet_sim.base.settings import UsedSettings, setting
 from fleet_sim.base.spatial import trigonometry as trig
-from fleet_sim.learning.envs.arena import (
-    NEIGHBOUR_SIZE,
-    OBSTACLE_RADIUS,
-    OWN_SIZE,
-    PARKING_HEIGHT,
-    ROBOT_HEIGHT,
-    Arena,
-    Beginnings,
-    Observations,
-    RobotKind,
-    Scales,
-    Share,
-    can_rewind,
-    observe_arena,
-    random_headings,
-    scatter_points,
-    scatter_worlds,
-)
+from fleet_sim.learning.envs import arena as arenas
 from fleet_sim.learning.envs.episode import OBSTACLE, PAPER, ROBOTS, ArenaCanvas, Image
 from fleet_sim.robots import attachments
 from fleet_sim.robots.sim_object import SimObject
@@ -91,10 +74,10 @@ class ArenaTask(Generic[ParamsT]):
     extra_size = 0
     """Number of observed values besides those of the goal, the own motion and the neighbours."""
 
-    def __init__(self, params: ParamsT, worlds: int = 1, share: Share | None = None) -> None:
+    def __init__(self, params: ParamsT, worlds: int = 1, share: arenas.Share | None = None) -> None:
         self.params = params
-        kind = RobotKind(max_speed=params.max_speed, max_turn=params.max_turn)
-        self.arena = Arena(
+        kind = arenas.RobotKind(max_speed=params.max_speed, max_turn=params.max_turn)
+        self.arena = arenas.Arena(
             worlds,
             params.num_robots,
             params.num_obstacles,
@@ -108,7 +91,7 @@ class ArenaTask(Generic[ParamsT]):
         """Current goals of the robots (W, R, 2), each in the frame of its world."""
         self.distances: Floats = np.zeros(self.shape)
         """Distances of the robots to their goals (W, R)."""
-        self.spacing = 2.0 * max(kind.radius, OBSTACLE_RADIUS) + 0.25
+        self.spacing = 2.0 * max(kind.radius, arenas.OBSTACLE_RADIUS) + 0.25
         """Minimum distance in m between the centres of bodies that are placed at random."""
 
     @property
@@ -119,7 +102,7 @@ class ArenaTask(Generic[ParamsT]):
     @classmethod
     def observation_size(cls, params: TaskParams) -> int:
         """Return the number of values in an observation."""
-        return OWN_SIZE + cls.extra_size + NEIGHBOUR_SIZE * params.neighbours
+        return arenas.OWN_SIZE + cls.extra_size + arenas.NEIGHBOUR_SIZE * params.neighbours
 
     # ---- to override -------------------------------------------------------------------------------------------------
 
@@ -167,14 +150,14 @@ class ArenaTask(Generic[ParamsT]):
 
     # ---- observing ---------------------------------------------------------------------------------------------------
 
-    def observe(self) -> Observations:
+    def observe(self) -> arenas.Observations:
         """Return the observations (W, R, `observation_size`), all values within [-2, 2]."""
         params, arena = self.params, self.arena
         # The largest relative velocity: two robots that drive towards each other.
         closing = 2.0 * params.max_speed
-        scales = Scales(params.arena_size, params.max_speed, params.max_turn, params.reach, closing)
-        radii = 2.0 * arena.kind.radius, OBSTACLE_RADIUS + arena.kind.radius
-        return observe_arena(
+        scales = arenas.Scales(params.arena_size, params.max_speed, params.max_turn, params.reach, closing)
+        radii = 2.0 * arena.kind.radius, arenas.OBSTACLE_RADIUS + arena.kind.radius
+        return arenas.observe_arena(
             arena.squares(),
             arena.moving(),
             self.goals,
@@ -193,7 +176,7 @@ class ArenaTask(Generic[ParamsT]):
         canvas = ArenaCanvas(pixels, 1.15 * self.params.arena_size)
         self.draw_ground(canvas, world)
         for obstacle in arena.obstacles[world]:
-            canvas.disc(obstacle, OBSTACLE_RADIUS, OBSTACLE)
+            canvas.disc(obstacle, arenas.OBSTACLE_RADIUS, OBSTACLE)
         positions, headings = arena.positions[world], arena.robots.headings[world]
         for robot in np.flatnonzero(arena.active[world]).tolist():
             color = ROBOTS[robot % len(ROBOTS)]
@@ -232,28 +215,30 @@ class NavigationTask(ArenaTask[NavigationParams]):
         robots, size = self.shape[1], self.params.arena_size
         # No points to keep away from, so far.
         nothing = np.empty((0, 2))
-        obstacles = scatter_points(rng, self.params.num_obstacles, size, self.spacing, nothing)
-        points = scatter_points(rng, robots, size, self.spacing, obstacles)
+        obstacles = arenas.scatter_points(rng, self.params.num_obstacles, size, self.spacing, nothing)
+        points = arenas.scatter_points(rng, robots, size, self.spacing, obstacles)
         # A goal may be where a robot starts, but not in an obstacle nor at another goal.
-        goals = scatter_points(rng, robots, size, self.spacing, obstacles)
-        headings = random_headings(rng, robots)
-        self._begin(np.array([world]), Beginnings(obstacles[None], points[None], headings[None], goals[None]))
+        goals = arenas.scatter_points(rng, robots, size, self.spacing, obstacles)
+        headings = arenas.random_headings(rng, robots)
+        self._begin(np.array([world]), arenas.Beginnings(obstacles[None], points[None], headings[None], goals[None]))
 
     def reset_worlds(self, worlds: Ints, streams: Sequence[np.random.Generator]) -> None:
         """Reset `worlds` (K,), each with its own of `streams`; the same as one by one."""
-        if not self.arena.world.compiled or not can_rewind(streams):
+        if not self.arena.world.compiled or not arenas.can_rewind(streams):
             super().reset_worlds(worlds, streams)
             return
         robots = self.shape[1]
-        start, left = scatter_worlds(streams, robots, self.params.num_obstacles, self.params.arena_size, self.spacing)
+        start, left = arenas.scatter_worlds(
+            streams, robots, self.params.num_obstacles, self.params.arena_size, self.spacing
+        )
         if not len(left):
             self._begin(worlds, start)
             return
         done = np.setdiff1d(np.arange(len(worlds)), left)
-        self._begin(worlds[done], Beginnings(*(values[done] for values in start)))
+        self._begin(worlds[done], arenas.Beginnings(*(values[done] for values in start)))
         super().reset_worlds(worlds[left], [streams[index] for index in left.tolist()])
 
-    def _begin(self, worlds: Ints, start: Beginnings) -> None:
+    def _begin(self, worlds: Ints, start: arenas.Beginnings) -> None:
         """Begin the episodes of `worlds` (K,), in ascending order."""
         mask = np.zeros(self.shape, np.bool_)
         mask[worlds] = True
@@ -273,9 +258,9 @@ class NavigationTask(ArenaTask[NavigationParams]):
         goals = np.concatenate([obstacles, self.goals[world][others]])
         mask = np.zeros(self.shape, np.bool_)
         mask[world, robot] = True
-        point = scatter_points(rng, 1, size, self.spacing, places)
-        self.goals[world, robot] = scatter_points(rng, 1, size, self.spacing, goals)[0]
-        arena.place_robots(mask, point, random_headings(rng, 1))
+        point = arenas.scatter_points(rng, 1, size, self.spacing, places)
+        self.goals[world, robot] = arenas.scatter_points(rng, 1, size, self.spacing, goals)[0]
+        arena.place_robots(mask, point, arenas.random_headings(rng, 1))
         offset = self.goals[world, robot] - point[0]
         self.distances[world, robot] = trig.hypot_of(*offset.tolist())
 
@@ -295,7 +280,7 @@ class NavigationTask(ArenaTask[NavigationParams]):
 
 CRATE = 0.12
 """Half of the side length of a crate in m."""
-_ON_TOP = np.array([0.0, 0.0, 0.5 * ROBOT_HEIGHT + CRATE])
+_ON_TOP = np.array([0.0, 0.0, 0.5 * arenas.ROBOT_HEIGHT + CRATE])
 _UPRIGHT = np.array([0.0, 0.0, 0.0, 1.0])
 
 
@@ -345,7 +330,7 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
         params = SimObjectSpawnParams(visual_shape=shape, collision_mode=CollisionMode.DISABLED)
         count = self.loaded.size
         # High above the arena, where no robot sees them.
-        places = np.tile([0.0, 0.0, PARKING_HEIGHT], (count, 1))
+        places = np.tile([0.0, 0.0, arenas.PARKING_HEIGHT], (count, 1))
         handles = spawn_many(self.arena.world, SimObject, params, places, np.tile(_UPRIGHT, (count, 1)))
         return np.array([handle.row for handle in handles], np.int64).reshape(self.shape)
 
@@ -354,8 +339,8 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
         # Stations are 0.5 m from the edge; 2 m on each side stay free of racks in front of them.
         robots, size = self.shape[1], self.params.arena_size - 4.0
         self._streams[world] = rng
-        racks = scatter_points(rng, self.params.num_obstacles, size, 2.0 * self.spacing, np.empty((0, 2)))
-        points = scatter_points(rng, robots, size, self.spacing, racks)
+        racks = arenas.scatter_points(rng, self.params.num_obstacles, size, 2.0 * self.spacing, np.empty((0, 2)))
+        points = arenas.scatter_points(rng, robots, size, self.spacing, racks)
         mask = np.zeros(self.shape, np.bool_)
         mask[world] = True
         self.arena.place_obstacles(world, racks)

@@ -14,28 +14,21 @@ from gymnasium.vector.utils import batch_space
 from fleet_sim.base.arrays import Bools, Floats, Ints
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.settings import read
+from fleet_sim.learning.envs import tasks
 from fleet_sim.learning.envs.arena import Observations, Share
 from fleet_sim.learning.envs.episode import RENDER_MODES, Fixed, Image, Rendered, begun
 from fleet_sim.learning.envs.spaces import drive_box, observation_box
-from fleet_sim.learning.envs.tasks import (
-    ArenaTask,
-    NavigationParams,
-    NavigationTask,
-    TaskParams,
-    WarehouseParams,
-    WarehouseTask,
-)
 
 # Gymnasium environments for one robot; other robots in its world drive to their goals by a simple rule.
 
 
-class ArenaEnv(Rendered[ArenaTask[Any]], gym.Env[Observations, Observations]):
+class ArenaEnv(Rendered[tasks.ArenaTask[Any]], gym.Env[Observations, Observations]):
     """One robot of an arena. A subclass sets the task and params classes."""
 
     metadata: dict[str, Any] = {"render_modes": RENDER_MODES, "render_fps": 10}  # noqa: RUF012  # as the base class has it
-    task_class: type[ArenaTask[Any]]
-    params_class: type[TaskParams]
-    params = Fixed[TaskParams]()
+    task_class: type[tasks.ArenaTask[Any]]
+    params_class: type[tasks.TaskParams]
+    params = Fixed[tasks.TaskParams]()
 
     def __init__(self, render_mode: str | None = None, **settings: Any) -> None:
         check_render_mode(render_mode, self.metadata["render_modes"])
@@ -46,7 +39,7 @@ class ArenaEnv(Rendered[ArenaTask[Any]], gym.Env[Observations, Observations]):
         self._steps = 0
 
     @property
-    def task(self) -> ArenaTask[Any]:
+    def task(self) -> tasks.ArenaTask[Any]:
         """The task; raises InvalidValueError before the first reset."""
         return begun(self._shown)
 
@@ -90,8 +83,8 @@ class NavigationEnv(ArenaEnv):
     truncated after `max_steps`. `info` has `is_success` and `distance` (m). Settings are those of NavigationParams.
     """
 
-    task_class = NavigationTask
-    params_class = NavigationParams
+    task_class = tasks.NavigationTask
+    params_class = tasks.NavigationParams
 
 
 class WarehouseEnv(ArenaEnv):
@@ -101,8 +94,8 @@ class WarehouseEnv(ArenaEnv):
     delivery. Episodes are truncated after `max_steps` and never terminate. Settings are those of WarehouseParams.
     """
 
-    task_class = WarehouseTask
-    params_class = WarehouseParams
+    task_class = tasks.WarehouseTask
+    params_class = tasks.WarehouseParams
 
 
 def check_render_mode(mode: str | None, allowed: list[str]) -> None:
@@ -118,14 +111,14 @@ class WorldsVectorEnv(VectorEnv[Observations, Observations, Any]):
 
     closed = True
     """Whether there is nothing to close: Gymnasium closes what goes away, also what could not be built."""
-    params = Fixed[NavigationParams]()
+    params = Fixed[tasks.NavigationParams]()
 
     def __init__(
         self, num_envs: int, render_mode: str | None, autoreset_mode: AutoresetMode | str, settings: dict[str, Any]
     ) -> None:
         check_render_mode(render_mode, ["rgb_array"])
         self.render_mode = render_mode
-        self.params = read(NavigationParams, settings).in_use("an environment")
+        self.params = read(tasks.NavigationParams, settings).in_use("an environment")
         robots = self.params.num_robots
         if num_envs < 1 or num_envs % robots:
             raise InvalidValueError(
@@ -134,7 +127,7 @@ class WorldsVectorEnv(VectorEnv[Observations, Observations, Any]):
         self.num_envs = num_envs
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
-        self.single_observation_space = observation_box(NavigationTask.observation_size(self.params))
+        self.single_observation_space = observation_box(tasks.NavigationTask.observation_size(self.params))
         self.single_action_space = drive_box()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -200,13 +193,13 @@ class NavigationVectorEnv(WorldsVectorEnv):
     ) -> None:
         super().__init__(num_envs, render_mode, autoreset_mode, settings)
         worlds = self._shape[0]
-        self._task = NavigationTask(self.params, worlds, share)
+        self._task = tasks.NavigationTask(self.params, worlds, share)
         self._streams = [seeding.np_random(None)[0] for _ in range(worlds)]
         self._steps: Ints = np.zeros(num_envs, np.int64)
         self.closed = False
 
     @property
-    def task(self) -> NavigationTask:
+    def task(self) -> tasks.NavigationTask:
         """The task of all worlds."""
         return self._task
 

@@ -15,38 +15,7 @@ from fleet_sim.base.gate import LONGEST_TIME
 from fleet_sim.base.geometry import Path, Pose
 from fleet_sim.base.params import ActionCause, ActionStatus, MovementDirection, RouteMode
 from fleet_sim.base.settings import setting
-from fleet_sim.robots.actions.action import (
-    BLOCKED_DOC,
-    Action,
-    DeclaredAction,
-    Failure,
-    Until,
-    immovable,
-    is_conveyed,
-    is_there,
-    reason_not_to_drive,
-    set_out,
-)
-from fleet_sim.robots.actions.routing import (
-    ASKED_EACH,
-    LOOKED_EACH,
-    Leg,
-    OnRoute,
-    SteppedAside,
-    ask,
-    at_heights,
-    awaited,
-    brakes,
-    distance_left,
-    follow,
-    is_free,
-    legs_of,
-    lifts_of,
-    may_detour,
-    patience,
-    routed,
-    step_aside,
-)
+from fleet_sim.robots.actions import action, routing
 from fleet_sim.robots.agent import Agent, checked_approach
 from fleet_sim.world.schema import NO_ROW
 
@@ -65,7 +34,7 @@ def read_path(value: object) -> Path:
 
 
 @dataclass(eq=False, repr=False)
-class MoveAction(OnRoute):
+class MoveAction(routing.OnRoute):
     """Follow `path`; COMPLETED at its last waypoint.
 
     FAILED at once, with the cause, for an empty path, one beyond the world, or an agent that cannot move, and where a
@@ -90,13 +59,13 @@ class MoveAction(OnRoute):
     keep_height: bool = setting(
         False, doc="Keep the robot's height, roll and pitch, as goals in a plane mean it; robots of navigation_2d do."
     )
-    blocked_timeout: float | None = setting(None, low=0.0, high=LONGEST_TIME, unit="s", doc=BLOCKED_DOC)
+    blocked_timeout: float | None = setting(None, low=0.0, high=LONGEST_TIME, unit="s", doc=action.BLOCKED_DOC)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._routed = False
         """Whether a route was found."""
-        self._legs: list[Leg] = []
+        self._legs: list[routing.Leg] = []
         """What is left of the route: each ends where the robot may have to wait for a door or a lift."""
         self._lifts: list[int] = []
         """Lifts that the robot waits for or rides in, by row, in the order of the route."""
@@ -104,22 +73,22 @@ class MoveAction(OnRoute):
         """Whether the robot drives the first of them."""
         self._held_since = math.inf
         """From when on it has stood before another robot, in s."""
-        self._aside: SteppedAside | None = None
+        self._aside: routing.SteppedAside | None = None
         """Where it lets others pass, before it goes on along its route."""
         self._leg = -1
         """Pose of the path that the traffic brings the robot to; -1: the traffic does not drive it."""
 
-    def start(self, agent: Agent) -> Until | None:
+    def start(self, agent: Agent) -> action.Until | None:
         """Start driving."""
         if len(self.path) == 0:
             self.fail("the path is empty", ActionCause.INVALID_GOAL)
             return None
-        hindrance = immovable(agent)
+        hindrance = action.immovable(agent)
         if hindrance is not None:
             self.fail(*hindrance)
             return None
         # Robots in a traffic are driven by it, and by nothing else.
-        if is_conveyed(agent):
+        if action.is_conveyed(agent):
             return self._ride(agent, 0)
         if self.route is not RouteMode.NONE:
             return self._depart(agent)
@@ -134,32 +103,32 @@ class MoveAction(OnRoute):
             # As beyond the end of the world: what was asked for is wrong, and no code is.
             self.fail(str(error), ActionCause.INVALID_GOAL)
             return None
-        return Until(arrival=True)
+        return action.Until(arrival=True)
 
-    def _depart(self, agent: Agent) -> Until | None:
+    def _depart(self, agent: Agent) -> action.Until | None:
         """Start to drive along a route, as soon as the robot stands."""
         # A robot that moves would leave the line to its first waypoint, and may meet a wall.
-        if brakes(agent):
+        if routing.brakes(agent):
             return None
         path = Path(self._path(agent)[-self._poses_left(agent) :])
         self._aside = None
-        parts = routed(agent, path, RouteMode.parse(self.route))
-        if isinstance(parts, Failure):
+        parts = routing.routed(agent, path, RouteMode.parse(self.route))
+        if isinstance(parts, action.Failure):
             self.fail(*parts)
             return None
-        self._lifts = lifts_of(parts)
-        legs = legs_of(agent, parts)
-        if isinstance(legs, Failure):
+        self._lifts = routing.lifts_of(parts)
+        legs = routing.legs_of(agent, parts)
+        if isinstance(legs, action.Failure):
             self.fail(*legs)
             return None
         self._routed, self._legs, self._drives = True, legs, False
         return self._set_out(agent)
 
-    def _set_out(self, agent: Agent) -> Until | None:
+    def _set_out(self, agent: Agent) -> action.Until | None:
         """Drive the next piece of the route, or wait until the lift is there and doors on it are open."""
         leg, last = self._legs[0], len(self._legs) == 1
         try:
-            self._drives = is_free(agent, leg)
+            self._drives = routing.is_free(agent, leg)
         except InvalidValueError as error:
             # As a lift that was removed meanwhile.
             self.fail(str(error), ActionCause.UNREACHABLE)
@@ -168,46 +137,46 @@ class MoveAction(OnRoute):
             return None
         direction = None if self.direction is None else MovementDirection.parse(self.direction)
         align, tolerance = (self.final_orientation_align, self.tolerance) if last else (False, 0.0)
-        follow(agent, leg.way, align, direction, tolerance, self.blocked_timeout)
+        routing.follow(agent, leg.way, align, direction, tolerance, self.blocked_timeout)
         return self._on_the_way(agent)
 
-    def _on_the_way(self, agent: Agent) -> Until:
+    def _on_the_way(self, agent: Agent) -> action.Until:
         """Wait for the end of the piece; meanwhile doors that it leads through are asked to stay open."""
         leg, time = self._legs[0], None
-        if may_detour(agent):
-            time = agent.world.clock.time + LOOKED_EACH
-        if len(leg.passages) and len(ask(agent, leg, distance_left(agent, leg.way))):
-            time = agent.world.clock.time + ASKED_EACH
-        return Until(arrival=True, time=time)
+        if routing.may_detour(agent):
+            time = agent.world.clock.time + routing.LOOKED_EACH
+        if len(leg.passages) and len(routing.ask(agent, leg, routing.distance_left(agent, leg.way))):
+            time = agent.world.clock.time + routing.ASKED_EACH
+        return action.Until(arrival=True, time=time)
 
-    def _detour(self, agent: Agent) -> Until | None:
+    def _detour(self, agent: Agent) -> action.Until | None:
         """Drive around the robots that stand on the route; where there is no way, out of theirs, or wait for them."""
         self._held_since = math.inf
         path, mode = Path(self._path(agent)[-self._poses_left(agent) :]), RouteMode.parse(self.route)
-        parts = routed(agent, path, mode, detour=True)
-        legs = parts if isinstance(parts, Failure) else legs_of(agent, parts)
-        if isinstance(parts, Failure) or isinstance(legs, Failure):
+        parts = routing.routed(agent, path, mode, detour=True)
+        legs = parts if isinstance(parts, action.Failure) else routing.legs_of(agent, parts)
+        if isinstance(parts, action.Failure) or isinstance(legs, action.Failure):
             return self._give_way(agent)
-        self._leave_lifts(agent, lifts := lifts_of(parts))
+        self._leave_lifts(agent, lifts := routing.lifts_of(parts))
         self._legs, self._lifts, self._drives = legs, lifts, False
         return self._set_out(agent)
 
-    def _give_way(self, agent: Agent) -> Until | None:
+    def _give_way(self, agent: Agent) -> action.Until | None:
         """Leave the route to others if that is for this robot to do."""
-        aside = step_aside(agent, self._poses_left(agent)) if self._drives else None
+        aside = routing.step_aside(agent, self._poses_left(agent)) if self._drives else None
         if aside is None:
             return self._on_the_way(agent) if self._drives else None
         self._leave_lifts(agent, ())
         self._aside, self._legs, self._drives = aside, [], False
         return self._wait_aside(agent)
 
-    def _wait_aside(self, agent: Agent) -> Until | None:
+    def _wait_aside(self, agent: Agent) -> action.Until | None:
         """Go on along the route when the others have passed."""
         if self._aside is not None:
             self._aside = self._aside.after(agent)
             if self._aside.over:
                 return self._depart(agent)
-        return Until(arrival=True, time=agent.world.clock.time + LOOKED_EACH)
+        return action.Until(arrival=True, time=agent.world.clock.time + routing.LOOKED_EACH)
 
     def further(self) -> Floats:
         """Return the points (K, 3) in m where the route leads after the path that the robot drives now."""
@@ -216,33 +185,33 @@ class MoveAction(OnRoute):
 
     def may_step_aside(self, agent: Agent) -> bool:
         """Return whether the robot drives on the route now."""
-        return self._drives and bool(self._legs) and may_detour(agent)
+        return self._drives and bool(self._legs) and routing.may_detour(agent)
 
-    def _ride(self, agent: Agent, leg: int) -> Until | None:
+    def _ride(self, agent: Agent, leg: int) -> action.Until | None:
         """Let the traffic bring the robot to a pose of the path."""
         self._leg = leg
-        failure: Failure | None
+        failure: action.Failure | None
         if self.route is RouteMode.NONE:
-            failure = Failure(reason_not_to_drive(agent), ActionCause.UNREACHABLE)
+            failure = action.Failure(action.reason_not_to_drive(agent), ActionCause.UNREACHABLE)
         elif self.direction is not None:
-            failure = Failure("direction: in the traffic it is the robot's default", ActionCause.INVALID_GOAL)
+            failure = action.Failure("direction: in the traffic it is the robot's default", ActionCause.INVALID_GOAL)
         else:
-            failure = set_out(agent, self._path(agent), leg, self.final_orientation_align, self.tolerance)
+            failure = action.set_out(agent, self._path(agent), leg, self.final_orientation_align, self.tolerance)
         if failure is not None:
             self.fail(*failure)
             return None
-        return Until(arrival=True)
+        return action.Until(arrival=True)
 
-    def _ride_on(self, agent: Agent) -> Until | None:
+    def _ride_on(self, agent: Agent) -> action.Until | None:
         """Check whether the robot is where the traffic brings it, and go on to the next pose."""
-        there = is_there(agent)
-        if isinstance(there, Failure):
+        there = action.is_there(agent)
+        if isinstance(there, action.Failure):
             self.fail(*there)
         elif there and self._leg == len(self.path) - 1:
             self.complete()
         elif there:
             return self._ride(agent, self._leg + 1)
-        return Until(arrival=True)
+        return action.Until(arrival=True)
 
     def reset(self) -> None:
         """Make the action ready to start again, from wherever its robot is then."""
@@ -263,7 +232,7 @@ class MoveAction(OnRoute):
                 lifts.leave(lift, agent.row)
         self._lifts = [lift for lift in self._lifts if lift in needed]
 
-    def update(self, agent: Agent, dt: float) -> Until | None:
+    def update(self, agent: Agent, dt: float) -> action.Until | None:
         """Check whether the robot has arrived."""
         if self.fail_blocked(agent):
             return None
@@ -274,7 +243,7 @@ class MoveAction(OnRoute):
         if not self._routed and self.route is not RouteMode.NONE:
             return self._depart(agent)
         if self._legs:
-            self._held_since, detours = patience(agent, self._legs[0], self._drives, self._held_since)
+            self._held_since, detours = routing.patience(agent, self._legs[0], self._drives, self._held_since)
             if detours or not self._drives:
                 return self._detour(agent) if detours else self._set_out(agent)
         if agent.is_goal_reached():
@@ -289,12 +258,12 @@ class MoveAction(OnRoute):
             self.fail("the robot no longer drives to the goal")
         elif self._legs:
             return self._on_the_way(agent)
-        return Until(arrival=True)
+        return action.Until(arrival=True)
 
     def _distance_left(self, agent: Agent) -> float:
         first, *others = self._legs
         # Before a door or a lift all of the leg is still to be driven.
-        here = distance_left(agent, first.way) if self._drives else first.length
+        here = routing.distance_left(agent, first.way) if self._drives else first.length
         return here + sum(leg.length for leg in others)
 
     def progress(self, agent: Agent) -> dict[str, Any]:
@@ -320,14 +289,14 @@ class MoveAction(OnRoute):
     def hinderer(self, agent: Agent) -> int:
         """Return the row of what stands before the robot, or of the lift or door that it waits for; or NO_ROW."""
         if self._legs and not self._drives:
-            return awaited(agent, self._legs[0])
+            return routing.awaited(agent, self._legs[0])
         return super().hinderer(agent)
 
     def _path(self, agent: Agent) -> Path:
         """Return the waypoints, at the robot's height above the floor where it is kept."""
         if not self.keep_height:
             return Path(self.path)
-        return at_heights(agent, self.path, storeys=self.route is not RouteMode.NONE)
+        return routing.at_heights(agent, self.path, storeys=self.route is not RouteMode.NONE)
 
     def _poses_left(self, agent: Agent) -> int:
         """Return how many poses of the path are still to be reached."""
@@ -387,7 +356,7 @@ class MoveTo(MoveAction):
 
 
 @dataclass(eq=False, repr=False)
-class TourAction(DeclaredAction):
+class TourAction(action.DeclaredAction):
     """Drive to each pose of `path` in turn and stop there; COMPLETED after the last.
 
     A pose that cannot be reached ends it with that cause; with `skip_missed` it goes on to the next, and `missed` says
@@ -400,7 +369,7 @@ class TourAction(DeclaredAction):
     )
     skip_missed: bool = setting(False, doc="Go on to the next pose where one cannot be reached.")
     keep_height: bool = setting(False, doc="Keep the robot's height, as of a MoveAction.")
-    blocked_timeout: float | None = setting(None, low=0.0, high=LONGEST_TIME, unit="s", doc=BLOCKED_DOC)
+    blocked_timeout: float | None = setting(None, low=0.0, high=LONGEST_TIME, unit="s", doc=action.BLOCKED_DOC)
     straight_last: bool = setting(False, doc="Drive straight to the last pose, as into a dock.")
 
     def __post_init__(self) -> None:
@@ -414,14 +383,14 @@ class TourAction(DeclaredAction):
         """Number of the pose that it drives to, or drove to last."""
         return max(self._index, 0)
 
-    def start(self, agent: Agent) -> Until | None:
+    def start(self, agent: Agent) -> action.Until | None:
         """Start to drive to the first pose."""
         if len(self.path) == 0:
             self.fail("the path is empty", ActionCause.INVALID_GOAL)
             return None
         return self._next(agent)
 
-    def update(self, agent: Agent, dt: float) -> Until | None:
+    def update(self, agent: Agent, dt: float) -> action.Until | None:
         """Go on to the next pose, where this one is reached."""
         if self._leg is None:
             return self._next(agent)
@@ -433,7 +402,7 @@ class TourAction(DeclaredAction):
             self._leg.cancel(self.error_message or "the tour ended")
             self._leg.stop(agent)
 
-    def parts(self) -> list[Action]:
+    def parts(self) -> list[action.Action]:
         """Return the way to the present pose."""
         return [] if self._leg is None else [self._leg]
 
@@ -447,7 +416,7 @@ class TourAction(DeclaredAction):
         leg = {} if self._leg is None else self._leg.progress(agent)
         return {"phase": "moving", **leg, "duration": self.get_duration(), "waypoint": self.index}
 
-    def _next(self, agent: Agent) -> Until | None:
+    def _next(self, agent: Agent) -> action.Until | None:
         self._index += 1
         last = self._index == len(self.path) - 1
         route = RouteMode.NONE if self.straight_last and last else self.route
@@ -456,7 +425,7 @@ class TourAction(DeclaredAction):
         )
         return self._after(leg, agent, leg.begin(agent))
 
-    def _after(self, leg: MoveTo, agent: Agent, until: Until | None) -> Until | None:
+    def _after(self, leg: MoveTo, agent: Agent, until: action.Until | None) -> action.Until | None:
         """Return what the tour waits for, after `leg` was called and waits `until`."""
         if not leg.is_complete():
             return until

@@ -25,19 +25,8 @@ from fleet_sim.engines.bullet.mirror import BulletMirror
 from fleet_sim.models.kinematics.tree import FrameLink, link_frame
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.robots.spawn_params import ORIGIN, pose_setting
+from fleet_sim.sensing.sensors.render import shot
 from fleet_sim.sensing.sensors.render.renderer import Renderer, check_renderer, make_renderer
-from fleet_sim.sensing.sensors.render.shot import (
-    CHANNELS,
-    MAX_SIDE,
-    OPTICAL_TURN,
-    Float32s,
-    Frame,
-    Int32s,
-    Intrinsics,
-    Shot,
-    check_channels,
-    optical_orientations,
-)
 from fleet_sim.world.clock import Keys
 from fleet_sim.world.names import Frames
 from fleet_sim.world.ports import JointSensing
@@ -430,8 +419,8 @@ class CameraSensorParams(SensorParams):
     default_name: ClassVar[str] = "camera"
 
     rate: float | None = setting(10.0, above=0, unit="Hz", doc="Pictures per simulated second; null: at each step.")
-    width: int = setting(320, low=1, high=MAX_SIDE, unit="px", doc="Width of pictures.")
-    height: int = setting(240, low=1, high=MAX_SIDE, unit="px", doc="Height of pictures.")
+    width: int = setting(320, low=1, high=shot.MAX_SIDE, unit="px", doc="Width of pictures.")
+    height: int = setting(240, low=1, high=shot.MAX_SIDE, unit="px", doc="Height of pictures.")
     horizontal_fov: float = setting(
         math.pi / 3, low=1e-3, high=math.pi - 1e-3, unit="rad", doc="Horizontal field of view, with square pixels."
     )
@@ -460,7 +449,7 @@ class CameraSensorParams(SensorParams):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_channels(self.channels)
+        shot.check_channels(self.channels)
         if self.far <= self.near:
             raise InvalidValueError(f"far: must be beyond near, {self.near} m, got {self.far} m")
         # Made only to check it: the intrinsics of a picture have limits of their own.
@@ -471,11 +460,11 @@ class CameraSensorParams(SensorParams):
         """The pixels of a picture."""
         return PIXELS, float(self.width * self.height)
 
-    def lens(self) -> Intrinsics:
+    def lens(self) -> shot.Intrinsics:
         """Return the size and projection of its pictures."""
         if self.intrinsics is not None:
-            return Intrinsics(self.width, self.height, *self.intrinsics)
-        return Intrinsics.from_fov(self.width, self.height, self.horizontal_fov)
+            return shot.Intrinsics(self.width, self.height, *self.intrinsics)
+        return shot.Intrinsics.from_fov(self.width, self.height, self.horizontal_fov)
 
 
 @dataclass(frozen=True, eq=False)
@@ -491,12 +480,12 @@ class CameraReading(Reading):
     """
 
     rgb: Bytes | None
-    depth: Float32s | None
-    ids: Int32s | None
-    links: Int32s | None
+    depth: shot.Float32s | None
+    ids: shot.Int32s | None
+    links: shot.Int32s | None
     position: Floats
     orientation: Floats
-    intrinsics: Intrinsics
+    intrinsics: shot.Intrinsics
 
     def points(self) -> npt.NDArray[np.float32]:
         """Return the points (H, W, 3) of the pixels in the optical frame, NaN for empty pixels.
@@ -537,27 +526,27 @@ class CameraSensor(SensorKind):
         """Return a picture and the camera's pose for each camera."""
         params: CameraSensorParams = batch.params
         renderer, lens = self.renderer(params.renderer), params.lens()
-        channels = check_channels(params.channels)
+        channels = shot.check_channels(params.channels)
         orientations = batch.orientations
         # Rays go along z of the optical frame, where a body looks along x.
         if params.frame == "body":
-            orientations = optical_orientations(orientations)
+            orientations = shot.optical_orientations(orientations)
         frames = [
-            renderer.render(Shot(lens, position, orientation, params.near, params.far, channels, params.shadows))
+            renderer.render(shot.Shot(lens, position, orientation, params.near, params.far, channels, params.shadows))
             for position, orientation in zip(batch.positions, orientations, strict=True)
         ]
         # In place: frames belong to nobody else yet.
         for frame, key in zip(frames, batch.keys.tolist(), strict=True):
             _spoil(frame, params, key, batch.tick)
         return {
-            **{name: [_frozen(getattr(frame, name)) for frame in frames] for name in CHANNELS},
+            **{name: [_frozen(getattr(frame, name)) for frame in frames] for name in shot.CHANNELS},
             "position": batch.positions,
             "orientation": orientations,
             "intrinsics": [lens] * len(frames),
         }
 
 
-def _spoil(frame: Frame, params: CameraSensorParams, key: int, tick: int) -> None:
+def _spoil(frame: shot.Frame, params: CameraSensorParams, key: int, tick: int) -> None:
     if params.rgb_noise and frame.rgb is not None:
         noisy_colors(frame.rgb, params.rgb_noise, key, tick)
     if params.depth_noise and frame.depth is not None:
@@ -583,7 +572,7 @@ def noisy_colors(rgb: Bytes, deviation: float, key: int, tick: int) -> None:
     rgb[...] = drawn
 
 
-def noisy_depth(depth: Float32s, deviation: float, near: float, far: float, key: int, tick: int) -> None:
+def noisy_depth(depth: shot.Float32s, deviation: float, near: float, far: float, key: int, tick: int) -> None:
     """Add noise to `depth` (H, W), in place; `deviation` is in m. Noisy depths stay between near and far."""
     drawn = _normals(key, tick, _DEPTH, depth.shape)
     drawn *= np.float32(deviation)
@@ -593,7 +582,7 @@ def noisy_depth(depth: Float32s, deviation: float, near: float, far: float, key:
     depth[seen_mask] = np.clip(drawn[seen_mask], near, far)
 
 
-def _normals(key: int, tick: int, channel: int, shape: tuple[int, ...]) -> Float32s:
+def _normals(key: int, tick: int, channel: int, shape: tuple[int, ...]) -> shot.Float32s:
     # Millions of numbers: a generator of its own, seeded with all they depend on, is many times faster than hashing.
     generator = np.random.Generator(np.random.SFC64(np.random.SeedSequence((key, tick, channel))))
     return generator.standard_normal(shape, np.float32)
@@ -633,7 +622,7 @@ def frame_links(frames: Frames, sensor: Sensor) -> list[FrameLink]:
     found = [FrameLink(parent, own, tuple(pose.position), tuple(pose.orientation))]
     if isinstance(sensor.params, CameraSensorParams):
         optical = FrameLink(own, optical_frame_of(frames, sensor))
-        found.append(optical._replace(orientation=OPTICAL_TURN) if _is_turned(sensor) else optical)
+        found.append(optical._replace(orientation=shot.OPTICAL_TURN) if _is_turned(sensor) else optical)
     return [link for link in found if link.child not in (link.parent, parent)]
 
 

@@ -13,16 +13,7 @@ from fleet_sim.base.settings import setting
 from fleet_sim.base.settings.fields import fields_of
 from fleet_sim.swarm.agents import SwarmAgent
 from fleet_sim.swarm.crowd import Crowd
-from fleet_sim.swarm.metrics.crowd import (
-    AngularMomentum,
-    AverageSpeed,
-    CrowdMetric,
-    GroupRotation,
-    RadialVariance,
-    Scatter,
-    SubGroup,
-    TotalCollisions,
-)
+from fleet_sim.swarm.metrics import crowd as crowds
 from fleet_sim.swarm.parameters import Configured, choice_setting, documented
 
 
@@ -49,7 +40,7 @@ def _numbers(value: Any) -> list[float]:
 
 @documented
 @dataclass(eq=False, repr=False)
-class GeneMetric(CrowdMetric):
+class GeneMetric(crowds.CrowdMetric):
     """Base of metrics of the numbers of the first agent's controller; see `genes_of`."""
 
     def gene(self, crowd: Crowd, index: int) -> float:
@@ -100,7 +91,7 @@ PER_STEP = "The unit of speed: metres per step of the world, or metres per secon
 
 @documented
 @dataclass(eq=False, repr=False)
-class AverageSpeedBehavior(AverageSpeed):
+class AverageSpeedBehavior(crowds.AverageSpeed):
     """The mean speed, in m per step."""
 
     per: str = choice_setting("step", ("step", "second"), PER_STEP)
@@ -108,7 +99,7 @@ class AverageSpeedBehavior(AverageSpeed):
 
 @documented
 @dataclass(eq=False, repr=False)
-class AngularMomentumBehavior(AngularMomentum):
+class AngularMomentumBehavior(crowds.AngularMomentum):
     """The angular momentum about the centroid per agent and world radius, in m per step."""
 
     per: str = choice_setting("step", ("step", "second"), PER_STEP)
@@ -116,19 +107,19 @@ class AngularMomentumBehavior(AngularMomentum):
 
 @documented
 @dataclass(eq=False, repr=False)
-class GroupRotationBehavior(GroupRotation):
+class GroupRotationBehavior(crowds.GroupRotation):
     """The mean speed around the centroid, in m per step."""
 
     per: str = choice_setting("step", ("step", "second"), PER_STEP)
 
 
-class ScatterBehavior(Scatter):
+class ScatterBehavior(crowds.Scatter):
     """The mean square distance to the centroid over that of the world's radius: the same as `Scatter`."""
 
 
 @documented
 @dataclass(eq=False, repr=False)
-class RadialVarianceMetric(RadialVariance):
+class RadialVarianceMetric(crowds.RadialVariance):
     """The variance of the distances to the centroid, times 20."""
 
     weight: float = setting(20.0, doc="Factor on the value.")
@@ -136,7 +127,7 @@ class RadialVarianceMetric(RadialVariance):
 
 @documented
 @dataclass(eq=False, repr=False)
-class TotalCollisionsBehavior(TotalCollisions):
+class TotalCollisionsBehavior(crowds.TotalCollisions):
     """The number of steps in which an agent touched something, added up over the agents."""
 
     each_step: bool = setting(True, doc="Count every step of a contact, not only its first.")
@@ -144,5 +135,5 @@ class TotalCollisionsBehavior(TotalCollisions):
 
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
-class SubGroupBehavior(SubGroup):
+class SubGroupBehavior(crowds.SubGroup):
     """The same as `SubGroup`. RobotSwarmSimulator's `subgroup: 1` is `include_teams: [1]`."""

@@ -18,15 +18,7 @@ from fleet_sim.base.errors import InvalidValueError, StateError, of_extra
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.models.meshes import mesh as primitives
 from fleet_sim.models.meshes.mesh import Material, Mesh, Part
-from fleet_sim.sensing.sensors.render import shaders
-from fleet_sim.sensing.sensors.render.scene import (
-    PLANE_HALF_SIZE,
-    FlatMarks,
-    InstanceTable,
-    MeshKey,
-    Scene,
-    read_texture,
-)
+from fleet_sim.sensing.sensors.render import scene, shaders
 from fleet_sim.sensing.sensors.render.shot import CHANNELS, Color, Float32s, Frame, Lighting, Shot
 from fleet_sim.world.world import World
 
@@ -200,7 +192,7 @@ class Textures:
         texture = self._textures.get(path)
         if texture is None:
             try:
-                pixels = read_texture(path)
+                pixels = scene.read_texture(path)
             except InvalidValueError as error:
                 log.warning("%s; it is drawn white", error)
                 pixels = np.full((1, 1, 3), 255, np.uint8)
@@ -252,7 +244,7 @@ class Programs:
             "sun_color": lighting.sun_color,
             "sky_color": lighting.sky_color,
             "ground_color": lighting.ground_color,
-            "half_size": PLANE_HALF_SIZE,
+            "half_size": scene.PLANE_HALF_SIZE,
         }
 
     def solid(self, channels: frozenset[str], *, textured: bool) -> moderngl.Program:
@@ -375,17 +367,17 @@ class GlRenderer:
         """Take an OpenGL context for the pictures of `world`; raises as `take_context` does."""
         self.lighting = lighting or Lighting()
         self.floor = floor
-        self.marks: FlatMarks | None = None
+        self.marks: scene.FlatMarks | None = None
         """What is shown besides the world, in colors only; without shadows."""
-        self._scene = Scene(world)
+        self._scene = scene.Scene(world)
         self._context = take_context()
         # Whoever made the renderer may forget to close it: a simulation that is dropped does.
         self._release = weakref.finalize(self, give_back, self._context)
         # At exit the process frees all of it, and the driver may be gone before this is called.
         self._release.atexit = False
         self._targets: dict[tuple[int, int, frozenset[str]], Target] = {}
-        self._meshes: dict[tuple[MeshKey, int], GpuMesh] = {}
-        self._templates_of: InstanceTable | None = None
+        self._meshes: dict[tuple[scene.MeshKey, int], GpuMesh] = {}
+        self._templates_of: scene.InstanceTable | None = None
         self._instances = np.zeros(0, INSTANCE)
         self._mark_mesh: GpuMesh | None = None
         with self._context:
@@ -464,10 +456,10 @@ class GlRenderer:
         # Along the sun's rays down to the floor. A sphere's shadow is stretched by at most 1 / sun.z.
         shadows = centres - (heights / sun[2])[:, None] * sun
         seen_mask = frustum.sees(shadows, radii / sun[2])
-        edge = PLANE_HALF_SIZE - np.abs(shot.position[:2])
+        edge = scene.PLANE_HALF_SIZE - np.abs(shot.position[:2])
         if len(shadows) and edge.min() < shot.far:
             # There is no shadow where there is no floor.
-            seen_mask &= (np.abs(shadows[:, :2] + shot.position[:2]) < PLANE_HALF_SIZE).all(1)
+            seen_mask &= (np.abs(shadows[:, :2] + shot.position[:2]) < scene.PLANE_HALF_SIZE).all(1)
         return seen_mask
 
     def _place_marks(self, shot: Shot) -> Drawn:
@@ -485,7 +477,7 @@ class GlRenderer:
         self._mark_mesh.write(instances)
         return [(self._mark_mesh, len(instances))]
 
-    def _templates(self, table: InstanceTable) -> npt.NDArray[np.void]:
+    def _templates(self, table: scene.InstanceTable) -> npt.NDArray[np.void]:
         """Return all instances of a table as uploaded, without their poses."""
         # The table is made anew when something is spawned, removed or colored; until then only poses change.
         if self._templates_of is not table:
@@ -496,7 +488,7 @@ class GlRenderer:
             self._templates_of, self._instances = table, instances
         return self._instances
 
-    def _mesh(self, key: MeshKey, level: int) -> GpuMesh:
+    def _mesh(self, key: scene.MeshKey, level: int) -> GpuMesh:
         mesh = self._meshes.get((key, level))
         if mesh is None:
             mesh = self._meshes[key, level] = GpuMesh(
@@ -581,8 +573,8 @@ def _clip_matrix(shot: Shot, axes: Floats) -> Float32s:
 
 
 def _by_mesh(
-    table: InstanceTable, seen: Ints, frustum: Frustum, positions: Floats
-) -> Iterator[tuple[MeshKey, int, Ints | slice]]:
+    table: scene.InstanceTable, seen: Ints, frustum: Frustum, positions: Floats
+) -> Iterator[tuple[scene.MeshKey, int, Ints | slice]]:
     """Yield mesh, level of detail and places in `seen` of the instances that show it; `seen` is in order."""
     # Instances of one mesh are consecutive in the table, and `seen` is sorted: two searches find those of each batch.
     starts = np.searchsorted(seen, [batch.start for batch in table.batches])
