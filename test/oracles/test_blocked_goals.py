@@ -14,6 +14,7 @@ from outlines import HEIGHT, build, robot, wall
 import fleet_sim as fs
 from fleet_sim.apps.cli.main import main
 from fleet_sim.apps.record.recording import Recording
+from fleet_sim.robots.actions import TourAction
 from fleet_sim.warehouse.sites import Grid, Site, build_walls
 from fleet_sim.warehouse.traffic import offer_routes
 
@@ -79,6 +80,26 @@ def test_goals_without_an_action_end_too_and_waiting_for_what_may_move_does_not(
             assert move.progress(agent)["phase"] == "waiting"
             move.cancel()
             sim.remove_object(other)
+
+
+@holds("api:TourAction.missed", fault="robots/actions/drive.py: the cause of a pose that was missed is failed")
+@pytest.mark.parametrize("skips", [False, True])
+def test_a_tour_ends_or_goes_on_with_the_cause_of_the_pose_that_it_misses(skips: bool) -> None:
+    with build(0.05, blocked_timeout=1.5, world_extent=60.0) as sim:
+        agent = robot(sim, -0.7, 0.3, 0.7)
+        wall(sim, 1.6, 0.9, 0.35, (0.15, 2.2))
+        places = [(-0.9, 1.1), (4.0, 2.0), (90.0, 0.9), (-1.4, 0.2)]
+        tour = TourAction(fs.Path([fs.Pose.from_yaw(x, y, HEIGHT, 0.7) for x, y in places]), skip_missed=skips)
+        agent.add_action(tour)
+        while not tour.is_complete() and sim.sim_time < 60.0:
+            assert tour.progress(agent)["waypoint"] == tour.index
+            sim.step_once()
+        if skips:
+            assert tour.status == "completed" and agent.position[:2] == pytest.approx(places[-1])
+            assert tour.missed == [(1, "blocked"), (2, "invalid_goal")]
+        else:
+            assert (tour.status, tour.cause, tour.blocked_by) == ("failed", "blocked", "wall")
+            assert str(tour.error_message).startswith("pose 1: ") and tour.missed == []
 
 
 SCENE = """

@@ -168,6 +168,13 @@ def test_what_is_carried_is_where_its_carriers_and_offsets_put_it(make_sim: Make
     assert near(base.get_pose(), place @ rigid.frame_of(offsets[1]))
     assert near(top.get_pose(), place @ rigid.frame_of(offsets[1]) @ rigid.frame_of(offsets[1]))
     assert not base.velocity.any() and not arm.detach_object(base) and not base.is_attached()
+    # What is put elsewhere between two steps takes along what it carries at once.
+    turn = fs.Pose.from_euler(3.1, -1.2, 0.4, 0.3, -0.2, 1.7)
+    base.set_name("base")
+    positions, orientations = np.array([turn.position]), np.array([turn.orientation])
+    sim.dispatcher.dispatch(fs.SetPoses(names=("base",), positions=positions, orientations=orientations))
+    assert near(base.get_pose(), rigid.frame_of(turn))
+    assert near(top.get_pose(), rigid.frame_of(turn) @ rigid.frame_of(offsets[1]))
 
 
 @holds(

@@ -180,10 +180,13 @@ ORCA = {
 }
 
 
-@holds("api:OrcaController.act", fault="swarm/controllers/crowds.py: the lead is not divided by")
+@holds("api:OrcaController.act", fault="swarm/controllers/crowds.py: the lead is not divided by; walls have no ends")
 def test_a_free_path_is_driven_straight_by_the_point_ahead() -> None:
     goal, lead = 5.3 + 4.1j, 0.07
-    world = World_from_config({"size": [9, 9], "time_step": DT, "detectable_walls": False})
+    # Beside the way, which crosses the lines of its sides.
+    pillar = {"type": "StaticObject", "points": [[3.4, 3.2], [4.2, 3.0], [3.9, 3.9]], "anchor_point": [0, 0]}
+    config = {"size": [9, 9], "time_step": DT, "detectable_walls": False, "objects": [pillar | {"position": [0, 0]}]}
+    world = World_from_config(config)
     world.setup()
     controller = {"type": "OrcaController", **ORCA, "static_waypoint": [goal.real, goal.imag]}
     world.spawn({"type": "MazeAgent", "position": [2.1, 6.3], "angle": 0.7, "controller": controller})

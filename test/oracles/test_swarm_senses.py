@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from oracle_rows import holds
 
-from fleet_sim.swarm import RectangularWorld, World_from_config
+from fleet_sim.swarm import Controller, MazeAgent, RectangularWorld, World_from_config
 from fleet_sim.swarm.neighbours import pairs_within, targets_within
 
 SIZE = (6.5, 5.2)
@@ -234,6 +234,42 @@ def test_two_wheels_drive_exact_arcs(count: int) -> None:
     centers = first + 1j * middle * np.exp(1j * headings)
     expected = centers - 1j * middle * np.exp(1j * (headings + 31 * dt * turn))
     np.testing.assert_allclose(world.everyone.positions @ [1.0, 1.0j], expected, atol=1e-11)
+
+
+class Ramp(Controller):
+    """Goes faster with each step, from a speed of its own on."""
+
+    def __init__(self, first: float) -> None:
+        super().__init__()
+        self.first = first
+
+    def act(self, group: Any) -> np.ndarray:
+        """Return one action for all."""
+        return np.tile((self.first + 0.01 * group.world.total_steps, 0.3), (len(group), 1))
+
+
+@holds("api:SwarmAgent.controller", fault="swarm/swarm_world.py: who joins a group has the memory of its second member")
+@pytest.mark.parametrize("update", ["together", "in_turn"])
+def test_late_actions_stay_with_who_changes_its_controller(update: str) -> None:
+    ramps, delay = [Ramp(0.1), Ramp(0.5), Ramp(0.9)], 3
+    world = World_from_config({"size": [30, 30], "time_step": 0.05, "update": update})
+    world.setup()
+    agents = [
+        MazeAgent({"delay": delay, "collides": False, "position": [3.0 + 2.0 * index, 4.0]}, world, f"a{index}")
+        for index in range(9)
+    ]
+    for index, agent in enumerate(agents):
+        world.population.append(agent)
+        agent.controller = ramps[index // 4]
+    chosen = [index // 4 for index in range(9)]
+    asked: list[list[float]] = []
+    for step in range(1, 25):
+        for agent, ramp in {6: {1: 1}, 8: {7: 2}, 11: {4: 0, 1: 2}, 14: {8: 0}}.get(step, {}).items():
+            agents[agent].controller, chosen[agent] = ramps[ramp], ramp
+        asked.append([ramps[which].first + 0.01 * step for which in chosen])
+        world.step()
+        late = asked[-1 - delay] if step > delay else [0.0] * 9
+        assert [agent.linear for agent in agents] == pytest.approx(late), step
 
 
 @pytest.mark.parametrize("compiled", [False, True])

@@ -200,6 +200,28 @@ def test_pairs_and_groups_stay_when_the_engine_is_built_again(make_sim: Make) ->
     assert [high.position[2], other.position[2]] == pytest.approx([0.25, 0.25], abs=0.03)
 
 
+def test_pairs_and_groups_go_back_with_the_state(make_sim: Make) -> None:
+    sim = make_sim()
+    one, other = put(sim, "one", 0.0), put(sim, "other", 0.3)
+    sim.set_collision_pair(one, other, False)
+    run(sim, 1)
+    moment = sim.save_state()
+    sim.set_collision_pair(one, other, True)
+    one.set_collision_filter(mask=2)
+    run(sim, 1)
+    assert touching(sim) == pair("one", "other")
+    sim.remove_object(other)
+    sim.restore_state(moment)
+    run(sim, 1)
+    assert touching(sim) == set() and one.collision_mask == -1
+    sim.set_collision_pair(one, other, None)
+    run(sim, 1)
+    assert touching(sim) == pair("one", "other")
+    sim.reset()
+    run(sim, 1)
+    assert touching(sim) == set()
+
+
 def test_what_takes_the_row_of_a_pair_collides(make_sim: Make) -> None:
     sim = make_sim(physics=True)
     low, high = put(sim, "low", 0.0, mass=5.0), put(sim, "high", 0.0, 0.8, mass=1.0)
