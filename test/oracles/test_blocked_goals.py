@@ -100,6 +100,12 @@ def test_a_tour_ends_or_goes_on_with_the_cause_of_the_pose_that_it_misses(skips:
         else:
             assert (tour.status, tour.cause, tour.blocked_by) == ("failed", "blocked", "wall")
             assert str(tour.error_message).startswith("pose 1: ") and tour.missed == []
+        for path in ([], [fs.Pose((90.0, 0.0, HEIGHT))]):
+            nowhere = TourAction(path, skip_missed=skips)
+            agent.add_action(nowhere)
+            sim.step_once()
+            sim.step_once()
+            assert (nowhere.status, nowhere.cause) == ("failed", "invalid_goal")
 
 
 SCENE = """

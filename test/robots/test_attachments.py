@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pybullet_data
 import pytest
@@ -22,7 +20,6 @@ from fleet_sim import (
     SimObjectSpawnParams,
     UnknownNameError,
 )
-from fleet_sim.base.spatial import quaternions as poses
 from fleet_sim.models import load_robot_model
 
 
@@ -48,18 +45,6 @@ def test_objects_of_two_simulations_cannot_be_attached(make_sim, robot: Agent) -
     stranger = make_sim().spawn(SimObjectSpawnParams())
     with pytest.raises(InvalidValueError, match="different simulations"):
         robot.attach_object(stranger)
-
-
-def test_detach_drops_where_it_is_told(robot: Agent, crate: SimObject) -> None:
-    robot.attach_object(crate, relative_pose=Pose((0, 0, 1)))
-    assert robot.detach_object(crate)
-    assert close(crate.get_pose(), Pose((0, 0, 1)))
-    robot.attach_object(crate, relative_pose=Pose((0, 0, 1)))
-    assert robot.detach_object(crate, drop_pose=Pose((7, 7, 0)))
-    assert crate.get_pose() == Pose((7, 7, 0))
-    robot.attach_object(crate, relative_pose=Pose.from_yaw(0, 0, 1, math.pi / 2))
-    assert robot.detach_object(crate, drop_relative_pose=Pose((1, 0, 0)))
-    assert close(crate.get_pose(), Pose.from_yaw(0, 1, 1, math.pi / 2))
 
 
 def test_pick_and_drop_of_an_agent(sim: MultiRobotSimulationCore, robot: Agent, crate: SimObject) -> None:
@@ -152,31 +137,6 @@ def add_arms(sim: MultiRobotSimulationCore, count: int = 1) -> list[Agent]:
 def link_pose(agent: Agent, link: int) -> Pose:
     position, orientation = agent.world.link_poses(np.array([agent.row]), np.array([link]))
     return Pose(position[0].tolist(), orientation[0].tolist())
-
-
-def bend(agent: Agent, joint: int, value: float) -> None:
-    values = READY.copy()
-    values[0, joint] = value
-    set_joints(agent.world, np.array([agent.row]), values)
-
-
-def test_an_object_taken_by_a_link_may_keep_its_place(sim: MultiRobotSimulationCore, crate: SimObject) -> None:
-    arm = add_arms(sim)[0]
-    place = Pose.from_euler(0.5, 0.1, 0.4, 0.3, 0.2, 0.1)
-    crate.set_pose(place)
-    assert arm.attach_object(crate, "panda_hand", keep_world_pose=True)
-    assert close(crate.get_pose(), place)
-    seen = link_pose(arm, HAND)
-    sim.register_callback(lambda core, dt: bend(arm, 0, 1.0), None)
-    sim.step_once()
-    expected = poses.compose(
-        *(np.array([part]) for part in link_pose(arm, HAND).as_position_orientation()),
-        *poses.relative(
-            *(np.array([part]) for part in seen.as_position_orientation()),
-            *(np.array([part]) for part in place.as_position_orientation()),
-        ),
-    )
-    assert close(crate.get_pose(), Pose(expected[0][0].tolist(), expected[1][0].tolist()))
 
 
 def test_what_a_link_carries_goes_over_to_another_link(sim: MultiRobotSimulationCore, crate: SimObject) -> None:

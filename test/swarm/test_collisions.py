@@ -142,27 +142,6 @@ def test_discs_in_a_sector(half_angle: float, ahead: float, aside: float, radius
         assert sees(sector, ahead, side, radius) == seen
 
 
-def sampled(sector: Sector) -> AnyArray:
-    """Points (M, 2) that fill a sector."""
-    angles = np.linspace(-sector.half_angle, sector.half_angle, 201)
-    reaches = np.linspace(0.0, sector.reach, 81)
-    return np.stack([np.outer(np.cos(angles), reaches).ravel(), np.outer(np.sin(angles), reaches).ravel()], axis=1)
-
-
-def test_segments_and_discs_hide_what_is_behind_them() -> None:
-    targets = [(2.0, 0.0), (0.5, 0.0), (2.0, 3.0), (1.0, 0.0)]
-    everywhere, nobody = Sector(4.0, 9.0), Discs(np.empty(0, np.int64), *[np.empty(0)] * 3)
-    walls = Hiding(np.array([(1.0, -1.0, 1.0, 1.0)]), nobody)
-    assert [sees(everywhere, *target, 0.1, walls) for target in targets] == [False, True, True, False]
-    # On the line, but not between.
-    along = Hiding(np.array([(3.0, 0.0, 4.0, 0.0), (-2.0, 0.0, -1.0, 0.0)]), nobody)
-    assert all(sees(everywhere, *target, 0.1, along) for target in targets)
-    for row, seen in ((9, [False, True, True, False]), (7, [True] * 4), (8, [True] * 4)):
-        # Neither the observer nor the one that is looked at hides anything.
-        disc = Hiding(np.empty((0, 4)), Discs(np.array([row]), one(1.0), one(0.2), one(0.3)))
-        assert [sees(everywhere, *target, 0.1, disc) for target in targets] == seen
-
-
 # ---- Regions and goals: a polygon or a disc, and not both ------------------------------------------------------------
 
 

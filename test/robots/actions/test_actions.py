@@ -21,7 +21,6 @@ from fleet_sim import (
     Pose,
     ShapeParams,
     SimulationParams,
-    TourAction,
     Wait,
 )
 from fleet_sim.base.arrays import Floats
@@ -35,15 +34,6 @@ from fleet_sim.world.commands import Command, FinishActions
 def test_the_tolerance_may_be_given_by_position() -> None:
     goal = Pose((1, 0, 0))
     assert MoveTo(goal, 0.2, False).tolerance == MoveAction([goal], True, False, None, 0.2).tolerance == 0.2
-
-
-def test_a_move_with_tolerance_ends_at_rest_within_it(robot: Agent, finish: Finish) -> None:
-    exact, near = MoveTo(Pose((3, 0.1, 0))), MoveTo(Pose((0, 0, 0)), tolerance=0.5)
-    robot.add_action_sequence([exact, near])
-    finish(near)
-    assert robot.get_pose().distance_to(Pose((0, 0, 0))) <= 0.5
-    assert near.get_duration() <= exact.get_duration() + 1e-9
-    assert not robot.is_moving
 
 
 def test_a_path_may_be_given_as_a_list(robot: Agent, finish: Finish) -> None:
@@ -81,16 +71,6 @@ def test_impossible_moves_fail_at_once_with_the_cause(sim: MultiRobotSimulationC
     assert causes[robot] == "the path is empty"
     assert "fixed base" in causes[fixed]
     assert "carried by" in causes[carried]
-
-
-def test_progress_tells_the_distance_left(sim: MultiRobotSimulationCore, robot: Agent) -> None:
-    action = MoveTo(Pose((10, 0, 0)))
-    robot.execute_action(action)
-    for _ in range(10):
-        sim.step_once()
-    progress = action.progress(robot)
-    assert progress["distance_left"] == pytest.approx(10.0 - robot.get_pose().x)
-    assert progress["waypoint"] == 0
 
 
 def test_put_elsewhere_a_robot_still_gets_there(sim: MultiRobotSimulationCore, robot: Agent, finish: Finish) -> None:
@@ -214,20 +194,6 @@ def test_something_in_the_way_ends_it(sim_relative: MultiRobotSimulationCore) ->
     action = run(sim_relative, agent, DriveByAction((3.0, 0.0, 0.0), 1.0))
     assert action.cause is ActionCause.BLOCKED and action.blocked_by == "#1"
     assert 0.3 < agent.get_pose().x <= 0.6
-
-
-def test_a_tour_goes_on_where_a_pose_cannot_be_reached(sim_relative: MultiRobotSimulationCore) -> None:
-    agent = robot(sim_relative)
-    beyond = Pose((1e7, 0.0, 0.0))
-    places = [Pose((1.0, 0.0, 0.0)), beyond, Pose((1.0, 1.0, 0.0))]
-    tour = TourAction(Path(places), skip_missed=True, keep_height=True)
-    assert run(sim_relative, agent, tour).cause is None
-    assert tour.missed == [(1, ActionCause.INVALID_GOAL)]
-    assert agent.get_pose().position == pytest.approx((1.0, 1.0, 0.15), abs=1e-6)
-    assert run(sim_relative, agent, TourAction(Path([beyond]), skip_missed=True)).status is ActionStatus.FAILED
-    strict = run(sim_relative, agent, TourAction(Path(places)))
-    assert (strict.cause, strict.error_message[:7]) == (ActionCause.INVALID_GOAL, "pose 1:")  # type: ignore[index]
-    assert run(sim_relative, agent, TourAction([])).cause is ActionCause.INVALID_GOAL
 
 
 def test_a_path_tells_how_many_of_its_poses_are_left(sim_relative: MultiRobotSimulationCore) -> None:

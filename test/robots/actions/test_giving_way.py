@@ -88,18 +88,6 @@ def places(rng: np.random.Generator, count: int, begin: float) -> Sequence[Place
     return [(x + begin, y) for x, y in found]
 
 
-@pytest.mark.parametrize("mode", ["differential", "omnidirectional"])
-@pytest.mark.parametrize(("width", "length"), [(7, 2), (8, 10), (10, 10)])
-def test_two_that_meet_in_a_passage_both_arrive(mode: str, width: int, length: int) -> None:
-    house = House(width, length, mode)
-    end = 2 * ROOM * CELL + length * CELL
-    house.add((2.0, 2.0), (end - 1.0, 2.0))
-    house.add((end - 2.0, 2.0), (1.0, 2.0))
-    with house.sim:
-        house.run(120.0)
-        house.check()
-
-
 def crowd(seed: int, mode: str, box: bool) -> House:
     """Return a house with up to five robots on their way to the other room, through a passage by chance."""
     rng = np.random.default_rng(seed)

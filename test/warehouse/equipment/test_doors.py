@@ -237,8 +237,7 @@ def least_gap(sim: fs.MultiRobotSimulationCore, robots: list[fs.Agent], leaves: 
     return min(gaps)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(("seed", "kind"), list(enumerate(KINDS)))
 def test_robots_pass_a_door_both_ways(kind: str, seed: int) -> None:
     """All get to the other room, no leaf ever touches one, though somebody shuts the door at bad moments."""
     sim, traffic, door = with_door(6, seed, kind=kind, guarded=False)

@@ -348,28 +348,6 @@ def test_what_is_due_comes_by_tick_and_then_in_the_order_it_was_asked_for() -> N
     assert [timer.what for timer in timers.due(100)] == ["late"]
 
 
-def test_robots_are_served_in_the_order_they_came() -> None:
-    service = Service(1)
-    assert [service.enter(0, row) for row in (3, 1, 2)] == [True, False, False]
-    # Each place has a line of its own.
-    assert service.enter(9, 4)
-    assert service.length(0) == 3
-    assert service.leave(0, 3) == 1
-    assert service.leave(0, 1) == 2
-    assert service.leave(0, 2) is None
-    assert service.length(0) == 0
-
-
-def test_who_gives_up_waiting_calls_nobody() -> None:
-    service = Service(1)
-    for row in (1, 2, 3):
-        service.enter(0, row)
-    assert service.leave(0, 2) is None
-    assert service.leave(0, 1) == 3
-    assert service.leave(0, 77) is None
-    assert service.leave(5, 1) is None
-
-
 @pytest.mark.parametrize("at_once", [1, 2, 5])
 @pytest.mark.parametrize("seed", range(4))
 def test_places_serve_as_many_as_they_can_and_the_longest_waiting_first(at_once: int, seed: int) -> None:
@@ -386,6 +364,7 @@ def test_places_serve_as_many_as_they_can_and_the_longest_waiting_first(at_once:
             called = service.leave(place, line.pop(at))
             # The first of those who wait moves up where one that was served has left.
             assert called == (line[at_once - 1] if at < at_once and len(line) >= at_once else None)
+        assert service.leave(place, 999) is None and service.leave(7, row) is None
         if row % 50 == 0:
             saved = service.save()
             service = Service(at_once)

@@ -429,22 +429,6 @@ def covered(crowd: Crowd) -> list[list[float]]:
     return sorted(crowd.traffic.network.positions[crowd.traffic.blocked[1]].tolist())
 
 
-@pytest.mark.parametrize("static", [True, False])
-def test_a_box_covers_its_node_and_no_other(static: bool) -> None:
-    crowd = Crowd(site_of(HALL), 1)
-    mode = {"collision_mode": fs.CollisionMode.STATIC} if static else {}
-    box(crowd, 4.5, 3.5, 0.2, **mode)
-    assert covered(crowd) == [[4.5, 3.5]]
-
-
-def test_a_box_between_nodes_takes_the_lane() -> None:
-    crowd = Crowd(site_of(HALL), 1)
-    box(crowd, 4.98, 3.5, 0.05)
-    taken = covered(crowd)
-    assert taken
-    assert all(place in ([4.5, 3.5], [5.5, 3.5]) for place in taken)
-
-
 def test_what_hangs_above_or_is_carried_covers_nothing() -> None:
     crowd = Crowd(site_of(HALL), 1)
     high = box(crowd, 4.5, 3.5, 0.2)

@@ -8,18 +8,9 @@ from hand_made import Runs, closest, lattice
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fleet_sim.base.arrays import Ints
 from fleet_sim.base.errors import PlanError
 from fleet_sim.warehouse.traffic.graph import tracks_of
-from fleet_sim.warehouse.traffic.network import Claims, Network
-
-
-def test_robots_drive_a_plan_to_its_end() -> None:
-    runs = Runs(lattice(5, 5), np.array([0, 1, 7]))
-    runs.append(np.array([[0, 1, 2, 3, 4], [1, 2, 3, 4, 9], [7, 7, 7, 7, 7]]))
-    places = runs.run(120)
-    assert runs.nodes() == [4, 9, 7]
-    assert closest(places) >= 0.6
+from fleet_sim.warehouse.traffic.network import Network
 
 
 def test_a_plan_may_come_while_robots_drive_and_they_do_not_stop_for_it() -> None:
@@ -147,13 +138,6 @@ def line_of_four(radius: float = 0.3, **values: float) -> Runs:
     return runs
 
 
-def around_a_corner() -> tuple[Runs, Ints]:
-    """Two robots behind each other that both turn to the left at the same node."""
-    runs = Runs(lattice(3, 3), np.array([0, 1]))
-    runs.append(np.array([[0, 1, 2, 5], [1, 2, 5, 8]]))
-    return runs, np.array([5, 8])
-
-
 def test_a_line_drives_off_together() -> None:
     runs = line_of_four()
     places = runs.run(90)
@@ -180,12 +164,6 @@ def test_who_follows_stops_behind_one_that_stops(radius: float) -> None:
     runs.table.held[3] = 0
     assert closest(runs.run(120)) >= 2.0 * radius
     assert runs.nodes() == (LINE + 8).tolist()
-
-
-def test_corners_are_followed_too() -> None:
-    runs, goals = around_a_corner()
-    assert closest(runs.run(120)) >= 0.6
-    assert runs.nodes() == goals.tolist()
 
 
 def test_a_new_plan_begins_behind_the_leader() -> None:
@@ -220,18 +198,6 @@ def test_the_leader_leaves_the_traffic(stays: bool) -> None:
     assert runs.nodes()[:3] == [8, 9, 10]
 
 
-def test_nobody_follows_where_lanes_are_near_to_others() -> None:
-    free = lattice(6, 1)
-    count = free.neighbours.size
-    claims = Claims(np.arange(count + 1), np.full(count, len(free)) + np.arange(count))
-    runs = Runs(Network(free.positions, free.neighbours, claims=claims), np.array([0, 1]))
-    runs.append(np.array([[0, 1, 2, 3], [1, 2, 3, 4]]))
-    for _ in range(80):
-        runs.step()
-        assert (runs.table.leader == -1).all()
-    assert runs.nodes() == [3, 4]
-
-
 # ---- The drive law: limits are kept, stops are exact, lines are driven without stopping ------------------------------
 
 
@@ -250,14 +216,6 @@ def test_acute_lanes_are_left_later() -> None:
 
 SQUARE = np.array([0, 1, 3, 2])
 ROUND = np.stack((SQUARE, np.roll(SQUARE, -1)), axis=1)
-
-
-def test_four_robots_change_places_as_near_as_the_corner_allows() -> None:
-    runs = Runs(lattice(2, 2), SQUARE, radius=0.35)
-    runs.append(ROUND)
-    places = runs.run(60)
-    assert runs.nodes() == ROUND[:, 1].tolist()
-    assert 0.7071 < closest(places) < 0.72
 
 
 @pytest.mark.parametrize(
