@@ -25,6 +25,7 @@ from fleet_sim import (
     SimObjectSpawnParams,
     SimulationParams,
 )
+from fleet_sim.base.kernels import compile_at_first_call
 
 # How fast examples run depends on the machine, which no test may. The same examples in every run, so that only a change
 # of the sources can fail it; HYPOTHESIS_PROFILE=explore tries others.
@@ -36,6 +37,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fleet_sim"))
 # A shell that starts tests in the background lets them ignore Ctrl-C, and they would hand that down to what they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Tests see compiled code where a simulation would use it, and not when another process has compiled it.
+compile_at_first_call()
 
 sys.meta_path[:0] = [references.SkippingFinder(), without_dds.SkippingRosFinder()]
 

@@ -10,7 +10,7 @@ import numpy as np
 from fleet_sim.base.arrays import NO_ROWS, Floats, Rows
 from fleet_sim.base.errors import MissingDependencyError
 from fleet_sim.base.gate import inside_mask
-from fleet_sim.base.kernels import check_installed, is_installed
+from fleet_sim.base.kernels import check_installed, compile_at_first_call, is_installed, must_be_usable
 from fleet_sim.base.params import ActionCause, CompiledCodeUse
 from fleet_sim.facade.control import SimulationParts
 from fleet_sim.robots import attachments, drive
@@ -112,6 +112,7 @@ class CompiledCode:
         world.may_compile = use != "never"
         if use == "always":
             check_installed()
+            compile_at_first_call()
         elif not is_installed():
             self._least = None
         self._asked = use == "always"
@@ -127,7 +128,9 @@ class CompiledCode:
             self._seen = world.version
             return
         try:
-            check_installed()
+            # Else kernels run in Python at first, and load numba where that pays.
+            if must_be_usable():
+                check_installed()
         except MissingDependencyError as error:
             if self._asked:
                 raise

@@ -14,7 +14,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.base.errors import StateError
-from fleet_sim.base.kernels import compiled_step, is_usable
+from fleet_sim.base.kernels import compiled_loop, compiled_step, is_usable
 from fleet_sim.facade.update import LARGEST, PERIOD
 from fleet_sim.robots.motion.system import MotionSystem
 from fleet_sim.swarm.agent_config import Team
@@ -172,7 +172,7 @@ class _Movers(NamedTuple):
     second: Rows
 
 
-@compiled_step
+@compiled_loop
 def _mark_busy(
     position: Floats,
     rows: Rows,

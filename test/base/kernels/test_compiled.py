@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from fresh_python import words_of
 
+from fleet_sim.apps.verification.trace import quiet, shipped
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import MissingDependencyError
-from fleet_sim.base.kernels import compiled
+from fleet_sim.base.kernels import Kernel, compiled
+from fleet_sim.base.settings import load_mapping
+from fleet_sim.simulation import MultiRobotSimulationCore
 
 
 @compiled
@@ -136,3 +142,127 @@ def test_a_word_in_a_docstring_or_another_folder_or_file_compiles_nothing(tmp_pa
         )
         seen.append(done.stdout.split())
     assert seen == [["35", "True"], ["35", "False"], ["40", "True"]]
+
+
+# ---- Python meanwhile, and a process that compiles -------------------------------------------------------------------
+
+
+STEPS = 12
+
+
+def states(name: str) -> list[str]:
+    """The hashes of the first steps of a shipped scenario."""
+    file = shipped()[name]
+    with MultiRobotSimulationCore.from_dict(quiet(load_mapping(file)), source=str(file)) as sim:
+        return [sim.step_once() or sim.state_hash() for _ in range(STEPS)]
+
+
+@pytest.mark.parametrize("name", ["demo.yaml", "sites/goods_to_person.yaml", "flocking.yaml"])
+def test_scenarios_go_in_python_as_they_go_compiled(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba")
+    expected = states(name)
+    monkeypatch.setattr(Kernel, "__call__", Kernel._run_in_python)
+    assert states(name) == expected
+
+
+# Floods a grid again and again, until machine code does it; prints what is said of it meanwhile.
+FLOODS = """
+import json, sys, time
+import numpy as np
+from fleet_sim.base import kernels
+from fleet_sim.warehouse.traffic.network import flood
+kernels.LOADING = kernels.PATIENCE = kernels.LOOK = 0.0
+links = np.array([[1], [2], [-1], [0]], np.int32)
+said, found = set(), set()
+begin = time.monotonic()
+while flood._machine_code is None and flood._next_look < 1e9:
+    reached = np.ones(4, bool)
+    flood(links, np.zeros(4, bool), 1, reached, np.zeros(4, np.int32))
+    found.add(tuple(reached.tolist()))
+    said.add(kernels.compiling())
+    process = kernels._backlog._process
+    if len(sys.argv) > 1 and process is not None:
+        print(json.dumps(process.pid), flush=True)
+        {then}
+    # Leaves the processor to the other process.
+    time.sleep(0.02)
+flood(links, np.zeros(4, bool), 1, reached, np.zeros(4, np.int32))
+found.add(tuple(reached.tolist()))
+print(json.dumps([sorted(said), sorted(found), kernels.compile_seconds(), kernels.compiling()]))
+"""
+
+
+def floods(then: str, folder: Path, *args: str) -> subprocess.Popen[str]:
+    """A process that floods, with a cache of its own."""
+    command = [sys.executable, "-c", FLOODS.replace("{then}", then), *args]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder)}
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def is_running(process: int) -> bool:
+    """Whether a process is there, and not one that only waits for its parent to look."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().split()[2] != "Z"
+    except OSError:
+        return False
+
+
+def until_ended(process: int) -> bool:
+    """Whether a process ends within some time, which is long on a busy machine."""
+    for _ in range(600):
+        if not is_running(process):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.mark.slow
+def test_python_goes_on_until_another_process_has_compiled(tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    out, errors = floods("", tmp_path).communicate(timeout=600)
+    said, found, seconds, after = json.loads(out)
+    assert said == ["", "compiling 1 of 1"] and after == "", errors
+    assert found == [[False, True, True, False]], "in Python and compiled"
+    assert seconds == 0.0 and not errors
+    # Kept: the next process only loads it.
+    said, *_ = json.loads(floods("", tmp_path).communicate(timeout=600)[0])
+    assert said == [""]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL, signal.SIGTERM])
+def test_nothing_goes_on_compiling_when_the_program_has_ended(number: int, tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    program = floods("pass", tmp_path, "tell")
+    assert program.stdout is not None
+    compiler = json.loads(program.stdout.readline())
+    program.send_signal(number)
+    program.communicate(timeout=600)
+    assert until_ended(compiler)
+
+
+@pytest.mark.slow
+def test_steps_go_on_in_python_where_the_process_that_compiles_is_gone(tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    out, errors = floods("process.kill()", tmp_path, "tell").communicate(timeout=600)
+    assert json.loads(out.splitlines()[-1])[1] == [[False, True, True, False]]
+    assert "steps go on without compiled code" in errors
+
+
+@pytest.mark.slow
+def test_where_nothing_can_be_kept_the_program_compiles_for_itself(tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    code = (
+        "import errno, numba.core.caching as c\n"
+        "def full(*_): raise OSError(errno.ENOSPC, 'No space left on device')\n"
+        "c.IndexDataCacheFile.save = full\n"
+        "import fleet_sim.warehouse.traffic.network as n, numpy as np\n"
+        "from fleet_sim.base.kernels import compile_at_first_call\n"
+        "compile_at_first_call()\n"
+        "reached = np.ones(2, bool)\n"
+        "n.flood(np.array([[-1], [0]], np.int32), np.zeros(2, bool), 1, reached, np.zeros(2, np.int32))\n"
+        "print(reached.tolist())"
+    )
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout == "[True, True]\n", done.stderr

@@ -168,7 +168,7 @@ def test_a_move_counts_as_one_step_at_least() -> None:
 PROGRAM = """
 import sys
 import numpy as np
-from fleet_sim.base.kernels import Kernel
+from fleet_sim.base.kernels import Kernel, compile_at_first_call
 from fleet_sim.warehouse.sites import Grid, Site
 from fleet_sim.warehouse.traffic import Network, Problem
 from fleet_sim.warehouse.traffic.planning import Planning
@@ -186,6 +186,7 @@ def forms():
     return {(name, str(types)) for name, code in codes.items() for types in code.signatures}
 
 Kernel.machine_code = told
+compile_at_first_call()
 network = Network.of_grid(Site("yard", Grid(np.ones((6, 6), bool))), radius=0.3)
 planning = Planning(network, TrafficSettings(planner=sys.argv[1], settings=eval(sys.argv[2])))
 before = forms()

@@ -159,12 +159,12 @@ class ProgressBar(StatusLine):
             for handler in logging.getLogger().handlers:
                 handler.addFilter(self._before_log)
 
-    def show(self, done: float) -> None:
-        """Show that so much is done, not more often than people read it."""
+    def show(self, done: float, note: str = "") -> None:
+        """Show that so much is done, and a `note`, not more often than people read it."""
         now = time.perf_counter()
         if self.shown and now - self._told >= (IN_PLACE if self.in_place else IN_LINES):
             self._told = now
-            self.write(self.text(done, now - self._start))
+            self.write(self.text(done, now - self._start) + ("  " + note if note else ""))
 
     def text(self, done: float, seconds: float) -> str:
         """Return the line when so much was done in `seconds`."""

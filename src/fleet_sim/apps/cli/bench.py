@@ -48,6 +48,10 @@ def add(commands: Any) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Print one row per fleet size, or one per system of the scenario; return 0."""
+    from fleet_sim.base.kernels import compile_at_first_call
+
+    # Else the first steps would be measured in Python.
+    compile_at_first_call()
     if args.scenario is not None:
         if args.robots or args.motion:
             raise InvalidValueError("--robots and --motion are for boxes; a scenario has robots of its own")

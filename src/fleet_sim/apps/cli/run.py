@@ -150,12 +150,14 @@ def check_outputs(args: argparse.Namespace, config: Mapping[str, Any]) -> None:
 
 def progress_of(sim: MultiRobotSimulationCore, args: argparse.Namespace, label: str = "") -> arguments.ProgressBar:
     """Return a line that shows how far `sim` is."""
+    from fleet_sim.base.kernels import compiling
+
     # A monitor in the terminal writes there itself.
     wanted = False if args.progress is None and args.monitor else args.progress
     line = arguments.ProgressBar(wanted, "s", sim.params.duration or 0.0, label)
     begin = sim.sim_time
     if line.shown:
-        sim.events.on("post_step", lambda dt, sim_time: line.show(sim_time - begin))
+        sim.events.on("post_step", lambda dt, sim_time: line.show(sim_time - begin, compiling()))
     return line
 
 

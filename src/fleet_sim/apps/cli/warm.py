@@ -27,9 +27,10 @@ def execute(args: argparse.Namespace) -> int:
     from fleet_sim.apps.cli.warm_cases import CASES
     from fleet_sim.apps.verification import trace as table
     from fleet_sim.base.errors import InvalidValueError, MissingDependencyError, did_you_mean
-    from fleet_sim.base.kernels import check_installed
+    from fleet_sim.base.kernels import check_installed, compile_at_first_call
 
     check_installed()
+    compile_at_first_call()
     files = table.shipped()
     for name in args.scenario:
         if name not in files:

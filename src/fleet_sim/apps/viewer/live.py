@@ -7,6 +7,7 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 
 from fleet_sim.apps.viewer.source import SOURCE, EventLog, RunStatus, ViewFrame, Wanted, Watching, details_of
 from fleet_sim.base.errors import StateError
+from fleet_sim.base.kernels import compiling
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.sites.pictures import FloorPlan, floor_plans_of
 from fleet_sim.world.commands import Command, CommandAck, Reset
@@ -87,7 +88,8 @@ class LiveSource:
 
     def _status(self) -> RunStatus:
         sim = self._sim
-        return RunStatus(sim.control.is_paused, sim.params.target_rtf, tuple(sim.profiler.totals), self._throughput())
+        settings = sim.control.is_paused, sim.params.target_rtf
+        return RunStatus(*settings, tuple(sim.profiler.totals), self._throughput(), compiling())
 
     def _throughput(self) -> float | None:
         """Return the deliveries per hour since the beginning, of all managers; None where nobody counts any."""

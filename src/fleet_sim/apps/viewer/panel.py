@@ -496,6 +496,8 @@ class Panel:
         robots = int(snapshot.agent_mask.sum())
         moving = int((moving_mask(snapshot) & snapshot.agent_mask).sum())
         state = "paused" if status.paused else f"{self._plots.factor:.3g}x"
+        if status.compiling:
+            state += f" · {status.compiling}"
         count = f"{robots} robot{'s' * (robots != 1)}"
         # Whole tenths: text that does not change is not sent. On two lines at any time: what is below never moves.
         self._status.show("**{} s** · {}\n\n{}, {} moving", f"{snapshot.time:.1f}", state, count, str(moving))

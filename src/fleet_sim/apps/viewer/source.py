@@ -48,6 +48,8 @@ class RunStatus:
     step_times: Sequence[float] = ()
     """Real times of the latest steps, in ms."""
     throughput: float | None = None
+    compiling: str = ""
+    """How far kernels are compiled; nothing when they are."""
 
     @property
     def step_time(self) -> float:

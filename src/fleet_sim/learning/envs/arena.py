@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.kernels import compiled_step, heading, inlined, sin_cos
+from fleet_sim.base.kernels import compiled_loop, compiled_step, heading, inlined, sin_cos
 from fleet_sim.base.params import MotionMode, SimulationParams
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.robots import drive
@@ -107,7 +107,7 @@ def scatter_worlds(
     return start, np.flatnonzero(used < 0)
 
 
-@compiled_step
+@compiled_loop
 def place_worlds(draws: Floats, size: float, distance: float, start: Beginnings, used: Ints) -> None:
     """Fill `start` from `draws` (K, D) in [0, 1), and `used` (K,): how many each took, -1 where all are too few."""
     robots = start.robots.shape[1]

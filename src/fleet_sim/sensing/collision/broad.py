@@ -136,7 +136,8 @@ def _file(lower: Floats, upper: Floats, margin: float, movers: Rows, table: Cell
     low_x, low_y, inverse = table.frame[0], table.frame[1], table.frame[2]
     columns, last_column, last_strip = table.shape[0], table.shape[0] - 2.0, table.shape[1] - 1.0
     begins, unsorted, most = table.begins, table.unsorted, 0.0
-    begins[: columns * table.shape[1] + 3] = 0
+    for cell in range(columns * table.shape[1] + 3):
+        begins[cell] = 0
     for place in range(len(movers)):
         row = movers[place]
         x, y = lower[row, 0], lower[row, 1]

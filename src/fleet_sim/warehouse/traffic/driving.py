@@ -180,7 +180,8 @@ def start_rounds(
     Who is ready stands where the next one goes on from, and is the only one there. So uses of nodes need not be looked
     at: those before theirs have ended.
     """
-    rounds.ready[:] = 0
+    for number in range(len(rounds.ready)):
+        rounds.ready[number] = 0
     for row in rows:
         at = marks.at[row]
         stands = at == marks.granted[row] and at + 1 < marks.length[row]

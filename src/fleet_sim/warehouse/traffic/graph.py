@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from fleet_sim.base.arrays import AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.base.errors import InvalidValueError, PlanError
-from fleet_sim.base.kernels import compiled, inlined
+from fleet_sim.base.kernels import compiled, compiled_step, inlined
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots.motion.path import ROUNDING, TINY
 from fleet_sim.robots.motion.path import SLACK as PATH_SLACK
@@ -390,14 +390,20 @@ def append(
             if lane >= 0:
                 _plan_move(rows[robot], paths[robot, step], lane, rounds[robot, step], tracks, marks, ways, uses)
     for row in holders:
-        mixed = 0
-        # With the prime of FNV-1a: one number that stands for the whole way ahead.
+        # One number that stands for the whole way ahead.
+        mixed = np.int64(0)
         for place in range(marks.at[row], marks.length[row]):
-            mixed = (mixed ^ (ways.nodes[row, place] + 1)) * 1099511628211
-            mixed = (mixed ^ ways.rounds[row, place]) * 1099511628211
+            mixed = _mixed(mixed, ways.nodes[row, place] + 1)
+            mixed = _mixed(mixed, ways.rounds[row, place])
             for slot in range(ways.needs.shape[2]):
-                mixed = (mixed ^ ways.needs[row, place, slot]) * 1099511628211
+                mixed = _mixed(mixed, ways.needs[row, place, slot])
         marks.digest[row] = mixed
+
+
+@compiled_step
+def _mixed(digest: np.int64, number: int) -> np.int64:
+    """Return what FNV-1a makes of the two, in 64 bits, of which the upper ones are lost: in Python, too."""
+    return np.int64(digest ^ np.int64(number)) * np.int64(1099511628211)
 
 
 @compiled

@@ -18,6 +18,7 @@ import numpy as np
 from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.base.budget import Work, is_from_outside
 from fleet_sim.base.errors import FleetSimError, PlanError
+from fleet_sim.base.kernels import is_in_python, seconds_in_python
 from fleet_sim.base.registry import saved
 from fleet_sim.warehouse.traffic.columns import BROKEN, STOPPED, UNFIT, TrafficColumns
 from fleet_sim.warehouse.traffic.execution import Execution
@@ -61,7 +62,7 @@ class Aside(Generic[Answer]):
             self._close = weakref.finalize(self, self._asked.put, None)
         self._asked.put(work)
         try:
-            answer = self._answers.get(timeout=limit)
+            answer = self._awaited(limit)
         except Empty:
             # Queues of its own, so that its answer is nobody's when it comes after all.
             self._close()
@@ -70,6 +71,20 @@ class Aside(Generic[Answer]):
         if isinstance(answer, _Raised):
             raise answer.error
         return answer
+
+    def _awaited(self, limit: float) -> Answer | _Raised:
+        for _ in range(MOST_LIMITS - 1):
+            since = seconds_in_python()
+            try:
+                return self._answers.get(timeout=limit)
+            except Empty:
+                if not is_in_python(since):
+                    raise
+        return self._answers.get(timeout=limit)
+
+
+MOST_LIMITS = 20
+"""How many times its limit a call may take while kernels run in Python, some hundred times slower than compiled."""
 
 
 class _Raised:
