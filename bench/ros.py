@@ -1,4 +1,4 @@
-"""Measure the node with real messages on loopback: `python bench/ros.py [--quick] [--robots 10 1000]`.
+"""Measure the node with real messages on loopback: `python bench/ros.py [--quick] [--robots 10 1000] [--real-time]`.
 
 For each size and interface: seconds until the first state arrives; time from a velocity command to each robot until
 half, 99 % and all of them are seen moving, at real time; seconds until as many MoveTo goals are accepted, the node's
@@ -6,11 +6,16 @@ processor time for that, and seconds until they have results; real-time factor a
 takes at that, its processor time per simulated second, and what one publication of each kind, for all robots, takes of
 it. State is at 10 Hz of simulated time, the step is 0.1 s, so what is seen of motion is up to 100 ms old. At the end:
 the budgets, met or missed.
+
+Then, for each size, a node as it is by default, at real time and with a peer that reads everything (ros_peer.py): the
+real-time factor, the share of a core that the node takes, messages that were lost, and how long it is from a command
+until the end of the step that applies it.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import os
 import signal
@@ -228,6 +233,65 @@ def seconds_of(data: bytes) -> float:
     return float(clock.sec + clock.nanosec * 1e-9)
 
 
+# Real time, at the default time step, with everything that a node offers by default.
+
+
+STEP = 1.0 / 240.0
+DRIVEN = 100
+PEER = Path(__file__).with_name("ros_peer.py")
+
+
+def real_time(robots: int, seconds: float) -> dict[str, str]:
+    """Measure a node at real time while a peer reads odom, TF and joint states of all robots; half of them drive.
+
+    Of those a hundred get a velocity command ten times a second. `core` is processor time per simulated second.
+    """
+    driven = min(DRIVEN, -(-robots // 2))
+    groups = ["commands", "state", "description", "actions", "sensors"]
+    settings = {"simulation": {"timestep": STEP, "target_rtf": 1.0}, "ros": {"per_robot": "all", "groups": groups}}
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        yaml.safe_dump(settings, file)
+        file.flush()
+        options = ["-p", f"config:={file.name}", "-p", f"robots:={robots}"]
+        node = subprocess.Popen(
+            [sys.executable, "-m", "fleet_sim.ros.main", "--ros-args", *options], stderr=subprocess.DEVNULL
+        )
+        peer = subprocess.Popen(
+            [sys.executable, PEER, *map(str, (robots, driven, seconds))], stdout=subprocess.PIPE, text=True
+        )
+        try:
+            assert peer.stdout is not None and peer.stdout.readline() == "begin\n"
+            used = processor_time(node.pid)
+            seen = json.loads(peer.stdout.readline())
+            used = processor_time(node.pid) - used
+        finally:
+            peer.terminate()
+            node.send_signal(signal.SIGINT)
+            for process in (peer, node):
+                process.wait(PATIENCE)
+    latencies = numpy.array(seen["latencies"]) * 1e3
+    return {
+        "robots": str(robots),
+        "RTF": f"{seen['simulated'] / seen['passed']:.2f}",
+        "core": f"{used / seen['simulated']:.3f}",
+        "odom/s": f"{seen['odom'] / seen['simulated']:.0f}",
+        "tf/s": f"{seen['tf'] / seen['simulated']:.0f}",
+        "lost": str(seen["lost odom"]),
+        "commands lost": str(seen["lost commands"]),
+        **{f"p{share} ms": f"{numpy.percentile(latencies, share):.1f}" for share in (50, 99, 100)},
+    }
+
+
+def print_row(row: dict[str, str], *, heading: bool) -> None:
+    """Print a row of a table, below the names of its columns where it is the first."""
+    if heading:
+        print("  ".join(f"{name:>{WIDTH}}" for name in row))
+    print("  ".join(f"{text:>{max(WIDTH, len(name))}}" for name, text in row.items()), flush=True)
+
+
+REAL_TIME_BUDGETS = {300: 0.15, 1000: 0.2 if OWN_ROS else 0.4}
+"""Shares of an idle core, by the number of robots."""
+
 BUDGETS = (
     # Columns: name, fleet size, interfaces, figure, comparison, limit.
     ("1,000 robots with interfaces of their own, RTF", "1000", "per robot", "RTF", ">=", 30.0 if OWN_ROS else 15.0),
@@ -245,9 +309,13 @@ def print_budgets(rows: list[dict[str, str]]) -> None:
         for row in rows:
             if (row["robots"], row["interfaces"]) != (robots, interfaces):
                 continue
-            value = float(row[figure])
-            met = value >= limit if comparison == ">=" else value <= limit
-            print(f"{'met   ' if met else 'MISSED'}  {what}: {value:g} (budget {comparison} {limit:g})")
+            print_budget(what, float(row[figure]), comparison, limit)
+
+
+def print_budget(what: str, value: float, comparison: str, limit: float) -> None:
+    """Print whether a budget is met."""
+    met = value >= limit if comparison == ">=" else value <= limit
+    print(f"{'met   ' if met else 'MISSED'}  {what}: {value:g} (budget {comparison} {limit:g})")
 
 
 def processor_time(pid: int) -> float:
@@ -257,23 +325,34 @@ def processor_time(pid: int) -> float:
 
 
 def main() -> None:
-    """Print one row for each size and interface."""
+    """Print one row for each size and interface, then one for each size at real time."""
     parser = argparse.ArgumentParser(description="Measure the node.")
-    parser.add_argument("--robots", type=int, nargs="+", default=[1, 10, 100, 1000], metavar="N")
+    parser.add_argument("--robots", type=int, nargs="+", metavar="N", help="sizes; default 1 10 100 1000")
     parser.add_argument("--quick", action="store_true", help="shorter, and with 100 robots unless sizes are given")
+    parser.add_argument("--real-time", action="store_true", help="only at real time, with 300 and 1000 robots")
     args = parser.parse_args()
-    sizes = [100] if args.quick and args.robots == parser.get_default("robots") else args.robots
+    seconds = MEASURED_QUICK if args.quick else MEASURED
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    if not args.real_time:
+        measure_speeds(args.robots or ([100] if args.quick else [1, 10, 100, 1000]), seconds)
+    print("all interfaces, dt 1/240 s at real time, half of the robots drive, a peer reads everything")
+    for index, robots in enumerate(args.robots or ([100] if args.quick else list(REAL_TIME_BUDGETS))):
+        row = real_time(robots, seconds)
+        print_row(row, heading=index == 0)
+        limit = REAL_TIME_BUDGETS.get(robots)
+        if limit is not None:
+            print_budget(f"{robots:,} robots at real time, share of a core", float(row["core"]), "<=", limit)
+
+
+def measure_speeds(sizes: Sequence[int], seconds: float) -> None:
+    """Print how fast a node of each size runs, with and without interfaces of each robot."""
     rclpy.init()
     print(f"client library: {rclpy.__name__} of {Path(str(rclpy.__file__)).parents[1].name}, dt 0.1 s, state at 10 Hz")
     rows = []
     for robots in sizes:
         for per_robot in (False, True):
-            seconds = MEASURED_QUICK if args.quick else MEASURED
             rows.append(Measurement(robots, per_robot=per_robot, seconds=seconds).run())
-            if len(rows) == 1:
-                print("  ".join(f"{name:>{WIDTH}}" for name in rows[0]))
-            print("  ".join(f"{text:>{max(WIDTH, len(name))}}" for name, text in rows[-1].items()), flush=True)
+            print_row(rows[-1], heading=len(rows) == 1)
     print_budgets(rows)
     rclpy.shutdown()
 

@@ -58,6 +58,9 @@ def test_the_benchmark_of_the_node_measures_both_interfaces(monkeypatch: pytest.
     heading, fleet, per_robot = done.stdout.splitlines()[1:4]
     assert "RTF" in heading and "p99 move ms" in heading
     assert fleet.split()[:2] == ["3", "fleet"] and per_robot.split()[:3] == ["3", "per", "robot"]
+    columns, figures = (line.replace("commands lost", "commands").split() for line in done.stdout.splitlines()[-2:])
+    at_real_time = dict(zip([name for name in columns if name != "ms"], figures, strict=True))
+    assert (at_real_time["robots"], at_real_time["lost"], at_real_time["commands"]) == ("3", "0", "0")
 
 
 @pytest.mark.slow
