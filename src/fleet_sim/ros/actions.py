@@ -22,6 +22,7 @@ from fleet_sim.base.params import ActionCause, ActionStatus
 from fleet_sim.base.ros_params import RosParams
 from fleet_sim.robots.actions.action import Action
 from fleet_sim.ros import messages as qos
+from fleet_sim.ros.arrivals import SleepingServers
 from fleet_sim.ros.commands import Answer
 from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.messages import pose_from_msg, row_to_pose_msg, time_from_msg, time_to_msg
@@ -222,9 +223,25 @@ class BatchingActionServer(ActionServer):
 
     def __init__(self, node: Any, *arguments: Any, **options: Any) -> None:
         self._node_of_tasks = node
+        self.sleeping: SleepingServers | None = None
+        """Where it sleeps while nothing comes for it; None: an executor waits on it all the time."""
+        self._call = -1
         self._later: StatusesLater | None = None
         self._statuses: StatusesLater | None = None
         super().__init__(node, *arguments, **options)
+
+    def add_to_wait_set(self, wait_set: Any) -> None:
+        """Have an executor wait on it."""
+        if self.sleeping is not None:
+            self._call = self.sleeping.call_of(self)
+        super().add_to_wait_set(wait_set)
+
+    def is_ready(self, wait_set: Any) -> bool:
+        """Return whether there is something to do."""
+        ready: bool = super().is_ready(wait_set)
+        if not ready and self.sleeping is not None:
+            self.sleeping.rest(self, self._call)
+        return ready
 
     def take_data(self) -> deque[dict[str, Any]]:
         """Return what is waiting, at most `MOST` requests of a kind; called where something is ready."""
@@ -259,6 +276,11 @@ class BatchingActionServer(ActionServer):
     # ---- statuses ----------------------------------------------------------------------------------------------------
 
     @property
+    def native(self) -> Any:
+        """The server of the C library; None where the client library has none."""
+        return getattr(self, "_own_handle", None)
+
+    @property
     def _handle(self) -> Any:
         """The server of the C library, by the name under which rclpy's goals ask for it to publish the statuses."""
         return self._own_handle if self._later is None else self._later
@@ -281,6 +303,8 @@ class BatchingActionServer(ActionServer):
         """End the server; statuses that were to be published are not."""
         if self._statuses is not None:
             self._statuses.close()
+        if self.sleeping is not None:
+            self.sleeping.remove(self)
         super().destroy()
 
 

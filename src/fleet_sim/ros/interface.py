@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
@@ -19,6 +19,7 @@ from fleet_sim.base.arrays import NO_ROWS, Rows
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, brief
 from fleet_sim.base.ros_params import RosParams
 from fleet_sim.ros import messages as qos
+from fleet_sim.ros.arrivals import SUBSCRIPTION, Arrivals
 from fleet_sim.ros.commands import CommandGateway, Mailbox
 from fleet_sim.ros.messages import MessageTemplate, TopicNode, decode
 from fleet_sim.ros.roster import Roster, Throttle
@@ -312,13 +313,23 @@ class PolledTopic:
         node = bridge.node
 
         def make(name: str) -> Any:
-            return node.poll(kind, f"{name}/{topic}", profile)
+            subscription = node.poll(kind, f"{name}/{topic}", profile)
+            self._is_watched &= self._arrivals.watch(subscription, subscription.handle, SUBSCRIPTION)
+            return subscription
+
+        def destroy(subscription: Any) -> None:
+            self._arrivals.forget(subscription)
+            node.destroy_subscription(subscription)
 
         self.kind = kind
         self._bridge = bridge
         self._name = topic
-        self._endpoints = Endpoints(bridge, "commands", make, node.destroy_subscription, topic)
+        self._endpoints = Endpoints(bridge, "commands", make, destroy, topic)
         self._takes: list[Any] = []
+        self._arrivals = Arrivals()
+        self._is_watched = True
+        """Whether every subscription is one of `_arrivals`, as it is with rclpy."""
+        self._indices: dict[Any, int] = {}
         self._poll_set: Any = None
 
     def on_fleet_changed(self, roster: Roster) -> None:
@@ -326,6 +337,7 @@ class PolledTopic:
         self._endpoints.on_fleet_changed(roster)
         # Kept as bound functions, as a thousand topics may be polled in each step.
         self._takes = [subscription.handle.take_message for subscription in self._endpoints.items]
+        self._indices = {subscription: index for index, subscription in enumerate(self._endpoints.items)}
         if self._poll_set is not None:
             self._poll_set.close()
         self._poll_set = poll_set_of([subscription.handle for subscription in self._endpoints.items])
@@ -348,9 +360,12 @@ class PolledTopic:
         # True: raw bytes. They are decoded for the whole fleet at once, or one by one by a decoder that rejects invalid
         # ones.
         takes = self._takes
-        if self._poll_set is None:
-            return [(index, taken[0]) for index, take in enumerate(takes) if (taken := take(kind, True))]
-        return [(index, taken[0]) for index in self._poll_set.ready() if (taken := takes[index](kind, True))]
+        where: Iterable[int] = range(len(takes))
+        if self._poll_set is not None:
+            where = self._poll_set.ready()
+        elif self._is_watched:
+            where = sorted(self._indices[subscription] for subscription in self._arrivals.take())
+        return [(index, taken[0]) for index in where if (taken := takes[index](kind, True))]
 
     def names_of(self, indices: Sequence[int]) -> NamedRows:
         """Return the robots at `indices`, for a command: their rows are known here and are not looked up again."""
@@ -480,17 +495,21 @@ class FeatureStateTopic(Interface):
 # Base of topics with the state of one robot each, in messages of a fixed layout.
 
 
-def publish_function(publishers: Sequence[Any]) -> Callable[[Sequence[bytes]], None]:
-    """Return a function that publishes one message, as bytes, through each of `publishers`."""
+def publish_function(publishers: Sequence[Any], template: MessageTemplate) -> Callable[[], None]:
+    """Return a function that publishes the messages of `template`, one through each of `publishers`."""
     first, *others = publishers or [None]
     if hasattr(first, "publish_each"):
         # Of pocket_ros, whose loop over publishers is in C.
-        return partial(first.publish_each, others)
-    # Bound once: looking methods up for each of thousands of messages takes as long as publishing some of them.
-    functions = [publisher.publish for publisher in publishers]
+        return partial(first.publish_each, others, template.views())
+    # Bound once: looking methods up for each of thousands of messages takes as long as publishing some of them. Handles
+    # of rclpy have one for bytes, which is what `publish` calls after checks that take as long.
+    if hasattr(getattr(first, "handle", None), "publish_raw"):
+        functions = [publisher.handle.publish_raw for publisher in publishers]
+    else:
+        functions = [publisher.publish for publisher in publishers]
 
-    def publish(pieces: Sequence[bytes]) -> None:
-        for function, piece in zip(functions, pieces, strict=True):
+    def publish() -> None:
+        for function, piece in zip(functions, template.pieces(), strict=True):
             function(piece)
 
     return publish
@@ -522,7 +541,7 @@ class StateTopic(Interface):
         """Follow the robots that have this topic, and lay their messages out anew."""
         self._publishers.on_fleet_changed(self.robots_of(roster))
         self._template = self.template_of(self._publishers.names, self._publishers.rows)
-        self._publish = publish_function(self._publishers.items)
+        self._publish = publish_function(self._publishers.items, self._template)
 
     def has_work(self) -> bool:
         return bool(self._publishers.names)
@@ -532,7 +551,7 @@ class StateTopic(Interface):
         rows = self._publishers.rows
         self._template.write_stamp(now)
         self.write(self._template, rows)
-        self._publish(self._template.pieces())
+        self._publish()
 
 
 # Base of the topics of a joint trajectory controller.

@@ -8,8 +8,10 @@ the simulation calls them through a mailbox.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib.util import find_spec
 from threading import Event
+from typing import Any
 
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock
@@ -18,6 +20,8 @@ from rclpy.clock_type import ClockType
 from fleet_sim.base.errors import StateError
 from fleet_sim.base.registry import Registry, subclasses_of
 from fleet_sim.ros.action_kinds import ActionInterface
+from fleet_sim.ros.actions import BatchingActionServer
+from fleet_sim.ros.arrivals import SleepingServers
 from fleet_sim.ros.commands import CommandGateway, Mailbox
 from fleet_sim.ros.fleet import CollisionsTopic, FleetCommandInterface, FleetStatesTopic
 from fleet_sim.ros.interface import Bridge, Interface
@@ -103,6 +107,8 @@ class FleetSimNode(TopicNode):
     """
 
     def __init__(self) -> None:
+        # Before the base class: an executor may ask for what it waits on as soon as there is a node.
+        self._sleeping = SleepingServers(self._end_wait)
         super().__init__(NAME)
         self._settings = NodeParameters(self)
         self.simulation = sim = self._settings.build_simulation()
@@ -132,6 +138,31 @@ class FleetSimNode(TopicNode):
         self._watch_others()
         self._settings.keep(sim, self.get_namespace())
         self._show()
+
+    # ---- what an executor waits on -----------------------------------------------------------------------------------
+
+    @property
+    def waitables(self) -> Iterator[Any]:
+        """What an executor has to wait on: of thousands of action servers those that something has come for."""
+        yield from super().waitables
+        yield from self._sleeping.awake
+
+    def add_waitable(self, waitable: Any) -> None:
+        """Have the executor wait on `waitable`; where it is an action server, only while it has something to do."""
+        if isinstance(waitable, BatchingActionServer) and self._sleeping.add(waitable, waitable.native):
+            waitable.sleeping = self._sleeping
+        else:
+            super().add_waitable(waitable)
+
+    def remove_waitable(self, waitable: Any) -> None:
+        """Wait on `waitable` no longer."""
+        # What sleeps has been removed before it was destroyed.
+        if getattr(waitable, "sleeping", None) is None:
+            super().remove_waitable(waitable)
+
+    def _end_wait(self) -> None:
+        if (executor := self.executor) is not None and self.context.ok():
+            executor.wake()
 
     def _show(self) -> None:
         """Show the simulation in the browser, if that is asked for."""
@@ -169,6 +200,7 @@ class FleetSimNode(TopicNode):
         def look() -> None:
             nonlocal warned
             leases.look()
+            self._sleeping.look_at_some()
             # Nodes that start later are found by a later look.
             if not warned and self.get_node_names_and_namespaces().count(own) > 1:
                 warned = True
@@ -222,6 +254,7 @@ class FleetSimNode(TopicNode):
     def destroy_node(self) -> None:
         """Close the simulation and leave ROS."""
         # First: what the simulation posts while it closes would have nobody to run it.
+        self._sleeping.close()
         self._mailbox.close()
         self.simulation.close()
         super().destroy_node()

@@ -70,6 +70,9 @@ class TfListener:
         self._takes: dict[str, Any] = {}
         self._pending: dict[tuple[int, bytes], bytes] = {}
         self._next_check = 0.0
+        self._counted = -1
+        """How many publishers the node had when those of `_own` were counted."""
+        self._own: dict[str, int] = {}
 
     def listen(self) -> None:
         """Poll the subscriptions; to be called often, because their queues are limited."""
@@ -106,7 +109,12 @@ class TfListener:
                 self._takes[topic] = self._node.poll(TFMessage, topic, profile).handle.take_message
 
     def _own_publishers(self, topic: str) -> int:
-        return sum(publisher.topic_name == topic for publisher in self._node.publishers)
+        publishers = list(self._node.publishers)
+        # In rclpy the name of each of thousands of topics is a call into its library.
+        if len(publishers) != self._counted:
+            self._counted, names = len(publishers), [publisher.topic_name for publisher in publishers]
+            self._own = {name: names.count(name) for name, _ in TOPICS}
+        return self._own[topic]
 
     def _hear(self, data: bytes) -> None:
         """Take in transforms of others; those of this node are told by their first frame, without decoding."""

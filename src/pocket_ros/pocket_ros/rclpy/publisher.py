@@ -61,20 +61,22 @@ class Publisher(TopicEndpoint, Handled):
         if result < 0:
             self._refused(result)
 
-    def publish_each(self, others: Sequence[Publisher], pieces: Sequence[bytes]) -> None:
+    def publish_each(self, others: Sequence[Publisher], pieces: Sequence[bytes | memoryview]) -> None:
         """Publish one CDR through this publisher and each of `others`, in order; rclpy has no such call.
 
         As `publish` for each of them, without a call in Python for each.
         """
         publishers = (self, *others)
-        if any(len(piece) & 3 for piece in pieces):
+        if any(size & 3 for size in set(map(len, pieces))):
             for publisher, piece in zip(publishers, pieces, strict=True):
                 publisher.publish(piece)
             return
         handles = [publisher._handle for publisher in publishers]
-        for publisher, result in zip(publishers, map(self._write, handles, pieces), strict=True):
-            if result < 0:
-                publisher._refused(result)
+        results = list(map(self._write, handles, pieces))
+        if min(results) < 0:
+            for publisher, result in zip(publishers, results, strict=True):
+                if result < 0:
+                    publisher._refused(result)
 
     def get_subscription_count(self) -> int:
         """How many subscriptions receive what is published."""
