@@ -89,7 +89,8 @@ class NodeParameters:
         self._node = node
         config = self._once("config", "", "Scenario: a YAML file, or the name of a shipped one; empty: an empty world.")
         self._source = str(resolve_config(config)) if config else ""
-        self._scenario = completed(load_mapping(self._source) if config else {}, source=self._source)
+        # Written as a scenario, so that the inputs of the run can be replayed.
+        self._scenario = completed(load_mapping(self._source) if config else {"simulation": {}}, source=self._source)
         self.simulation = SimulationParams.from_dict(self._scenario, source=self._source)
         self.ros = RosParams.from_scenario(self._scenario, source=self._source)
         self.robots = self._once("robots", 0, "Number of simple robots to spawn in addition, in a grid.")
