@@ -179,8 +179,11 @@ def main() -> int:
         executor.spin()
     except ExternalShutdownException:
         pass
-    client.get_logger().info(f"{client.delivered} pallets delivered")
+    # Not logged: ROS has been shut down, and a log goes to its topic.
+    print(f"{client.delivered} pallets delivered")
     rclpy.try_shutdown()
+    # At exit the interpreter restores the default handler: launch and the terminal send a signal each.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     return 0
 
 

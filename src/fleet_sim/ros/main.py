@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from queue import SimpleQueue
-from threading import Thread
+from threading import Thread, Timer
 from typing import TYPE_CHECKING, NoReturn
 
 from fleet_sim.base.errors import FleetSimError, did_you_mean
@@ -425,6 +425,13 @@ def prepare_exit(node: FleetSimNode, code: int) -> None:
         signal.signal(number, signal.SIG_IGN)
     if node.endpoint_count > MOST_DESTROYED:
         atexit.register(leave, code)
+        return
+    # Some are destroyed one by one, in time or not: a launch kills what takes long.
+    late = Timer(PATIENCE, leave, (code,))
+    late.daemon = True
+    late.start()
+    node.destroy_node()
+    late.cancel()
 
 
 def leave(code: int) -> NoReturn:
