@@ -157,7 +157,7 @@ def states(name: str) -> list[str]:
         return [sim.step_once() or sim.state_hash() for _ in range(STEPS)]
 
 
-@pytest.mark.parametrize("name", ["demo.yaml", "sites/goods_to_person.yaml", "flocking.yaml"])
+@pytest.mark.parametrize("name", ["demo.yaml", "sites/goods_to_person.yaml"])
 def test_scenarios_go_in_python_as_they_go_compiled(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
     expected = states(name)
