@@ -16,9 +16,10 @@ import yaml
 from hosted_node import hosted_node
 from nav_msgs.msg import OccupancyGrid
 from rclpy.executors import ExternalShutdownException
-from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile
 
 import fleet_sim as fs
+from fleet_sim.ros import messages
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.main import spin
 from fleet_sim.ros.node import INTERFACES, FleetSimNode
@@ -120,6 +121,13 @@ class BrokenService(Interface):
 
     async def _refusal(self, request: Any, response: Any) -> Any:
         raise fs.InvalidValueError("the lens is covered")
+
+
+def test_no_writer_waits_for_readers_that_stop() -> None:
+    """One that keeps all messages would, for ten seconds each time; one that keeps the last ones never does."""
+    known = {name: value for name, value in vars(messages).items() if isinstance(value, QoSProfile)}
+    assert {name for name, profile in known.items() if profile.history != HistoryPolicy.KEEP_LAST} == set()
+    assert all(profile is messages.REQUESTS for profile in messages.GOALS.values()) and len(known) > 7
 
 
 def test_a_client_is_told_why_a_request_failed() -> None:

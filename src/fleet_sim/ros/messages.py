@@ -13,7 +13,7 @@ from rclpy.callback_groups import CallbackGroup
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.node import Node
 from rclpy.publisher import Publisher
-from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, qos_profile_sensor_data
+from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data
 from rclpy.serialization import deserialize_message, serialize_message
 from rclpy.subscription import Subscription
 
@@ -95,8 +95,11 @@ SENSOR = qos_profile_sensor_data
 CLOCK = QoSProfile(depth=1)
 """Only the latest time is needed; reliable, so that reliable and best-effort subscribers get it."""
 
-REQUESTS = QoSProfile(history=HistoryPolicy.KEEP_ALL)
-"""Goals and result requests: a thousand may arrive at once, and none may be lost."""
+REQUESTS = QoSProfile(depth=10_000)
+"""Goals and result requests: thousands may arrive at once, and none may be lost.
+
+Not all are kept: a writer that keeps all waits for clients that are stopped, ten seconds each time.
+"""
 GOALS: dict[str, Any] = dict.fromkeys(
     ("goal_service_qos_profile", "result_service_qos_profile", "cancel_service_qos_profile"), REQUESTS
 )
