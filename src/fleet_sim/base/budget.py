@@ -2,6 +2,34 @@
 
 A part declares its kind of work once, as a `Work`, and charges it where it is about to do it: entities where rows are
 given out, rays and pixels where sensors are mounted. For the operator's own files and Python code nothing is counted.
+
+What the sections of a scenario draw from, and what robots and objects may have:
+
+    simulation  nothing: a world from outside has the settings of the simulation that it comes into
+    ros         nothing: it is left out of a world from outside
+    plugins     nothing: they are dotted paths, which may not be imported
+    callbacks   nothing: the same
+    robots      ENTITIES, those of grids and places one by one; ACTIONS, and the work of their sensors
+    objects     ENTITIES, in the same way
+    sensors     RAYS, PIXELS; others read columns
+    swarm       ENTITIES, also those that come later; LOOKS, KEPT, DRAWS
+    site        ENTITIES for its walls; its file is in a folder that the operator named
+    building    ENTITIES for its walls, doors, lifts and robots; its cells are bounded where it is read
+    doors       ENTITIES for their leaves
+    door        nothing: columns of an entity that is counted
+    lifts       ENTITIES for their walls and doors
+    lift        nothing: columns of an entity that is counted
+    traffic     PLANNING
+    tasks       PLANNING, of the traffic that has a goal from it for each robot
+    orders      ORDERS, PAIRS; ENTITIES for pods and loads; lists are as long as a message
+    battery     nothing: columns of an entity that is counted
+    vda5050     nothing: what a broker sends is counted where it arrives (`warehouse/vda5050/connection.py`)
+    ackermann   nothing: columns of an entity that is counted
+    wheels      nothing: the same
+    conveyor    nothing: the same
+    light       nothing: the same
+    workcell    nothing: the same; what a command asks of it is ENTITIES
+    slotcar     nothing: the same; it has as many waypoints as a message
 """
 
 from __future__ import annotations

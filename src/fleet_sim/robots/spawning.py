@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, Floats, Ints, Rows, as_floats
-from fleet_sim.base.budget import ENTITIES
+from fleet_sim.base.budget import ENTITIES, Work
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.base.files import beside
 from fleet_sim.base.gate import LARGEST_EXTENT, MOST_ALIKE, check_extent
@@ -634,8 +634,12 @@ def _spawn_entries(world: World, cls: type[SimObject], entries: object, source: 
     return done
 
 
+ACTIONS = Work("actions", 100_000)
+
+
 def _add_actions(world: World, rows: Rows, actions: Sequence[Mapping[str, Any]]) -> None:
     """Add separate copies of the actions to every robot; raises ConfigError naming the invalid action."""
+    ACTIONS.charge(len(rows) * len(actions))
     for index, action in enumerate(actions):
         params = {key: value for key, value in action.items() if key != "type"}
         for row in rows.tolist():

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from fleet_sim.base.arrays import Floats
+from fleet_sim.base.budget import Work
 from fleet_sim.base.errors import InvalidValueError, located
 from fleet_sim.base.params import CollisionMode, MotionMode
 from fleet_sim.base.settings import read
@@ -103,6 +104,21 @@ def _content(value: Any) -> str:
     return f"{type(value).__name__} {id(value)}"
 
 
+LOOKS = Work("looks of sensors of a swarm at others per simulated second", 50e6)
+KEPT = Work("readings that sensors of a swarm keep", 10e6)
+
+
+def work_of(world: SwarmState, recipe: Recipe, count: int) -> dict[Work, float]:
+    """Return what `count` agents more take, beside the entities that they are."""
+    specs = recipe.config.sensors
+    lengths = [spec.get("history_length") for spec in specs if isinstance(spec, Mapping)]
+    # What is no number is refused by the sensor.
+    kept = sum(length for length in lengths if isinstance(length, int) and length > 0)
+    # All others, whatever they reach: agents may gather.
+    looks = len(specs) * (len(world.columns) + count) / world.columns.clock.dt
+    return {LOOKS: count * looks, KEPT: float(count * kept)}
+
+
 def spawn(
     world: SwarmState, recipe: Recipe, names: Sequence[str], positions: Floats, headings: Floats
 ) -> list[SwarmAgent]:
@@ -110,6 +126,8 @@ def spawn(
 
     Their controllers and sensors are made; their group and the world's lists do not know them yet.
     """
+    for work, amount in work_of(world, recipe, len(names)).items():
+        work.charge(amount)
     # Before anything is spawned: what a constructor refuses leaves the world as it was.
     starts = map(Start, positions, headings.tolist(), names)
     agents: list[SwarmAgent] = [recipe.cls.made(start, recipe.config, world) for start in starts]

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import yaml
 
 import fleet_sim as fs
+from fleet_sim.apps.cli.scenario_schema import scenario_schema
+from fleet_sim.base import budget
 from fleet_sim.base.budget import LONGEST_NAME, Work, check_name, from_outside
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.robots.dispatch import LoadWorld
 from fleet_sim.warehouse.traffic.planners.lacam import Lacam
 from fleet_sim.warehouse.traffic.problem import Problem
 from fleet_sim.world.commands import Spawn
+from fleet_sim.world.features import FEATURES
 
 QUICK = 5.0
 """Wall time in s in which a request must have been refused, on a busy machine. Carried out, each takes minutes."""
 BIG_CAMERA = "{type: camera, width: 8192, height: 8192, rate: null}"
 SITE = "{map: config/sites/maps/office.yaml, cell: 0.5}"
+STATIONS = "{map: config/sites/maps/warehouse.yaml}"
 DISC = "shape: {shape_type: cylinder, radius: 0.2, height: 0.3}"
 ROBOTS = f"robots: [{{name: r, at: {{site: free, count: 60, clearance: 0.21}}, {DISC}"
 
@@ -113,6 +119,41 @@ WORLDS = {
         + "]}}",
         "10,000 entities, this asks for 1,000,0",
     ),
+    "a swarm that looks at itself": (
+        "{swarm: {type: RectangularWorld, size: [900, 900], spawners: [{type: UniformAgentSpawner, n: 2000, "
+        "agent: {type: MazeAgent, sensors: [{type: BinaryFOVSensor, theta: 3, distance: 2000}]}}]}}",
+        "looks of sensors of a swarm at others per simulated second, this asks for",
+    ),
+    "a swarm that remembers": (
+        "{swarm: {type: RectangularWorld, size: [90, 90], spawners: [{type: UniformAgentSpawner, n: 100, agent: {type: "
+        "MazeAgent, sensors: [{type: BinaryLOSSensor, history_length: 1000000000}]}}]}}",
+        "readings that sensors of a swarm keep, this asks for 100,000,000,000",
+    ),
+    "a region that is nearly a hole": (
+        "{swarm: {type: RectangularWorld, size: [90, 90], spawners: [{type: UniformAgentSpawner, n: 5000, agent: "
+        "MazeAgent, region: [[0, 0], [90, 90]], holes: [[[0, 0], [90, 89.9999]]]}]}}",
+        "corners of regions beside which positions are drawn",
+    ),
+    "many actions": (
+        "{robots: [{name: r, grid: {count: 9000}, actions: [" + ", ".join(["{type: wait, duration: 1}"] * 20) + "]}]}",
+        "100,000 actions, this asks for 180,000",
+    ),
+    "orders faster than anybody serves them": (
+        f"{{site: {STATIONS}, robots: [{{name: r, at: {{site: free}}}}], orders: {{arrivals: [{{per_hour: [1000000]"
+        "}]}}",
+        "100,000 times of orders in an hour, this asks for 1,000,000",
+    ),
+    "orders in one hour of the day": (
+        f"{{site: {STATIONS}, robots: [{{name: r, at: {{site: free}}}}], orders: {{arrivals: [{{per_hour: [50000"
+        + ", 0" * 23
+        + "]}]}}",
+        "100,000 times of orders in an hour, this asks for 1,200,000",
+    ),
+    "orders that are shared out all the time": (
+        f"{{site: {STATIONS}, robots: [{{name: r, at: {{site: free, count: 100}}}}], orders: "
+        "{allocation: {type: hungarian, period: 0, consider: 100000}}}",
+        "robots and orders compared per simulated second",
+    ),
     "a swarm that grows without end": (
         "{swarm: {type: RectangularWorld, size: [900, 900], spawners: "
         "[{type: UniformAgentSpawner, n: 10, agent: MazeAgent, mode: repeat, interval: 0.1}]}}",
@@ -172,6 +213,19 @@ def test_searches_for_a_world_from_outside_have_a_share_of_each_second(
     sim.dispatcher.dispatch(LoadWorld(scenario=yaml.safe_load(text), remote=remote))
     sim.step_once()
     assert asked[-1].most_work == (500_000 if remote else math.inf)
+
+
+def test_it_is_written_down_what_each_section_draws_from() -> None:
+    rows = dict(re.findall(r"^ {4}(\w+) +(.+)$", budget.__doc__ or "", re.MULTILINE))
+    sections = {*scenario_schema()["properties"], *FEATURES.names()}
+    assert rows.keys() == sections, "a row for each: which work is charged, or why nothing is"
+    source = Path(budget.__file__).parents[1]
+    declared = {
+        name for file in source.rglob("*.py") for name in re.findall(r"^([A-Z]+) = Work\(", file.read_text(), re.M)
+    }
+    drawn = {name: set(re.findall(r"\b[A-Z]{4,}\b", text)) for name, text in rows.items()}
+    assert set.union(*drawn.values()) == declared
+    assert all(bool(drawn[name]) != text.startswith("nothing: ") or ";" in text for name, text in rows.items())
 
 
 def test_the_operator_has_no_budget(sim: fs.MultiRobotSimulationCore) -> None:

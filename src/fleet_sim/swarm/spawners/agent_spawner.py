@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Rows, as_float, as_floats
-from fleet_sim.base.budget import ENTITIES
+from fleet_sim.base.budget import ENTITIES, Work
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, did_you_mean
 from fleet_sim.base.files import opened
 from fleet_sim.base.gate import MOST_ALIKE
@@ -21,7 +21,7 @@ from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.sensing.collision.broad import candidate_pairs
 from fleet_sim.swarm.agents import SwarmAgent
 from fleet_sim.swarm.parameters import Configured, Vector, choice_setting, documented, file_setting
-from fleet_sim.swarm.spawning import Recipe
+from fleet_sim.swarm.spawning import Recipe, work_of
 from fleet_sim.swarm.swarm_state import Region, as_polygon, rectangle
 from fleet_sim.swarm.swarm_world import Spawner, SwarmWorld
 
@@ -186,8 +186,9 @@ class AgentSpawner(Configured, Spawner):
         self.oneshot = self.mode == "oneshot" and self.delay == 0.0
         # Before positions are made. What comes later counts now: then there is nobody to refuse it to.
         rounds = 1 if self.mode == "oneshot" else MOST_ALIKE if self.times is None else self.times
-        count = ENTITIES.check if self.oneshot else ENTITIES.charge
-        count((self.n or 0) * rounds, len(self.world.columns))
+        agents = (self.n or 0) * rounds
+        for work, amount in {ENTITIES: agents, **work_of(self.world, self.recipe, agents)}.items():
+            (work.check if self.oneshot else work.charge)(amount, len(self.world.columns) if work is ENTITIES else 0.0)
         # A stream of its own for each spawner: another one before it does not change its draws.
         self._purpose = self.world.new_names(None, "spawner", 1)[0]
         self._own_rng = None if self.seed is None else np.random.Generator(np.random.PCG64(self.seed))
@@ -292,6 +293,7 @@ def _is_too_full(positions: Floats, radius: float) -> bool:
 # Spawners that draw positions at random: in a region with holes, in a disc, in a ring.
 
 
+DRAWS = Work("corners of regions beside which positions are drawn", 20e6)
 MOST_DRAWS = 10_000
 """How often a region is drawn from in vain before it counts as having no area."""
 
@@ -365,9 +367,11 @@ class UniformAgentSpawner(AgentSpawner):
         """Return `count` positions (count, 2); raises InvalidValueError where the region has no area."""
         lower, upper = self.region.bounds
         found = np.empty((0, 2))
+        corners = sum(4 if area.points is None else len(area.points) for area in (self.region, *self.holes))
         # A bound, not a while: a region that is all holes would draw for ever.
         for _ in range(MOST_DRAWS):
             # Drawn in the box around the region, and kept where they are inside: even over any shape.
+            DRAWS.charge((count - len(found)) * corners)
             drawn = self.rng.uniform(lower, upper, (count - len(found), 2))
             inside_mask = self.region.contains(drawn)
             for hole in self.holes:

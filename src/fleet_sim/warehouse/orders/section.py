@@ -14,6 +14,7 @@ import numpy as np
 
 from fleet_sim.base import errors
 from fleet_sim.base.arrays import Floats, Ints, Rows
+from fleet_sim.base.budget import Work
 from fleet_sim.base.files import beside, is_file
 from fleet_sim.base.params import RouteMode
 from fleet_sim.base.sections import SettingsSection
@@ -396,8 +397,14 @@ def read_task_orders(path: Path, grid: Grid) -> Iterator[tuple[str, Order]]:
         yield f"task {number}", order
 
 
+PAIRS = Work("robots and orders compared per simulated second", 5e6)
+"""They take half a second where each order is compared with the others, too."""
+
+
 def _open(sim: MultiRobotSimulationCore, settings: OrdersSettings, source: str) -> None:
     """Submit the orders of the section to the fleet; raises ConfigError naming the order."""
+    allocation = settings.allocation
+    PAIRS.charge(len(sim.agents) * allocation.consider / min(max(allocation.period, sim.clock.dt), 1.0))
     orders = offer_orders(sim, settings)
     # One by one, so that the error names the entry.
     _submit_all(orders, ((f"list[{index}]", order) for index, order in enumerate(settings.list)), "")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.base.arrays import Floats
+from fleet_sim.base.budget import Work
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, UnknownNameError, brief, unknown_name
 from fleet_sim.base.gate import LONGEST_TIME
 from fleet_sim.base.params import Mode
@@ -79,6 +80,10 @@ class ItemDraws:
 
 HOUR, HOURS = 3600.0, 24
 FASTEST = 1e6
+ORDERS = Work("times of orders in an hour", 100_000)
+"""Those at which none comes count, too: until a busy hour begins they are drawn one after the other, in one step."""
+QUIET = 5.0
+"""Orders in an hour, below which a whole hour may pass without any."""
 _KINDS = {kind.value: kind for kind in StationKind}
 _GAP, _KEEP, _PICK, _DROP, _LOAD, _PER_ORDER = 0, 1, 2, 3, 4, 5
 """Which of the numbers drawn for an arrival is for what."""
@@ -133,6 +138,8 @@ class Arrivals(Stateful):
         if settings.load[1] < settings.load[0]:
             raise InvalidValueError(f"load: expected the smaller one first, got {list(settings.load)}")
         self._rates = np.array(settings.per_hour) / HOUR
+        quiet = sum(rate < QUIET for rate in settings.per_hour)
+        ORDERS.charge(max(settings.per_hour) * (1 + (quiet if len(settings.per_hour) > 1 else 0)))
         self._items = None if settings.lines is None else _items(settings, skus, key)
         if self._items is None:
             self._picks, self._pick_weights = _weighted(settings.pick, places, "pick")
