@@ -53,6 +53,18 @@ def test_links_and_make_targets_exist(path: Path) -> None:
         assert target in TARGETS, f"{path.name}: make {target}"
 
 
+def test_each_promise_of_the_page_on_security_names_a_test_that_holds_it() -> None:
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:test|src)/[\w/]+\.py)`", text))
+    view = set(re.findall(r"`(test_\w+\.py)`", text))
+    assert [name for name in sorted(named) if not (ROOT / name).is_file()] == []
+    assert [name for name in sorted(view) if not (ROOT / "test/apps/viewer" / name).is_file()] == []
+    promises = [table for table in text.split("\n\n") if table.startswith("| rule |")]
+    lines = [line for table in promises for line in table.splitlines()[2:]]
+    assert len(promises) == 3 and len(lines) > 20
+    assert [line[:80] for line in lines if not re.search(r"`[\w/]*test_?\w*\.py`|`test/\S+\.py`", line)] == []
+
+
 def test_the_guide_to_ros_names_every_key_and_launch_file() -> None:
     text = (ROOT / "docs/ros.md").read_text(encoding="utf-8")
     keys = {field.name for field in fields(RosParams)} - {"rates"} | {f"rates.{key.name}" for key in fields(RateParams)}

@@ -108,8 +108,8 @@ class MultiRobotSimulationCore(DocumentedNames):
         `settings` of the simulation take the place of those in the file, such as `gui=False`. Raises StateFileError,
         also for a setting that would change the run, and ConfigError for what the scenario needs and is not here.
         """
-        scenario, source = scenario_of(path)
-        sim = cls.from_dict(with_settings(scenario, settings), source=source)
+        with scenario_of(path, settings.get("model_paths", ())) as (scenario, source):
+            sim = cls.from_dict(with_settings(scenario, settings), source=source)
         try:
             sim.state.begin(path)
         except BaseException:

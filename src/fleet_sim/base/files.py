@@ -7,10 +7,12 @@ it: the answer is the same as for a file that does not exist.
 
 from __future__ import annotations
 
+import atexit
 import errno
 import glob
 import os
 import re
+import shutil
 import signal
 import stat
 import sys
@@ -21,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import FrameType
 from typing import IO, Any
@@ -36,25 +38,43 @@ from fleet_sim.base.errors import ConfigError, InvalidValueError, brief, closest
 
 @dataclass(frozen=True)
 class _Rights:
-    reads: tuple[Path, ...]
-    outputs: tuple[Path, ...]
+    folders: Callable[[], Iterable[str | Path]]
+    output: str | Path
+    promised: set[Path]
+
+    # Looked up where a file is asked for: most of what arrives names none.
+    @cached_property
+    def reads(self) -> tuple[Path, ...]:
+        # With what is made of the models in those folders, which nobody can name without knowing it.
+        return tuple(expanded(folder).resolve() for folder in (*self.folders(), cache_folder("models")))
+
+    @cached_property
+    def outputs(self) -> tuple[Path, ...]:
+        return (expanded(self.output).resolve(),) if self.output else ()
 
 
 # None: the operator. The value belongs to a thread, so a local call beside a remote one stays local.
 _rights: ContextVar[_Rights | None] = ContextVar("fleet_sim_rights", default=None)
 # Where a trial writes; None: no trial.
 _trial: ContextVar[Path | None] = ContextVar("fleet_sim_trial", default=None)
+# Where what came from outside writes in a run that is repeated, or gone on with: it was written when it came.
+_repeated: ContextVar[Path | None] = ContextVar("fleet_sim_repeated", default=None)
 # Folders that were made for what is being done, and are gone with it.
 _scratch: ContextVar[tuple[Path, ...]] = ContextVar("fleet_sim_scratch", default=())
 
 
-@contextmanager
-def remote_input(folders: Iterable[str | Path] = (), *, output: str | Path = "") -> Iterator[None]:
-    """Treat what is read inside as input from outside: it may read below `folders`, and write new files in `output`."""
-    # With what is made of the models in those folders, which nobody can name without knowing it.
-    reads = tuple(expanded(folder).resolve() for folder in (*folders, cache_folder("models")))
-    with during(_rights, _Rights(reads, (expanded(output).resolve(),) if output else ())):
-        yield
+def remote_input(
+    folders: Iterable[str | Path] | Callable[[], Iterable[str | Path]] = (),
+    *,
+    output: str | Path = "",
+    promised: set[Path] | None = None,
+) -> AbstractContextManager[None]:
+    """Treat what is read inside as input from outside: it may read below `folders`, and write new files in `output`.
+
+    In `promised` are the files that what is there will write: a trial may not, and what takes its place adds its own.
+    """
+    chosen = folders if callable(folders) else lambda: folders
+    return during(_rights, _Rights(chosen, output, set() if promised is None else promised))
 
 
 def operator_input() -> AbstractContextManager[None]:
@@ -67,6 +87,22 @@ def discarding() -> Iterator[None]:
     """Let what is written inside go to a folder that is thrown away: nothing is created or replaced."""
     with scratch_folder("fleet_sim-trial-") as folder, during(_trial, folder):
         yield
+
+
+def repeating() -> AbstractContextManager[None]:
+    """Inside, what came from outside writes as it did, but to a folder that is gone with the program."""
+    folder = Path(tempfile.mkdtemp(prefix="fleet_sim-repeated-")).resolve()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return during(_repeated, folder)
+
+
+def output_path(path: Path) -> Path:
+    """Return where to write a file that a scenario names: `path`, or another place where a run is repeated."""
+    rights, folder = _rights.get(), _repeated.get()
+    if rights is None or folder is None or not _is_below(path, rights.outputs):
+        # What was refused then is refused again.
+        return path
+    return folder / f"{hash(path) & sys.maxsize:x}{path.suffix}"
 
 
 @contextmanager
@@ -264,7 +300,8 @@ def to_write(path: str | Path) -> Path:
     rights, thrown_away, file = _rights.get(), _trial.get(), Path(path)
     if _scratch.get() and _is_below(file, _scratch.get()):
         return file
-    if rights is not None and not _is_below(file, rights.outputs):
+    repeated = _repeated.get()
+    if rights is not None and not _is_below(file, (*rights.outputs, *(() if repeated is None else (repeated,)))):
         raise _not_for_messages(path)
     # Elsewhere by a name of its own: files of one name may be for two folders.
     return file if thrown_away is None else thrown_away / f"{hash(file) & sys.maxsize:x}{file.suffix}"
@@ -375,8 +412,13 @@ def named(path: str | Path) -> str:
 
 def check_target(path: str | Path) -> None:
     """Raise InvalidValueError where nothing can be written to `path`: to be called before work that takes long."""
-    if is_remote():
+    rights = _rights.get()
+    if rights is not None:
         _refuse_other_than_files(path)
+        if _trial.get() is None:
+            rights.promised.add(Path(path))
+        elif Path(path) in rights.promised:
+            raise _not_for_messages(path)
     if not os.path.isdir(path):
         _refuse_other_than_names(path)
     if not os.path.isdir(parent := Path(path).parent):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from fleet_sim.base.files import (
     put_in_place,
     refusals,
     remove,
+    repeating,
     status,
 )
 from fleet_sim.base.params import ViewParams
@@ -118,6 +120,8 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
         try:
             # Before a file is made, so that none is left of a run that cannot be recorded.
             head = {"format": FORMAT, "scenario": scenario, "source": source, "hash": sim.state_hash()}
+            if sim.world.output_folder:
+                head["output"] = os.path.abspath(sim.world.output_folder)
             line = _line_of(head)
         except (TypeError, ValueError) as error:
             raise InvalidValueError(f"inputs: the scenario has a value that no file can hold: {error}") from error
@@ -245,6 +249,8 @@ class RecordedInputs:
     begin_hash: str
     entries: tuple[tuple[int, bool, Command], ...]
     end: tuple[int, str] | None
+    output: str = ""
+    """Where messages could write new files in that run."""
 
     @classmethod
     def load(cls, path: str | Path) -> RecordedInputs:
@@ -257,7 +263,7 @@ class RecordedInputs:
             where = f"line {number}"
             # The first line is of the run, and has to fit before any other is read.
             if number == 1:
-                if set(data) != HEAD or data["format"] != FORMAT or not isinstance(data["scenario"], dict):
+                if set(data) - {"output"} != HEAD or data["format"] != FORMAT or not isinstance(data["scenario"], dict):
                     raise ConfigError(f"expected the head of {FORMAT!r}, got {brief(data)}", source=str(path))
                 head = data
             elif end is not None:
@@ -276,12 +282,13 @@ class RecordedInputs:
             raise ConfigError("it is empty", source=str(path))
         if end is None:
             logger.warning("%s has no end, it was cut off: it is repeated up to its last command", path)
-        source, begin = str(head["source"]), str(head["hash"])
-        return cls(path, head["scenario"], source, begin, tuple(entries), end)
+        source, begin, output = str(head["source"]), str(head["hash"]), str(head.get("output", ""))
+        return cls(path, head["scenario"], source, begin, tuple(entries), end, output)
 
     def replay(self, sim: Recordable, before_step: Callable[[], object] = lambda: None) -> None:
         """Run `sim`, new from the scenario, to the end of these inputs, each applied as it was.
 
+        What messages had written is not written again: it goes to a folder that is thrown away.
         A run that was cut off ends with the step of its last command. `before_step()` may wait, to slow it down. Raises
         StateError where the run begins or ends in another state than the recorded one.
         """
@@ -292,6 +299,11 @@ class RecordedInputs:
                 f"{self.path}: the scenario makes another world here (hash {begin}, recorded {self.begin_hash}): its "
                 "files have changed since, or fleet_sim is another version"
             )
+        sim.world.output_folder = self.output
+        with repeating():
+            self._repeat(sim, before_step)
+
+    def _repeat(self, sim: Recordable, before_step: Callable[[], object]) -> None:
         for tick, in_step, command in self.entries:
             self._run_to(sim, tick, before_step)
             # What failed then fails now; the sender is not here to be told.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
 from functools import partial
 from operator import eq
@@ -16,6 +16,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import AnyArray, Bools, Ints
 from fleet_sim.base.errors import FleetSimError, StateError, StateFileError, brief
+from fleet_sim.base.files import data_roots, is_remote, remote_input, repeating
 from fleet_sim.base.params import SimulationParams
 from fleet_sim.base.registry import Registry
 from fleet_sim.base.scenario import is_scenario
@@ -23,6 +24,7 @@ from fleet_sim.base.settings.fields import fields_of
 from fleet_sim.base.settings.reader import plain
 from fleet_sim.engines.bullet.handle import count_own
 from fleet_sim.facade.control import Extensions, SimulationParts
+from fleet_sim.models import model_folders
 from fleet_sim.robots.actions.action import Action
 from fleet_sim.robots.actions.registry import ACTIONS, named_class
 from fleet_sim.robots.agent import Agent
@@ -567,6 +569,8 @@ class Origin:
 
     scenario: Mapping[str, Any]
     source: str = ""
+    remote: bool = False
+    """Whether it came from another process: then it is so for whoever goes on from a state of it, too."""
 
     @classmethod
     def of(cls, params: SimulationParams) -> Origin:
@@ -577,13 +581,14 @@ class Origin:
 
     def tell(self, scenario: Mapping[str, Any], source: str) -> None:
         """Note that the simulation was filled from `scenario`."""
-        self.scenario, self.source = scenario, source
+        self.scenario, self.source, self.remote = scenario, source, is_remote()
 
     def header(self) -> dict[str, Any]:
         """Return the scenario for a file; raises StateFileError where it is no plain data."""
         return {
             "scenario": _plain(self.scenario, "scenario"),
             "source": self.source and str(Path(self.source).absolute()),
+            **({"remote": True} if self.remote else {}),
         }
 
     def check(self, content: Mapping[str, Any]) -> None:
@@ -739,14 +744,29 @@ def check_version(content: Mapping[str, Any]) -> None:
         )
 
 
-def scenario_of(path: str | Path) -> tuple[dict[str, Any], str]:
-    """Return the scenario in a state file, and the file that it came from; raises StateFileError."""
+@contextmanager
+def scenario_of(path: str | Path, model_paths: Sequence[str | Path] = ()) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield the scenario in a state file, and the file that it came from, to be built inside; raises StateFileError.
+
+    One that another process had sent is built as it was then: it reads below the folders of models, `model_paths`
+    among them, and of shipped scenarios, and what it writes is thrown away.
+    """
+    scenario, source, remote = _scenario_in(path)
+    with ExitStack() as stack:
+        if remote:
+            folders = [*model_folders(model_paths), *(root / "config" for root in data_roots())]
+            stack.enter_context(remote_input(folders, output="/"))
+            stack.enter_context(repeating())
+        yield scenario, source
+
+
+def _scenario_in(path: str | Path) -> tuple[dict[str, Any], str, bool]:
     try:
         content, _ = read_archive(path)
         check_version(content)
-        scenario, source = content.get("scenario"), content.get("source")
-        if not isinstance(scenario, dict) or not isinstance(source, str):
+        scenario, source, remote = content.get("scenario"), content.get("source"), content.get("remote", False)
+        if not isinstance(scenario, dict) or not isinstance(source, str) or not isinstance(remote, bool):
             raise StateFileError("it has no scenario")
-        return scenario, source
+        return scenario, source, remote
     except FleetSimError as error:
         raise StateFileError(f"{path}: {error}") from error

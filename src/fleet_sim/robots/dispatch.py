@@ -15,7 +15,7 @@ import numpy as np
 from fleet_sim.base.arrays import Floats, Ints, Rows, as_float, as_floats
 from fleet_sim.base.budget import from_outside
 from fleet_sim.base.errors import FleetSimError, InvalidValueError
-from fleet_sim.base.files import data_roots, discarding, remote_input
+from fleet_sim.base.files import data_roots, discarding, operator_input, remote_input
 from fleet_sim.base.gate import LARGEST_FORCE, LARGEST_SPEED, LONGEST_TIME, check_extent
 from fleet_sim.base.params import ActionCause, SimulationParams
 from fleet_sim.base.scenario import check_entries, simulation_in, with_implied_settings
@@ -162,16 +162,7 @@ def _mimic_reasons(rows: Rows, model: RobotModel, places: Ints, given: Floats, w
 
 
 def spawn_command(world: World, command: c.Spawn) -> tuple[str, ...]:
-    """Spawn the entries of `command` and return the names; on a ConfigError, which names the entry, none is spawned."""
-    if not command.remote:
-        return _spawn(world, command)
-    # What comes from elsewhere may name files of the folders of models only.
-    with remote_input(model_folders(world.model_paths), output=world.output_folder), from_outside():
-        return _spawn(world, command)
-
-
-def _spawn(world: World, command: c.Spawn) -> tuple[str, ...]:
-    """Spawn the robots and the objects of a command, all or none, and return their names, robots first."""
+    """Spawn the entries of `command`, all or none, and return their names, robots first; raises ConfigError."""
     robots = spawn_entry_rows(world, Agent, _entries(world, command, command.robots), path="robots")
     try:
         objects = spawn_entry_rows(world, SimObject, _entries(world, command, command.objects), path="objects")
@@ -211,15 +202,13 @@ LOOKS = ("gui", "monitor", "camera", "target_rtf")
 class LoadWorld(Command):
     """Clear the simulation and fill it with `scenario`, which is as in a file; `file` is the one it comes from.
 
-    The settings of the simulation stay. `remote` scenarios came from another process: no dotted paths, and files from
-    the folders of models and of shipped scenarios only. The event `world_loaded` follows.
+    The settings of the simulation stay. The event `world_loaded` follows.
     """
 
     between_steps: ClassVar[bool] = True
 
     scenario: Mapping[str, Any] = field(default_factory=dict)
     file: str = ""
-    remote: bool = False
 
     @property
     def runs_code(self) -> bool:
@@ -230,11 +219,13 @@ class LoadWorld(Command):
 def load_world(sim: LoadableSimulation, command: LoadWorld) -> CommandAck:
     """Carry out the command in the simulation `sim`; raises FleetSimError, and what was there stays then."""
     # A refused world leaves no file behind, and replaces none.
-    with _input_of(sim.world, command), discarding():
+    with discarding():
         try_world(sim, command.scenario, command.file)
     # What the world before has to finish is its own; and the budget is a new one, as what was tried is gone.
-    sim.clear()
-    with _input_of(sim.world, command):
+    with operator_input():
+        sim.clear()
+        sim.world.promised.clear()
+    with input_of(sim.world, command):
         fill_scenario(sim, with_implied_settings(command.scenario, source=command.file), source=command.file)
     sim.world.events.emit("world_loaded")
     return command.ack(sim.world.clock.time)
@@ -267,13 +258,17 @@ def world_folders(world: World) -> list[Path]:
 
 
 @contextmanager
-def _input_of(world: World, command: LoadWorld) -> Iterator[None]:
+def input_of(world: World, command: Command) -> Iterator[None]:
+    """Carry out what is inside as what a `remote` command asks for."""
+    if not command.remote or command.of_operator:
+        yield
+        return
     with ExitStack() as stack:
-        if command.remote:
-            stack.enter_context(remote_input(world_folders(world), output=world.output_folder))
-            # A file is the operator's, who may have large ones; a text is as a message brought it.
-            if not command.file:
-                stack.enter_context(from_outside())
+        rights = remote_input(partial(world_folders, world), output=world.output_folder, promised=world.promised)
+        stack.enter_context(rights)
+        # A file is the operator's, who may have large ones; a text is as a message brought it.
+        if not (isinstance(command, LoadWorld) and command.file):
+            stack.enter_context(from_outside())
         yield
 
 
@@ -325,7 +320,8 @@ class FleetCommandDispatcher:
             handler = self._handler(command)
         if handler is None:
             raise InvalidValueError(f"unknown command {command!r}; see fleet_sim.world.commands")
-        return handler(command)
+        with input_of(self._world, command):
+            return handler(command)
 
     def _handler(self, command: Command) -> Handler | None:
         """Return what carries out commands of this class, or of the class that it is derived from."""

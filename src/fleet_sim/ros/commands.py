@@ -7,7 +7,7 @@ import traceback
 from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import Future as ConcurrentFuture
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
 from typing import TypeVar
@@ -187,7 +187,7 @@ class CommandGateway:
     def _admitted(self, command: Command) -> Command:
         """Return `command` marked as what other processes asked for; raises StateError where it is not allowed."""
         self.permissions.check(command)
-        return replace(command, remote=True) if isinstance(command, (Spawn, LoadWorld)) else command
+        return command.from_outside()
 
     # ---- services and actions ----------------------------------------------------------------------------------------
 

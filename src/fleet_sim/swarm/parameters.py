@@ -28,6 +28,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import AnyArray
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, UnknownNameError, did_you_mean
+from fleet_sim.base.files import output_path
 from fleet_sim.base.registry import Registry, subclasses_of
 from fleet_sim.base.settings import setting
 from fleet_sim.base.settings.fields import NO_RULES, Setting, as_number, describe, fields_of, shown
@@ -321,12 +322,12 @@ def seed_setting(what: str) -> Any:
     return setting(None, low=0, doc=f"Seed of {what}; null: the world's.")
 
 
-def file_setting(default: Any, doc: str) -> Any:
-    """Return the setting of a file, given as text or as a Path; without a default it is required."""
+def file_setting(default: Any, doc: str, *, written: bool = False) -> Any:
+    """Return the setting of a file, `written` or read, as text or as a Path; without a default it is required."""
 
     def read(value: object) -> Path | None:
         if isinstance(value, (str, Path)) and str(value):
-            return Path(value)
+            return output_path(Path(value)) if written else Path(value)
         if value is None and default is None:
             return None
         raise ValueError(f"must be the path of a file, got {shown(value)}")

@@ -189,7 +189,7 @@ class MetricPlot(Configured, Subscriber):
     follows the run, redrawn after every `every` steps.
     """
 
-    path: Path | None = file_setting(None, "The file to write; null: none.")
+    path: Path | None = file_setting(None, "The file to write; null: none.", written=True)
     metrics: list[str] | None = setting(None, doc="Names of the metrics; null: all.")
     every: int = setting(30, low=1, unit="steps", doc="Steps between two drawings of the window.")
     live: bool = setting(False, doc="Show a window that follows the run.")
@@ -330,7 +330,7 @@ class Recorder(Configured, Subscriber):
 class GifRecorder(Recorder):
     """Writes a GIF when it is closed. It shows each picture for `time_per_frame` ms, and begins again at the end."""
 
-    path: Path = file_setting("world.gif", "The file.")
+    path: Path = file_setting("world.gif", "The file.", written=True)
     duration: int | None = setting(800, low=1, unit="steps", doc="When it stops; null: at the end of the run.")
     every_ith_frame: int = setting(10, low=1, unit="steps", doc="Steps from one picture to the next.")
     time_per_frame: int = setting(50, low=1, unit="ms", doc="How long each picture is shown.")
@@ -376,7 +376,7 @@ class GifRecorder(Recorder):
 class VideoRecorder(Recorder):
     """Writes an MP4 (or what the ending of `path` says) picture by picture, `fps` of them to a second."""
 
-    path: Path = file_setting("world.mp4", "The file.")
+    path: Path = file_setting("world.mp4", "The file.", written=True)
     duration: int | None = setting(None, low=1, unit="steps", doc="When it stops; null: at the end of the run.")
     every_ith_frame: int = setting(2, low=1, unit="steps", doc="Steps from one picture to the next.")
     fps: float = setting(30.0, above=0, doc="Pictures per second of the film.")

@@ -499,7 +499,7 @@ class MetricTable(Configured, Subscriber):
     its place and gets there when it is closed.
     """
 
-    path: Path = file_setting(MISSING, "The file.")
+    path: Path = file_setting(MISSING, "The file.", written=True)
     every: int = setting(1, low=1, unit="steps", doc="Steps between two lines.")
 
     def __post_init__(self) -> None:

@@ -10,6 +10,7 @@ Commands are values: equal ones compare equal, they can be pickled, and all but 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import MISSING, dataclass, field, fields
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -159,16 +160,23 @@ else:
 # eq=False, here and in `command`: the generated `__eq__` fails on arrays and would hide the one below.
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Command:
-    """Base of all commands. `command_id` and `source` are returned in the acknowledgement."""
+    """Base of all commands. `command_id` and `source` are returned in the acknowledgement.
+
+    A `remote` one came from another process, and is carried out as input from outside.
+    """
 
     between_steps: ClassVar[bool] = False
     """Whether the command is applied between two steps, never inside one."""
+
+    of_operator: ClassVar[bool] = False
+    """Whether what it does is the operator's whoever asks, such as going back to the world that he began with."""
 
     feature: ClassVar[str] = ""
     """For commands of features: the feature that executes it; the simulation starts to use that feature."""
 
     command_id: str = ""
     source: str = ""
+    remote: bool = False
 
     def __post_init__(self) -> None:
         for name, array in _types_of(type(self))[1].items():
@@ -188,6 +196,13 @@ class Command:
     def runs_code(self) -> bool:
         """Whether applying the command may run user code, which may read any state."""
         return False
+
+    def from_outside(self) -> Command:
+        """Return this command as one that came from another process."""
+        other = copy(self)
+        # Its arrays are frozen already.
+        object.__setattr__(other, "remote", True)
+        return other
 
     def ack(self, time: float, accepted: Iterable[str] = (), rejected: Mapping[str, str] | None = None) -> CommandAck:
         """Return the acknowledgement of this command, carried out at the simulated `time` in s."""
@@ -382,14 +397,12 @@ class Remove(NamedCommand):
 class Spawn(Command):
     """Spawn robots, then objects; entries are as in a scenario file. On an error, none of them is spawned.
 
-    With `rename` a name that is taken gets a number: robot_0, robot_1. The acknowledgement has the names. `remote`
-    entries came from another process: no dotted paths, files only from model folders, and a limited number at once.
+    With `rename` a name that is taken gets a number: robot_0, robot_1. The acknowledgement has the names.
     """
 
     robots: tuple[Mapping[str, Any], ...] = ()
     objects: tuple[Mapping[str, Any], ...] = ()
     rename: bool = False
-    remote: bool = False
 
     @property
     def runs_code(self) -> bool:
@@ -402,6 +415,7 @@ class Reset(Command):
     """Restore the initial state, see `sim.reset()`."""
 
     between_steps: ClassVar[bool] = True
+    of_operator: ClassVar[bool] = True
 
 
 @command("clear")
@@ -409,6 +423,7 @@ class Clear(Command):
     """Remove every entity and go back to time 0, see `sim.clear()`."""
 
     between_steps: ClassVar[bool] = True
+    of_operator: ClassVar[bool] = True
 
 
 @command("save_state")
@@ -416,6 +431,7 @@ class SaveState(Command):
     """Save the current state as `name`, in memory; replaces an earlier state of that name."""
 
     between_steps: ClassVar[bool] = True
+    of_operator: ClassVar[bool] = True
     name: str
 
 
@@ -424,6 +440,7 @@ class RestoreState(Command):
     """Restore the state saved as `name`."""
 
     between_steps: ClassVar[bool] = True
+    of_operator: ClassVar[bool] = True
     name: str
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
@@ -282,8 +283,11 @@ class World(ConnectedParts, BodyColumns):
         self.extent = EXTENT
         """How far from the origin anything may be put along an axis, in m."""
         self.model_paths: tuple[str, ...] = ()
-        self.output_folder = ""
         """Folders searched first for robot models by name."""
+        self.output_folder = ""
+        """Where messages may write new files; empty: nowhere."""
+        self.promised: set[Path] = set()
+        """Files that a world from outside will write there."""
         self.next_id = 0
         """The object id of the next entity."""
         self._generations = 0

@@ -50,7 +50,8 @@ def scenario(args: argparse.Namespace) -> dict[str, Any]:
     """Return the scenario in the state file of `args`; raises StateFileError."""
     from fleet_sim.facade.state import scenario_of
 
-    return scenario_of(args.from_state)[0]
+    with scenario_of(args.from_state) as (found, _):
+        return found
 
 
 def opened(args: argparse.Namespace, config: Mapping[str, Any]) -> MultiRobotSimulationCore:
@@ -58,7 +59,8 @@ def opened(args: argparse.Namespace, config: Mapping[str, Any]) -> MultiRobotSim
     from fleet_sim.facade.state import scenario_of
     from fleet_sim.simulation import MultiRobotSimulationCore
 
-    sim = MultiRobotSimulationCore.from_dict(config, source=scenario_of(args.from_state)[1])
+    with scenario_of(args.from_state) as (_, source):
+        sim = MultiRobotSimulationCore.from_dict(config, source=source)
     try:
         sim.state.begin(args.from_state)
     except BaseException:

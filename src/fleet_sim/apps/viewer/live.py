@@ -127,7 +127,7 @@ class LiveSource:
 
     def send(self, command: Command) -> Future[CommandAck]:
         """Send a command; its answer comes when it is carried out."""
-        return self._sim.inbox.put(command)
+        return self._sim.inbox.put(command.from_outside())
 
     def _end(self) -> None:
         self._watching.end()

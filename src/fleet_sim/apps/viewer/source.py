@@ -437,4 +437,4 @@ def spawn(model: str, point: Floats) -> Spawn:
         entry: dict[str, Any] = {"name": "robot", "pose": [x, y, 0.15], "shape": shape}
     else:
         entry = {"name": model, "pose": [x, y, 0.0], "urdf_path": model}
-    return Spawn(robots=(entry,), rename=True, remote=True, source=SOURCE)
+    return Spawn(robots=(entry,), rename=True, source=SOURCE)

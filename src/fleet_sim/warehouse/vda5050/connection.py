@@ -476,7 +476,7 @@ class VehicleSession:
         )
         with self._lock:
             self._pending[identity.prefix] += 1
-        future = self._sim.inbox.put(command)
+        future = self._sim.inbox.put(command.from_outside())
         future.add_done_callback(partial(self._carried_out, identity.prefix))
 
     def _check(self, identity: VehicleIdentity, topic: str, payload: bytes, retained: bool) -> tuple[str, str]:
