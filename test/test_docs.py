@@ -25,7 +25,7 @@ from fleet_sim.sensing.sensors.registry import SENSORS
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+TARGETS = set(re.findall(r"^([a-z_-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
 
 
 # Tutorials are followed step by step in the end of this file.
@@ -49,7 +49,7 @@ def test_links_and_make_targets_exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
         assert "://" in link or link.startswith("mailto:") or (path.parent / link).exists(), f"{path.name}: {link}"
-    for target in re.findall(r"(?:^|`)make ([a-z-]+)", text, re.MULTILINE):
+    for target in re.findall(r"(?:^|`)make ([a-z_-]+)", text, re.MULTILINE):
         assert target in TARGETS, f"{path.name}: make {target}"
 
 

@@ -214,8 +214,9 @@ def mounted(folder: Path, options: str) -> Iterator[Path]:
 
 @pytest.mark.parametrize("megabytes", [250, 440])
 def test_without_memory_for_compiled_code_a_run_goes_on_and_says_so(megabytes: int) -> None:
+    # So long that machine code is looked for.
     done = fleet_sim(
-        ["run", "demo.yaml", "--headless", "--duration", "0.5", "--rtf", "0"],
+        ["run", "demo.yaml", "--headless", "--duration", "10", "--rtf", "0"],
         limited(resource.RLIMIT_AS, megabytes << 20),
     )
     assert done.returncode == 0, done.stderr

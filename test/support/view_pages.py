@@ -36,12 +36,16 @@ def pixel(view: Any, *point: float) -> tuple[float, float]:
     return float(x), float(y)
 
 
+def close_notices(page: Page) -> None:
+    """Close the notice about a slow OpenGL, which covers a part of the picture."""
+    page.run("document.querySelectorAll('.mantine-Notification-closeButton').forEach(button => button.click())")
+
+
 def select(page: Page, view: Any, name: str, *point: float) -> None:
     """Click a robot until it is selected: a page that has just come may not listen yet."""
 
     def selected() -> bool:
-        # That of a slow OpenGL covers what may be clicked.
-        page.run("document.querySelectorAll('.mantine-Notification-closeButton').forEach(button => button.click())")
+        close_notices(page)
         page.click(*pixel(view, *point))
         return name in page.text()
 
@@ -51,4 +55,5 @@ def select(page: Page, view: Any, name: str, *point: float) -> None:
 def color_at(page: Page, x: float, y: float) -> tuple[int, int, int]:
     from PIL import Image
 
+    close_notices(page)
     return Image.open(BytesIO(page.picture())).convert("RGB").getpixel((round(x), round(y)))

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from fleet_sim.apps.cli.arguments import add_detail
 from fleet_sim.base.errors import ConfigError, FleetSimError
 from fleet_sim.base.files import resolve_config
-from fleet_sim.facade.runner import Pacer
 
 if TYPE_CHECKING:
     from fleet_sim.facade.recording import InputRecorder, RecordedInputs, RunRecording
@@ -94,6 +93,8 @@ def steps_of(
         return sim.run_simulation
     if not watched:
         return partial(inputs.replay, sim)
+    from fleet_sim.facade.runner import Pacer
+
     pacer = Pacer(sim.clock.dt)
     return partial(inputs.replay, sim, lambda: time.sleep(pacer.wait_for(sim.clock.time, sim.params.target_rtf)))
 

@@ -184,7 +184,7 @@ class EventLog:
             "collision_started": lambda obj_a, obj_b: self._note(obj_a, f"collides with {obj_b.name}"),
             "robot_out_of_energy": lambda agent: self._note(agent, "battery empty"),
             "order_changed": self._order_changed,
-            "reset": self._events.clear,
+            "reset": self._forget,
         }
         for name, handler in self._handlers.items():
             sim.events.on(name, handler)
@@ -198,6 +198,9 @@ class EventLog:
         """Note nothing any more."""
         for name, handler in self._handlers.items():
             self._sim.events.off(name, handler)
+
+    def _forget(self) -> None:
+        self._events.clear()
 
     def _note(self, entity: Any, text: str) -> None:
         self._events.append(RunEvent(self._sim.sim_time, entity.name, text))
