@@ -84,7 +84,7 @@ class GTest(Test):
 
     def __init__(self, *, path: SomeSubstitutionsType, **kwargs: Any) -> None:
         super().__init__(cmd=[path], **kwargs)
-        self._path = path
+        self.path = path
 
 
 class PyTest(Test):
@@ -92,7 +92,7 @@ class PyTest(Test):
 
     def __init__(self, *, path: SomeSubstitutionsType, **kwargs: Any) -> None:
         super().__init__(cmd=[sys.executable, "-m", "pytest", path], **kwargs)
-        self._path = path
+        self.path = path
 
 
 # The moment when tests may begin.
