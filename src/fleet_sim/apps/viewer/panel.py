@@ -320,6 +320,15 @@ def add_button(
     return button
 
 
+def add_key(gui: viser.GuiApi, label: str, key: Any, act: Callable[[], object]) -> None:
+    """Have a key of the page do `act`, which the page lists as `label`."""
+
+    def triggered(event: object) -> None:
+        act()
+
+    gui.add_command(label, hotkey=key).on_trigger(triggered)
+
+
 def chosen(dropdown: Any, otherwise: str) -> str:
     """Return what is chosen of a dropdown; where a page has sent what is no choice, `otherwise`."""
     value: str = dropdown.value
@@ -463,11 +472,7 @@ class Panel:
     def _add_controls(self, gui: viser.GuiApi) -> None:
         source = self._source
         self._pause = add_button(gui, PAUSE, lambda: source.set_paused(not self._paused), PAUSES)
-
-        def pause_or_resume(event: object) -> None:
-            source.set_paused(not self._paused)
-
-        gui.add_command("Pause or resume", hotkey="space").on_trigger(pause_or_resume)
+        add_key(gui, "Pause or resume", "space", lambda: source.set_paused(not self._paused))
         self._step = add_button(gui, "Step", source.step, viser.Icon.PLAYER_TRACK_NEXT, visible=False)
         hint = "Simulated seconds per real second"
         speed = gui.add_dropdown("speed", tuple(SPEEDS), initial_value="1x", hint=hint)

@@ -23,6 +23,7 @@ from fleet_sim.apps.viewer.panel import (
     PanelText,
     SharedInput,
     add_button,
+    add_key,
     chosen,
     moving_mask,
     show_value,
@@ -170,6 +171,10 @@ FILTERS: Mapping[str, Callable[[Snapshot], Bools]] = {
 """What robots can be listed by."""
 
 
+LOOKS = (("Fit all", "A", viser.Icon.MAXIMIZE, False), ("Top view", "T", viser.Icon.MAP_2, True))
+"""Buttons that look at all there is: label, key, icon, and whether from above."""
+
+
 class Finder:
     """The controls of a page that find robots; `choose` is called with the name of one."""
 
@@ -188,12 +193,11 @@ class Finder:
             self._events = self._dropdown(
                 gui, "event", "What happened last; choosing it selects its robot", self._go_back
             )
-            add_button(gui, "Fit all", lambda: look(False), viser.Icon.MAXIMIZE, hint="Key: A")
-            add_button(gui, "Top view", lambda: look(True), viser.Icon.MAP_2, hint="Key: T")
-        for label, key, act in (("Fit all", "A", lambda: look(False)), ("Top view", "T", lambda: look(True))):
-            self._command(gui, label, key, act)
+            for label, key, icon, from_above in LOOKS:
+                add_button(gui, label, partial(look, from_above), icon, hint=f"Key: {key}")
+                add_key(gui, label, key, partial(look, from_above))
         for number in range(1, 10):
-            self._command(gui, f"Select robot {number} of the list", str(number), partial(self._go_to_number, number))
+            add_key(gui, f"Select robot {number} of the list", str(number), partial(self._go_to_number, number))
         self._shown_events: tuple[RunEvent, ...] = ()
 
     def show(self, frame: ViewFrame) -> None:
@@ -212,13 +216,6 @@ class Finder:
     @staticmethod
     def _dropdown(gui: viser.GuiApi, label: str, hint: str, act: Callable[[str], object]) -> SharedInput:
         return SharedInput(gui.add_dropdown(label, (NO_CHOICE,), hint=hint), act)
-
-    @staticmethod
-    def _command(gui: viser.GuiApi, label: str, key: str, act: Callable[[], object]) -> None:
-        def triggered(event: object) -> None:
-            act()
-
-        gui.add_command(label, hotkey=key).on_trigger(triggered)  # type: ignore[arg-type]  # any key of theirs
 
     def _go(self, name: str) -> None:
         if name != NO_CHOICE:
