@@ -184,7 +184,7 @@ class Finder:
         """`look` has the page look at all there is, from above or not."""
         gui = client.gui
         self._choose = choose
-        self._listed = self._happened = 0.0
+        self._listed = 0.0
         with gui.add_folder("Find", order=FIND):
             self._filter = gui.add_dropdown("state", tuple(FILTERS), hint="Which robots are listed")
             self._robots = self._dropdown(
@@ -280,8 +280,8 @@ class Session:
         *,
         may_act: bool,
         may_spawn: bool,
-        height: Callable[[], float] = lambda: 0.0,
-        eye: Callable[[tuple[int, int], bool], Any] | None = None,
+        height: Callable[[], float],
+        eye: Callable[[tuple[int, int], bool], Any],
     ) -> None:
         """`height` returns that of the floor, in m, on which robots are added.
 
@@ -439,13 +439,11 @@ class Session:
 
     def look_at_all(self, from_above: bool = False) -> None:
         """Look from where all there is is seen, as large as it can be beside the panel."""
-        camera = self._client.camera
-        if self._eye is not None:
-            eye = self._eye(self.size, from_above)
-            with self._lock:
-                show_value(self._follow, False)
-            camera.position, camera.look_at = eye.position, eye.target
-            camera.far = max(20.0 * eye.away, 200.0)
+        camera, eye = self._client.camera, self._eye(self.size, from_above)
+        with self._lock:
+            show_value(self._follow, False)
+        camera.position, camera.look_at = eye.position, eye.target
+        camera.far = max(20.0 * eye.away, 200.0)
 
     def _show_selected(self, frame: ViewFrame) -> None:
         snapshot = frame.snapshot

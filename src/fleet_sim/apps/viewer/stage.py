@@ -139,9 +139,8 @@ class Room:
     @classmethod
     def beside_panel(cls, width: float, height: float) -> Room:
         """Return the room in a window of so many pixels, of which the panel covers the right."""
-        half = width / height
-        right = max(0.96 * half - 2.0 * PANEL_WIDTH / height, 0.25)
-        left = 0.96 * half
+        left = HIGH * width / height
+        right = max(left - 2.0 * PANEL_WIDTH / height, 0.25)
         if left >= TO_LEFT and right >= TO_RIGHT:
             return cls()
         return cls(left, right, 0.5 * (left - right))
