@@ -410,6 +410,11 @@ def compile_at_first_call() -> None:
     _at_once = True
 
 
+def load_soon() -> None:
+    """Load machine code that has been kept as soon as a kernel goes on to take time, as much will run in Python."""
+    _backlog.taken = max(_backlog.taken, LOADING)
+
+
 def must_be_usable() -> bool:
     """Return whether kernels are compiled by their first call, which numba has to be usable for."""
     return _at_once

@@ -10,7 +10,7 @@ import numpy as np
 from fleet_sim.base.arrays import NO_ROWS, Floats, Rows
 from fleet_sim.base.errors import MissingDependencyError
 from fleet_sim.base.gate import inside_mask
-from fleet_sim.base.kernels import check_installed, compile_at_first_call, is_installed, must_be_usable
+from fleet_sim.base.kernels import check_installed, compile_at_first_call, is_installed, load_soon, must_be_usable
 from fleet_sim.base.params import ActionCause, CompiledCodeUse
 from fleet_sim.facade.control import SimulationParts
 from fleet_sim.robots import attachments, drive
@@ -99,7 +99,12 @@ class StepEvents:
 log = logging.getLogger(__name__)
 
 MANY = 100
-"""Entities from which on compiled code is loaded: that takes half a second, and gains 0.1 to 0.5 ms a step."""
+"""Entities from which on compiled code is used from the first step on."""
+LARGE = 1000
+"""Entities from which on it is loaded without waiting for what Python takes."""
+WORTH = 50_000
+"""Steps of single entities after which it is loaded in smaller worlds: in Python each takes some 0.01 ms, and loading
+as long as all of these."""
 
 
 class CompiledCode:
@@ -116,16 +121,18 @@ class CompiledCode:
         elif not is_installed():
             self._least = None
         self._asked = use == "always"
-        self._seen = -1
-        """The version of the world when it had too few entities."""
+        self._in_python = 0
+        """How many steps entities have made in Python."""
 
     def decide(self) -> None:
         """Switch to compiled code if it is time to; called before each step until then."""
         world = self._world
-        if self._least is None or (world.version == self._seen and world.rays_in_python < MANY_RAYS):
+        if self._least is None:
             return
-        if len(world) < self._least and world.rays_in_python < MANY_RAYS:
-            self._seen = world.version
+        count = len(world)
+        self._in_python += count
+        is_late = self._in_python >= WORTH
+        if count < self._least and not is_late and world.rays_in_python < MANY_RAYS:
             return
         try:
             # Else kernels run in Python at first, and load numba where that pays.
@@ -138,7 +145,9 @@ class CompiledCode:
             log.warning("steps go on without compiled code: %s", error)
             self._least = None
             return
-        self._world.compiled = True
+        if is_late or count >= LARGE:
+            load_soon()
+        world.compiled = True
         self._collisions.use_kernels()
 
 

@@ -108,6 +108,11 @@ def test_compiled_code_is_loaded_where_there_is_much_to_do() -> None:
         sim.spawn(AgentSpawnParams(initial_pose=Pose((20.0 + index, 0.0, 0.0))))
     sim.step_once()
     assert sim.world.compiled
+    small, _ = fleet("auto", "differential")
+    small.run_simulation(50.0)
+    assert not small.world.compiled
+    small.run_simulation(10.0)
+    assert small.world.compiled
 
 
 @pytest.mark.parametrize("motion", ["differential", "ackermann"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -26,68 +25,26 @@ from fleet_sim.world.world import World
 # Comparing a column with a plain number is several times faster than with an enum member.
 _PLANE, _SPHERE = int(ShapeKind.PLANE), int(ShapeKind.SPHERE)
 _PROGRESS = ("waypoint", "phase", "turning", "reverse")
+_FLAGS = ("moved", "bullet_behind", "bounds_behind")
 
 
 class _Start(NamedTuple):
-    """The state of rows before they moved."""
+    """The state of the world before `rows` moved."""
 
     rows: Rows
-    shapes: ShapeArrays
     positions: Floats
     orientations: Floats
+    """Of all rows: what does not move is an obstacle where it stands."""
     progress: list[AnyArray]
+    flags: list[Bools]
 
 
-@dataclass(frozen=True, eq=False)
-class _Standing:
+class _Standing(NamedTuple):
     """A step in which all that would move were held where they stood: while all is as then, they are held again."""
 
-    movers: Rows
-    ends: tuple[Floats, Floats]
-    start: _Start
-    columns: list[AnyArray]
-    version: int
+    inputs: list[bytes]
     fractions: Floats
     blockers: Rows
-
-    @classmethod
-    def of(cls, world: World, start: _Start, movers: Rows, fractions: Floats, blockers: Rows) -> _Standing:
-        """Keep what the results follow from."""
-        ends = world.position[movers], world.orientation[movers]
-        columns = [column.copy() for column in _others(world)]
-        return cls(movers, ends, start, columns, world.collision_rules.version, fractions, blockers)
-
-    def is_now(self, world: World, start: _Start, movers: Rows) -> bool:
-        """Return whether all is as it was."""
-        ends, shapes, then = self.ends, start.shapes, self.start.shapes
-        return (
-            self.version == world.collision_rules.version
-            and np.array_equal(movers, self.movers)
-            and np.array_equal(world.position[movers], ends[0])
-            and np.array_equal(world.orientation[movers], ends[1])
-            and np.array_equal(shapes.positions, then.positions)
-            and np.array_equal(shapes.orientations, then.orientations)
-            and all(map(np.array_equal, _others(world), self.columns))
-        )
-
-
-def _others(world: World) -> list[AnyArray]:
-    """Return the columns beside poses that tell who stops whom."""
-    parting: list[AnyArray] = [world.parting_from] if world.owns("parting_from") else []
-    own: list[AnyArray] = [
-        world.alive,
-        world.object_id,
-        world.shape_id,
-        world.collision_mode,
-        world.collision_group,
-        world.collision_mask,
-    ]
-    whole: list[AnyArray] = [
-        world.motion.whole_steps,
-        world.block_on_collision,
-        world.joints.position[: world.joints.used],
-    ]
-    return [*own, world.parent, *whole, *parting]
 
 
 class Blocked(NamedTuple):
@@ -136,16 +93,9 @@ class BlockingSystem:
             return
         rows = np.flatnonzero(world.block_on_collision & world.alive & (motion.control != 0) & (world.parent == NO_ROW))
         if len(rows):
-            # Of all rows: what does not move is an obstacle at the pose it has now.
-            shapes = shape_arrays(world, slice(None))
-            self._start = _Start(
-                rows,
-                # Copies: the columns themselves are about to change.
-                shapes.at(shapes.positions.copy(), shapes.orientations.copy()),
-                world.position[rows],
-                world.orientation[rows],
-                [getattr(motion, name)[rows] for name in _PROGRESS],
-            )
+            progress = [getattr(motion, name)[rows] for name in _PROGRESS]
+            flags = [getattr(world, name)[rows] for name in _FLAGS]
+            self._start = _Start(rows, world.position.copy(), world.orientation.copy(), progress, flags)
 
     def after(self, arrived: Rows) -> Blocked:
         """Undo motion that would penetrate an obstacle; `arrived` are the rows at their goals but for that."""
@@ -161,13 +111,14 @@ class BlockingSystem:
             motion.blocked_since[start.rows[~moved_mask]] = np.inf
         if not len(movers):
             return free
-        again = self._standing is not None and self._standing.is_now(world, start, movers)
-        if self._standing is not None and again:
-            fractions, blockers = self._standing.fractions, self._standing.blockers
+        standing, again = self._standing, False
+        inputs = self._inputs(start, movers) if standing is not None else []
+        if standing is not None and standing.inputs == inputs:
+            again, fractions, blockers = True, standing.fractions, standing.blockers
         else:
             fractions, blockers = self._fractions(start, np.flatnonzero(moved_mask))
             stand = not fractions.any()
-            self._standing = _Standing.of(world, start, movers, fractions, blockers) if stand else None
+            self._standing = _Standing(inputs or self._inputs(start, movers), fractions, blockers) if stand else None
         before = motion.blocked_by[movers]
         motion.blocked_by[movers] = blockers
         held_mask = fractions < 1.0
@@ -184,6 +135,30 @@ class BlockingSystem:
         overdue = held[world.clock.time - motion.blocked_since[held] >= motion.blocked_timeout[held] - 1e-9]
         left = np.setdiff1d(arrived, held, assume_unique=True) if len(arrived) else arrived
         return Blocked(left, newly, overdue)
+
+    def _inputs(self, start: _Start, movers: Rows) -> list[bytes]:
+        """Return all that tells how far `movers` get, and what stops them, in a form that is fast to compare."""
+        world = self._world
+        columns: list[AnyArray] = [
+            movers,
+            world.position[movers],
+            world.orientation[movers],
+            start.positions,
+            start.orientations,
+            world.alive,
+            world.object_id,
+            world.shape_id,
+            world.collision_mode,
+            world.collision_group,
+            world.collision_mask,
+            world.parent,
+            world.motion.whole_steps,
+            world.block_on_collision,
+            world.joints.position[: world.joints.used],
+        ]
+        if world.owns("parting_from"):
+            columns.append(world.parting_from)
+        return [str(world.collision_rules.version).encode(), *(column.tobytes() for column in columns)]
 
     def bodies_at(
         self, rows: Rows, positions: Floats, orientations: Floats, aligned_mask: Bools, slack: Floats
@@ -218,6 +193,7 @@ class BlockingSystem:
         """Return, for the rows at `places` of `start`, the fraction of its motion each may make, and what stops it."""
         world = self._world
         movers = start.rows[places]
+        before = shape_arrays(world, slice(None), start.positions, start.orientations)
         ends = shape_arrays(world, movers)
         positions, orientations = ends.positions, ends.orientations
         may_collide: PairMask = world.collision_rules.may_collide
@@ -225,7 +201,7 @@ class BlockingSystem:
         whole_mask, groups = world.motion.whole_steps[movers], None
         loads, carriers = _loads_of(world, movers)
         if len(loads):
-            moved = self._moved_along(start, places[carriers], loads)
+            moved = self._moved_along(start, before, movers[carriers], loads)
             positions, orientations = np.concatenate((positions, moved[0])), np.concatenate((orientations, moved[1]))
             groups = np.concatenate((np.arange(len(movers)), carriers))
             group_of = np.full(world.capacity, NO_ROW)
@@ -238,7 +214,7 @@ class BlockingSystem:
             may_collide = not_of_one_group
             whole_mask = whole_mask[groups]
         fractions, blockers = allowed_fractions(
-            start.shapes,
+            before,
             np.concatenate((movers, loads)) if len(loads) else movers,
             positions,
             orientations,
@@ -265,11 +241,11 @@ class BlockingSystem:
         self._joints = now.copy()
         return np.column_stack([world.object_id, world.shape_id, self._poses_of_joints])
 
-    def _moved_along(self, start: _Start, carriers: Rows, loads: Rows) -> tuple[Floats, Floats]:
-        """Return where the shapes of `loads` are when their `carriers`, places in `start`, are where they go."""
-        world, rows = self._world, start.rows[carriers]
-        frames = start.positions[carriers], start.orientations[carriers]
-        here = start.shapes.positions[loads], start.shapes.orientations[loads]
+    def _moved_along(self, start: _Start, before: ShapeArrays, rows: Rows, loads: Rows) -> tuple[Floats, Floats]:
+        """Return where the shapes of `loads`, now as `before`, are when their carriers `rows` are where they go."""
+        world = self._world
+        frames = start.positions[rows], start.orientations[rows]
+        here = before.positions[loads], before.orientations[loads]
         positions, orientations = quaternions.compose(
             world.position[rows], world.orientation[rows], *quaternions.relative(*frames, *here)
         )
@@ -283,9 +259,12 @@ class BlockingSystem:
         """Move the rows at `places` of `start` by `fractions` of their motion only, None: not at all, and stop them."""
         world, motion = self._world, self._world.motion
         rows = start.rows[places]
-        before, turned = start.positions[places], start.orientations[places]
+        before, turned = start.positions[rows], start.orientations[rows]
         if fractions is None:
             world.position[rows], world.orientation[rows] = before, turned
+            # They have not moved: nothing that depends on their poses is computed again.
+            for name, flags in zip(_FLAGS, start.flags, strict=True):
+                getattr(world, name)[rows] = flags[places]
         else:
             world.position[rows] = before + fractions[:, None] * (world.position[rows] - before)
             world.orientation[rows] = quaternions.slerp(turned, world.orientation[rows], fractions)

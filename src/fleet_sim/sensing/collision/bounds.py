@@ -132,9 +132,12 @@ def active_mask(world: World) -> Bools:
     return mask
 
 
-def shape_arrays(world: World, rows: Rows | slice) -> ShapeArrays:
-    """Return the collision shapes of `rows` at their world poses."""
-    positions, orientations = _pick(world.position, rows), _pick(world.orientation, rows)
+def shape_arrays(
+    world: World, rows: Rows | slice, positions: Floats | None = None, orientations: Floats | None = None
+) -> ShapeArrays:
+    """Return the collision shapes of `rows` at their world poses, or with their bases at other poses."""
+    positions = _pick(world.position, rows) if positions is None else positions
+    orientations = _pick(world.orientation, rows) if orientations is None else orientations
     centred_mask = _pick(world.shape_centred, rows)
     if not centred_mask.all():
         positions, orientations = positions.copy(), orientations.copy()
