@@ -1,15 +1,18 @@
 """What MkDocs asks while it builds the site: pages made from the package itself, and links that lead out of docs/.
 
-The reference is made of the declarations and docstrings of the package, so it says what the code does: a page of
-classes and functions for each topic of names.md, one of all settings, one of all commands, and one per example.
+The reference is made of the declarations and docstrings of the package, so it says what the code does: classes and
+functions by the topics of names.md, settings by section, parts of swarm worlds, entry points, commands, and examples.
+Pages stay short: what is long gets a page of its own.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import inspect
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +21,13 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
-PROJECT = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
-SETTINGS = "reference/settings.md"
+PROJECT = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "bench/README.md")
 COMMANDS = "reference/commands.md"
+ENTRY_POINTS = "reference/entry_points.md"
+MOST_ROWS = 60
+"""Rows of a table of settings on one page; keys with more of their own get a page each."""
+MOST_MEMBERS = 6
+"""Names with more members than this get a page each."""
 LIMITS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 
 
@@ -28,7 +35,12 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """List the pages of names and examples under Reference, in their order."""
     pages = list(generated())
     (reference,) = [entry["Reference"] for entry in config.nav or [] if "Reference" in entry]
-    for title, folder in (("Python", "reference/python/"), ("Examples", "examples/")):
+    for title, folder in (
+        ("Python", "reference/python/"),
+        ("Settings", "reference/settings/"),
+        ("Parts of swarm worlds", "reference/swarm/"),
+        ("Examples", "examples/"),
+    ):
         reference.append({title: [page for page in pages if page.startswith(folder)]})
     return config
 
@@ -41,7 +53,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Let links to files outside docs/ lead to the pages made from them."""
+    """Let links to files outside docs/ lead to the pages made from them; describe the public names."""
+    if page.file.src_uri == "names.md":
+        return _described_names(markdown)
     depth = page.file.src_uri.count("/")
     up = "../" * depth
 
@@ -71,7 +85,9 @@ def generated() -> dict[str, str]:
     pages = {f"project/{name}": (ROOT / name).read_text(encoding="utf-8") for name in PROJECT}
     pages |= {f"examples/{path.stem}.md": _example(path) for path in sorted((ROOT / "examples").glob("*.py"))}
     pages |= dict(_reference())
-    pages[SETTINGS] = _settings()
+    pages |= dict(_settings())
+    pages |= dict(_swarm_parts())
+    pages[ENTRY_POINTS] = _entry_points()
     pages[COMMANDS] = _commands()
     return pages
 
@@ -81,28 +97,142 @@ def _example(path: Path) -> str:
     return f"# {path.name}\n\n```python\n{code}```\n"
 
 
-def _reference() -> Iterator[tuple[str, str]]:
-    """Yield (path, page) for each topic of names.md."""
-    names = (ROOT / "docs/names.md").read_text(encoding="utf-8")
+def _topics(names: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield (title, public names) of names.md."""
     for part in re.split(r"^## ", names, flags=re.MULTILINE)[1:]:
-        title, _, table = part.partition("\n")
-        entries = "\n".join(f"::: fleet_sim.{name}\n" for name in re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE))
-        if entries:
-            slug = re.sub(r"\W+", "_", title.strip().lower())
-            yield f"reference/python/{slug}.md", f"# {title.strip()}\n\n{entries}"
+        title, _, listed = part.partition("\n")
+        yield title.strip(), re.findall(r"`(\w+)`", listed)
 
 
-def _settings() -> str:
+def _slug(title: str) -> str:
+    return re.sub(r"\W+", "_", title.strip().lower()).strip("_")
+
+
+def _home_of(name: str, topic: str) -> str:
+    """Return the page of a public name, below docs/."""
+    import fleet_sim
+
+    members = [one for one in dir(getattr(fleet_sim, name)) if not one.startswith("_")]
+    page = _slug(topic) if len(members) <= MOST_MEMBERS else f"{_slug(topic)}/{name}"
+    return f"reference/python/{page}.md"
+
+
+def _reference() -> Iterator[tuple[str, str]]:
+    """Yield (path, page) of the public names."""
+    pages: dict[str, str] = {}
+    for topic, names in _topics((ROOT / "docs/names.md").read_text(encoding="utf-8")):
+        for name in names:
+            home = _home_of(name, topic)
+            is_alone = home.count("/") > 2
+            # The name of a page of one class is in its heading already.
+            title = "" if is_alone else f"# {topic}\n\n"
+            pages[home] = pages.get(home, title) + f"::: fleet_sim.{name}\n" + HEADING * is_alone + "\n"
+    yield from pages.items()
+
+
+HEADING = "    options:\n      heading_level: 1\n"
+
+
+def _described_names(markdown: str) -> str:
+    import fleet_sim
+
+    text = [markdown.partition("\n## ")[0]]
+    for topic, names in _topics(markdown):
+        text += [f"\n## {topic}\n", "| name | |", "|---|---|"]
+        for name in names:
+            target = f"{_home_of(name, topic)}#fleet_sim.{name}"
+            text.append(f"| [`{name}`]({target}) | {_first_line(getattr(fleet_sim, name))} |")
+    return "\n".join(text) + "\n"
+
+
+def _first_line(thing: object) -> str:
+    return (inspect.getdoc(thing) or "").partition("\n")[0].replace("|", "\\|")
+
+
+def _settings() -> Iterator[tuple[str, str]]:
+    """Yield (path, page) of the sections of a scenario, from the declarations that read and check them."""
     from fleet_sim.apps.cli.scenario_schema import scenario_schema
 
-    schema = scenario_schema()
-    text = ["# Settings\n", "Every key of a scenario, from the declarations that read and check it.\n"]
-    for name, section in sorted(schema["properties"].items()):
-        text += [f"## {name}\n", section.get("description", ""), ""]
-        rows = list(_rows(section, ""))
-        if rows:
-            text += ["| key | value | default | meaning |", "|---|---|---|---|", *rows, ""]
-    return "\n".join(text)
+    for name, section in sorted(scenario_schema()["properties"].items()):
+        keys: dict[str, list[str]] = {}
+        for row in _rows(section, ""):
+            keys.setdefault(re.split(r"[.`\[]", row.removeprefix("| `"))[0], []).append(row)
+        short = [row for rows in keys.values() if len(rows) <= MOST_ROWS for row in rows]
+        yield f"reference/settings/{name}.md", _table(name, section.get("description", ""), short)
+        for key, rows in keys.items():
+            for begin in range(0, len(rows) if len(rows) > MOST_ROWS else 0, MOST_ROWS):
+                number = f" ({begin // MOST_ROWS + 1})" if len(rows) > MOST_ROWS else ""
+                page = f"reference/settings/{name}_{_slug(key + number)}.md"
+                yield page, _table(f"{name}: {key}{number}", "", rows[begin : begin + MOST_ROWS])
+
+
+def _table(title: str, text: str, rows: list[str]) -> str:
+    head = ["| key | value | default | meaning |", "|---|---|---|---|"] if rows else []
+    return "\n".join([f"# {title}\n", text, "", *head, *rows, ""])
+
+
+def _swarm_parts() -> Iterator[tuple[str, str]]:
+    """Yield (path, page) of each kind of part of swarm worlds: names, meaning and parameters."""
+    from fleet_sim.swarm.registry import KINDS
+    from fleet_sim.swarm.world_schema import world_schema
+
+    schemas: Mapping[str, Any] = world_schema()["$defs"]
+    for kind in ("controller", "sensor", "metric", "spawner"):
+        rules = schemas[kind]["anyOf"][1]["allOf"]
+        names: dict[type[Any], list[str]] = {}
+        for name, cls in KINDS[kind].all().items():
+            names.setdefault(cls, []).append(name)
+        known = {rule["if"]["properties"]["type"]["const"]: rule["then"] for rule in rules}
+        parts = sorted(names.items(), key=lambda item: item[1][0].lower())
+        for begin in range(0, len(parts), 12):
+            number = f" ({begin // 12 + 1})" if len(parts) > 12 else ""
+            text = [f"# Types of {kind}s{number}\n"]
+            for cls, called in parts[begin : begin + 12]:
+                keys = {key: value for key, value in known[called[0]]["properties"].items() if key != "type"}
+                rows = list(_rows({"properties": keys}, ""))
+                text += [f"## {', '.join(f'`{one}`' for one in called)}\n", _meaning(cls), ""]
+                text += [_table("", "", rows).partition("\n")[2]] if rows else []
+            yield f"reference/swarm/{_slug(kind + 's' + number)}.md", "\n".join(text)
+
+
+def _meaning(cls: type[Any]) -> str:
+    """Return the docstring of `cls`, and that of the function that it refers to for the formula."""
+    text = inspect.getdoc(cls) or ""
+    for name in re.findall(r"see `(\w+)`", text):
+        function = getattr(inspect.getmodule(cls), name, None)
+        text += f"\n\n`{name}`: {inspect.getdoc(function)}" if function else ""
+    return text
+
+
+def _entry_points() -> str:
+    """Return the page of the groups of entry points, read from where the registries are made."""
+    text = ["# Entry points\n", "A group for each kind of thing that installed packages may add, by name.\n"]
+    text += ["| group | an entry names |", "|---|---|"]
+    rows = set()
+    for path in (ROOT / "src/fleet_sim").rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        module = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
+        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+            maker = getattr(call.func, "id", "")
+            group = next((word.value for word in call.keywords if word.arg == "group"), None)
+            if maker == "Registry" and isinstance(group, ast.Constant) and group.value:
+                rows.add(f"| `{group.value}` | {_accepted(call.args[1])} (`{module}`) |")
+            elif maker == "PartRegistry" and isinstance(call.args[0], ast.Constant):
+                rows.add(
+                    f"| `fleet_sim.swarm.{call.args[0].value}` | a class derived from `{ast.unparse(call.args[1])}` |"
+                )
+    return "\n".join([*text, *sorted(rows), ""])
+
+
+def _accepted(fit: ast.expr) -> str:
+    """Return what a registry accepts, from the expression that says so."""
+    if not isinstance(fit, ast.Call):
+        return ast.unparse(fit)
+    told = [word.value for word in fit.args if isinstance(word, ast.Constant)]
+    if told:
+        return str(told[0])
+    kind = "a class derived from" if getattr(fit.func, "id", "") == "subclasses_of" else "an object of"
+    return f"{kind} `{ast.unparse(fit.args[0])}`"
 
 
 def _rows(schema: dict[str, Any], path: str) -> Iterator[str]:
