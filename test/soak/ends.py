@@ -1,15 +1,17 @@
 """Start the node and end it by Ctrl-C, again and again: `python test/soak/ends.py [--runs 20] [--robots 5 300 1000]`.
 
 Each run is interrupted at a random moment, from the first line of the program on to some seconds after it says that it
-runs; `--seed` chooses the moments. A run is well if the exit code is 0, nothing is printed that should not be there,
-and the end takes at most `--seconds`: of real time or, where other programs keep the machine busy, of processor time
-and waits.
+runs and is busy; `--seed` chooses the moments. The runs take turns at what it is busy with: nothing, goals, picking and
+drawing for a client, and goals on a machine on which nothing is compiled yet. A run is well if the exit code is 0,
+nothing is printed that should not be there, and the end takes at most `--seconds`: of real time or, where other
+programs keep the machine busy, of processor time and waits.
 The exit code is the number of runs that are not.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import re
@@ -18,11 +20,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 PATIENCE = 120.0
-RUNS = "press Ctrl-C to stop"
+RUNS, WORKS = "press Ctrl-C to stop", "the client has its first answer"
+BUSY = ("standing", "goals", "picking", "drawing", "compiling")
+GOALS, CAMERAS = 1000, 10
 BEFORE = 0.3
 """Share of the runs that are interrupted before the node says that it runs."""
 IMPORTED = 0.5
@@ -59,16 +64,78 @@ def processor_time(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / float(os.sysconf("SC_CLK_TCK"))
 
 
-def run(robots: int, *, runs_for: float | None, begins_for: float) -> End:
+def scenario(robots: int) -> dict[str, Any]:
+    """Return carts, each with a crate before it, and robots with cameras."""
+    seeing = min(CAMERAS, robots // 2)
+    camera = {"type": "camera", "rate": 10, "pose": [0.3, 0, 0.2], "width": 160, "height": 120}
+
+    def row(name: str, count: int, x: float, **more: Any) -> dict[str, Any]:
+        grid = {"count": count, "columns": 1, "spacing": [0, 1, 0]}
+        shape = {"shape_type": "box", "half_extents": [0.2, 0.2, 0.15]}
+        return {"name": name, "grid": grid, "pose": [x, 0, 0.15], "shape": shape, **more}
+
+    entries = [row("cart", robots - seeing, 0.0), row("seeing", seeing, -3.0, sensors=[camera])]
+    return {"robots": entries, "objects": [row("crate", robots - seeing, 2.0)]}
+
+
+def keep_busy(busy: str, robots: int) -> None:
+    """Be a client of the node until the process is killed."""
+    import rclpy
+    from rclpy.action import ActionClient
+    from rclpy.qos import qos_profile_sensor_data
+    from sensor_msgs.msg import Image
+
+    from fleet_sim_msgs.action import MoveTo, Pick
+
+    def works(answer: object) -> None:
+        os.write(1, f"{WORKS}\n".encode())
+
+    rclpy.init()
+    node = rclpy.create_node("busy")
+    entries = {entry["name"]: entry["grid"]["count"] for entry in scenario(robots)["robots"]}
+    if busy == "drawing":
+        for index in range(entries["seeing"]):
+            topic = f"/seeing_{index}/camera/image_raw"
+            node.create_subscription(Image, topic, works, qos_profile_sensor_data)
+    else:
+        name, action = ("pick", Pick) if busy == "picking" else ("move_to", MoveTo)
+        client = ActionClient(node, action, f"/fleet/{name}")
+        client.wait_for_server()
+        for index in range(GOALS):
+            number = index % entries["cart"]
+            goal = action.Goal(robot=f"cart_{number}")
+            if busy == "picking":
+                goal.object = f"crate_{number}"
+            else:
+                goal.pose.pose.position.x, goal.pose.pose.position.y = 9.0, float(number)
+            future = client.send_goal_async(goal)
+            if not index:
+                future.add_done_callback(works)
+    rclpy.spin(node)
+
+
+def run(robots: int, busy: str, folder: Path, *, runs_for: float | None, begins_for: float) -> End:
     """Start a node and interrupt it, `runs_for` s after it runs, or in its start after `begins_for` s of its own."""
-    command = [sys.executable, "-m", "fleet_sim.ros.main", "--ros-args", "-p", f"robots:={robots}"]
-    with tempfile.TemporaryFile("w+") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
+    parameter, environment, awaited = f"robots:={robots}", dict(os.environ), RUNS
+    with ExitStack() as stack:
+        # What both write is added to its end, wherever it is being read.
+        log = stack.enter_context(tempfile.TemporaryFile("a+"))
+        if busy != BUSY[0]:
+            config = folder / f"{robots}.yaml"
+            config.write_text(json.dumps(scenario(robots)))
+            parameter, awaited = f"config:={config}", WORKS
+            client = [sys.executable, __file__, "--client", busy, "--robots", str(robots)]
+            stack.callback(subprocess.Popen(client, stdout=log, stderr=subprocess.DEVNULL).kill)
+        if busy == "compiling":
+            environment["XDG_CACHE_HOME"] = stack.enter_context(tempfile.TemporaryDirectory(dir=folder))
+        command = [sys.executable, "-m", "fleet_sim.ros.main", "--ros-args", "-p", parameter]
+        process = stack.enter_context(subprocess.Popen(command, stdout=log, stderr=log, env=environment))
         deadline = time.monotonic() + PATIENCE
         while process.poll() is None and time.monotonic() < deadline:
             log.seek(0)
             if runs_for is None and processor_time(process.pid) > begins_for:
                 break
-            if RUNS in log.read():
+            if awaited in log.read():
                 time.sleep(runs_for or 0.0)
                 break
             time.sleep(0.01)
@@ -90,22 +157,30 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=20, help="for each size")
     parser.add_argument("--robots", type=int, nargs="+", default=[5, 300, 1000])
+    parser.add_argument("--busy", nargs="+", choices=BUSY, default=BUSY)
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--client", choices=BUSY[1:], help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.client:
+        keep_busy(arguments.client, *arguments.robots)
     chance = random.Random(arguments.seed)
     wrong = 0
-    for robots in arguments.robots:
-        for _ in range(arguments.runs):
-            before = chance.random() < BEFORE
-            moments = chance.uniform(0.0, 6.0), chance.uniform(IMPORTED, 3.0)
-            end = run(robots, runs_for=None if before else moments[0], begins_for=moments[1])
-            fault = end.fault(arguments.seconds)
-            wrong += bool(fault)
-            when = f"{moments[1]:.1f} s into its start" if before else f"after {moments[0]:.1f} s"
-            print(f"{robots:5} robots, {when}: {end.real:.1f} s, {end.own:.1f} s of its own {fault}", flush=True)
-            if fault:
-                print(end.output[-4000:], flush=True)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        for robots in arguments.robots:
+            for index in range(arguments.runs):
+                busy = arguments.busy[index % len(arguments.busy)]
+                before = chance.random() < BEFORE
+                moments = chance.uniform(0.0, 6.0), chance.uniform(IMPORTED, 3.0)
+                runs_for = None if before else moments[0]
+                end = run(robots, busy, Path(folder), runs_for=runs_for, begins_for=moments[1])
+                fault = end.fault(arguments.seconds)
+                wrong += bool(fault)
+                when = f"{moments[1]:.1f} s into its start" if before else f"after {moments[0]:.1f} s"
+                took = f"{end.real:.1f} s, {end.own:.1f} s of its own"
+                print(f"{robots:5} robots, {busy}, {when}: {took} {fault}", flush=True)
+                if fault:
+                    print(end.output[-4000:], flush=True)
     print(f"{wrong} of {arguments.runs * len(arguments.robots)} were not well")
     return wrong
 

@@ -33,7 +33,7 @@ def node_of(folder: Path, name: str, body: str, *parameters: str) -> NodeProcess
     """Start a program with ROS parameters whose node is of a class with `body`."""
     program = folder / f"{name.lower()}.py"
     lines = [
-        "import os, signal, sys, time",
+        "import os, signal, subprocess, sys, time",
         "from fleet_sim.world.pipeline import Phase, System",
         "from fleet_sim.ros import main, node",
         f"class {name}(node.FleetSimNode):",
@@ -183,11 +183,42 @@ def test_a_signal_in_a_long_first_step_ends_it_well(tmp_path: Path) -> None:
         self.simulation.pipeline.add(System('long', Phase.UPDATE, self.take_long))
     def take_long(self, dt):
         os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(main.LONGEST_STEP + main.MARGIN + 0.5)
+        time.sleep(main.LONGEST_STEP + 1.0)
     """
     process = node_of(tmp_path, "Long", body)
     assert process.wait() == 0
     assert "broken off" not in process.output()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="the system does not count waits for a processor")
+def test_a_signal_ends_it_well_where_a_step_hardly_gets_a_processor(tmp_path: Path) -> None:
+    # All threads share a processor with programs of higher priority, for three seconds.
+    body = """
+    def __init__(self):
+        super().__init__()
+        self.simulation.pipeline.add(System('starved', Phase.UPDATE, self.starve))
+    def starve(self, dt):
+        if self.simulation.step_count != 1:
+            return
+        everywhere, processor = os.sched_getaffinity(0), {min(os.sched_getaffinity(0))}
+        code = 'import time; end = time.time() + 3.0\\nwhile time.time() < end: pass'
+        for _ in range(4):
+            os.sched_setaffinity(subprocess.Popen([sys.executable, '-c', code]).pid, processor)
+        for thread in map(int, os.listdir('/proc/self/task')):
+            os.sched_setaffinity(thread, processor)
+            os.setpriority(os.PRIO_PROCESS, thread, 19)
+        os.kill(os.getpid(), signal.SIGINT)
+        begin = time.thread_time()
+        while time.thread_time() < begin + 0.3:
+            pass
+        for thread in map(int, os.listdir('/proc/self/task')):
+            os.sched_setaffinity(thread, everywhere)
+    """
+    process = node_of(tmp_path, "Starved", body)
+    assert process.wait() == 0
+    assert "broken off" not in process.output()
+    assert "most recent call first" not in process.output()
 
 
 def test_a_signal_ends_it_also_in_a_step_that_never_does(tmp_path: Path) -> None:

@@ -70,7 +70,10 @@ PATIENCE = 1.5
 """Timeout in s at shutdown for a thread to end, or for results to be sent."""
 
 LONGEST_STEP = 1.5
-"""After a signal a step that takes longer, in s, is broken off; what comes before the end of the first step, too."""
+"""After a signal a step that takes longer, in s, is broken off; what comes before the end of the first step, too.
+
+What a step waits for a processor does not count: on a busy machine it may be most of the time.
+"""
 
 FIRST_STEP_LEFT, FIRST_STEP_BROKEN_OFF = 0.2, 1.0
 """In s after a signal, from when the program leaves a first step that imports or compiles, and from when an exception
@@ -79,8 +82,8 @@ ends it wherever else it is. One in the middle of a compiler ends some processes
 LONGEST_START = 20.0
 """After that, in s, a start ends even where no code of Python can run."""
 
-MARGIN = 0.5
-"""After `LONGEST_STEP` and that, in s, so does a later step."""
+LONGEST_CALL = 6.0
+"""So long, in s, a later step may keep code of Python from running. A launch kills after ten."""
 
 STOP_PERIOD = 0.05
 """At shutdown the simulation is told to stop this often, in s."""
@@ -126,6 +129,13 @@ class Worker(Thread):
         except BaseException as error:
             self.error = error
         self._ended.put(self.name)
+
+    def time_given(self) -> float:
+        """Return a time in s that stands still while the thread waits for a processor, where the system counts that."""
+        queued = 0
+        with suppress(OSError), open(f"/proc/self/task/{self.native_id}/schedstat", encoding="ascii") as file:
+            queued = int(file.read().split()[1])
+        return time.monotonic() - queued * 1e-9
 
     @property
     def is_preparing(self) -> bool:
@@ -298,12 +308,15 @@ class EndOnSignal:
             simulation.step_count == self._begin and simulation.pipeline.phase is not self._observe
         )
 
+    def wait_for_python(self) -> None:
+        """Have the process end where from now on no code of Python runs for long."""
+        faulthandler.dump_traceback_later(LONGEST_START if self.is_starting else LONGEST_CALL, exit=True)
+
     def __call__(self, number: int, frame: object) -> None:
         """Handle a signal. Nothing in here takes a lock, for any thread may hold any of them."""
         if not self._armed:
             self._armed = True
-            longest = LONGEST_START if self.is_starting else LONGEST_STEP
-            faulthandler.dump_traceback_later(longest + MARGIN, exit=True)
+            self.wait_for_python()
             if self._simulation is None:
                 if self._raises:
                     raise BrokenOff
@@ -362,8 +375,12 @@ def shut_down(
     import rclpy
 
     simulation, spinning = workers
-    begin, is_broken_off = time.monotonic(), False
-    while simulation.is_alive() and (waited := time.monotonic() - begin) < LONGEST_STEP:
+    # A start is ended by the clock, see `EndOnSignal._watch`.
+    clock = time.monotonic if on_signal.is_starting else simulation.time_given
+    begin, is_broken_off = clock(), False
+    while simulation.is_alive() and (waited := clock() - begin) < LONGEST_STEP:
+        if not on_signal.is_starting:
+            on_signal.wait_for_python()
         # More than once: a run that begins only now has not got the first request.
         node.simulation.stop()
         if on_signal.is_starting and waited > FIRST_STEP_LEFT:
