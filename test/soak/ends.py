@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -165,11 +166,10 @@ def main() -> int:
     if arguments.client:
         keep_busy(arguments.client, *arguments.robots)
     chance = random.Random(arguments.seed)
-    wrong = 0
+    wrong, kinds = 0, cycle(arguments.busy)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         for robots in arguments.robots:
-            for index in range(arguments.runs):
-                busy = arguments.busy[index % len(arguments.busy)]
+            for busy in islice(kinds, arguments.runs):
                 before = chance.random() < BEFORE
                 moments = chance.uniform(0.0, 6.0), chance.uniform(IMPORTED, 3.0)
                 runs_for = None if before else moments[0]
