@@ -80,12 +80,13 @@ class Lacking:
             self._reasons.setdefault(what, " ".join(str(error).split())[:200])
             return None
 
-    def news(self, robots: int) -> str:
-        """Return a sentence for each interface that some of `robots` lack; empty where none is new since the last."""
+    def news(self, sim: MultiRobotSimulationCore) -> str:
+        """Return a sentence for each interface that some of the robots lack; empty where none is new since the last."""
         count = sum(map(len, self._robots.values()))
         if count == self._told:
             return ""
         self._told = count
+        robots = len(sim.agents)
         each = (
             f"{len(names)} of {robots} robots lack {what} ({brief(sorted(names)[0])} first): {self._reasons[what]}"
             for what, names in self._robots.items()

@@ -221,7 +221,7 @@ class FleetSimNode(TopicNode):
 
     def _check_complete(self) -> None:
         """Raise StateError where the middleware has refused robots an interface, or log it where that is allowed."""
-        news = self._bridge.lacking.news(len(self.simulation.agents))
+        news = self._bridge.lacking.news(self.simulation)
         if not news:
             return
         if not self._settings.incomplete:

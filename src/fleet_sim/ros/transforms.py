@@ -29,6 +29,9 @@ TOPICS = (("/tf", qos.TF), ("/tf_static", qos.STATIC_TF))
 CHECK_PERIOD = 0.5
 """Period in s of real time of the check for other publishers."""
 
+CHECK_SHARE = 0.005
+"""Share of time that the check takes at most: rclpy looks at each of the endpoints of the domain."""
+
 LARGE = 4096
 """Larger messages (bytes) are decoded when a frame is looked up, not on arrival."""
 
@@ -78,8 +81,9 @@ class TfListener:
         """Poll the subscriptions; to be called often, because their queues are limited."""
         now = time.monotonic()
         if now >= self._next_check:
-            self._next_check = now + CHECK_PERIOD
+            begin = time.thread_time()
             self._subscribe()
+            self._next_check = now + max(CHECK_PERIOD, (time.thread_time() - begin) / CHECK_SHARE)
         for take in self._takes.values():
             for _ in range(MOST_AT_ONCE):
                 taken = take(TFMessage, True)

@@ -8,6 +8,7 @@ thousands of endpoints would otherwise send their list thousands of times.
 from __future__ import annotations
 
 import struct
+import time
 from dataclasses import dataclass, field
 from threading import Event, RLock, Thread
 
@@ -117,6 +118,8 @@ class _Announcement:
 
 
 _COALESCE_SECONDS = 0.01
+# And the share of time that announcing may take while endpoints are being made: each time all are announced.
+_ANNOUNCING = 0.05
 # What others announce is taken this often where nobody asks for it: unread it would pile up.
 _TIDY_SECONDS = 2.0
 _ENCLAVE = "enclave="
@@ -227,17 +230,21 @@ class Graph:
                 continue  # a participant of another kind; it has no nodes for us
 
     def _publish_changes(self) -> None:
+        taken = 0.0
         while not self._closed.is_set():
             if not self._changed.wait(_TIDY_SECONDS):
                 self._tidy()
+                taken = 0.0
                 continue
-            if self._closed.wait(_COALESCE_SECONDS):
+            if self._closed.wait(max(_COALESCE_SECONDS, taken / _ANNOUNCING)):
                 return
             self._changed.clear()
+            begin = time.thread_time()
             with self._lock:
                 data = encode(self._participant.guid, self._nodes)
             if not self._closed.is_set():
                 self._writer.write(data)
+            taken = time.thread_time() - begin
 
 
 def _enclave(user_data: bytes) -> str:
