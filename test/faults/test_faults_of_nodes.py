@@ -183,6 +183,16 @@ def test_too_few_open_files_are_one_error() -> None:
     assert "more may be opened: see ulimit -n" in done.stderr
 
 
+@pytest.mark.parametrize("megabytes", [300, 586])
+def test_too_little_memory_is_one_error(megabytes: int) -> None:
+    command = [sys.executable, "-m", "fleet_sim.ros.main", "--ros-args", *ARGUMENTS]
+    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))  # noqa: E731
+    done = subprocess.run(command, preexec_fn=limit, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.endswith("more than there is (see ulimit -v)")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("batches", [False, True])
 def test_a_flood_of_messages(fleet: Running, batches: bool) -> None:

@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -135,12 +136,19 @@ GOALS: dict[str, dict[str, Any]] = {
 """Parameters of actions, for places to begin with."""
 
 
+WORST = (*NUMBERS, *TEXTS, None, [], {}, [[0, 0, 0]] * 2000, [0, 0, 0], {"position": [0, 0, 0]})
+
+
+@cache
+def parameters_of(name: str) -> list[str]:
+    """Return the parameters of an action by name."""
+    return [*inspect.signature(ACTIONS.get(name)).parameters]
+
+
 def goal(random: Random) -> Any:
     """Return an action by name, with one of its parameters at its worst."""
     name = random.choice(ACTIONS.names())
-    known = [*inspect.signature(ACTIONS.get(name)).parameters]
-    worst = (*NUMBERS, *TEXTS, None, [], {}, [[0, 0, 0]] * 2000, [0, 0, 0], {"position": [0, 0, 0]})
-    return [name, {**GOALS.get(name, {}), random.choice(known): random.choice(worst)}]
+    return [name, {**GOALS.get(name, {}), random.choice(parameters_of(name)): random.choice(WORST)}]
 
 
 def door(folder: Path) -> Callable[[str], None]:

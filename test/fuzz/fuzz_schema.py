@@ -180,9 +180,10 @@ def expanded(value: Any, folder: str) -> Any:
             else text
         )
     if isinstance(value, list):
-        # Long lists hold one thing many times.
-        made = {id(one): expanded(one, folder) for one in {id(one): one for one in value}.values()}
-        return [made[id(one)] for one in value]
+        if len(value) > 1 and len(set(map(id, value))) == 1:
+            # Long lists hold one thing many times.
+            return [expanded(value[0], folder)] * len(value)
+        return [expanded(one, folder) for one in value]
     if isinstance(value, dict):
         return {expanded(key, folder): expanded(one, folder) for key, one in value.items()}
     return value
@@ -368,7 +369,7 @@ class Generator:
         else:
             # Each setting of a section as often as the others: agents of swarms have most of the places.
             _, (_, values, build) = self._places[random.choice(groups[random.choice(list(groups))])]
-        scenario = build(copy.deepcopy(random.choice(values)))
+        scenario = build(random.choice(values))
         if random.random() < 0.1:
             scenario = {**self.scenario(random), **scenario}
         return scenario

@@ -34,7 +34,7 @@ class Target:
     mutate_share: float = 0.5
     """Which part of the mutants `mutate` makes; the others are of bytes."""
     seconds: float = 5.0
-    """In which an input is read."""
+    """Of processor time in which an input is read."""
     memory: int = 1 << 30
     """What reading may take beyond what the process has before, in bytes."""
     operations: Callable[[], int] | None = None
@@ -55,17 +55,17 @@ class TookTooLongError(BaseException):
 
 
 class Watch:
-    """Raises TookTooLongError in the main thread when an input takes longer than `seconds`."""
+    """Raises TookTooLongError in the main thread when an input takes more than `seconds` of processor time."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
 
     def __enter__(self) -> None:
-        signal.signal(signal.SIGALRM, self._ring)
-        signal.setitimer(signal.ITIMER_REAL, self._seconds)
+        signal.signal(signal.SIGPROF, self._ring)
+        signal.setitimer(signal.ITIMER_PROF, self._seconds)
 
     def __exit__(self, *_: object) -> None:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
 
     def _ring(self, number: int, frame: FrameType | None) -> None:
         raise TookTooLongError(f"it took longer than {self._seconds:g} s")

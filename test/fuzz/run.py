@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,7 +30,9 @@ from fuzz_targets import NEEDS, TARGETS  # noqa: E402
 from fuzz_worker import Current  # noqa: E402
 
 PATIENCE = 90.0
-"""Time without a word after which a process counts as hanging, in s: one input, or loading, takes less."""
+"""Processor time without a word after which a process counts as hanging, in s: one input, or loading, takes less."""
+LONGEST = 1800.0
+"""The same in time of the clock, for a process that waits; on a busy machine others have most of it."""
 
 MOST_ENDS = 20
 """How often a target may end its process before it is given up."""
@@ -79,9 +82,11 @@ class Worker:
             assert self._process.stdout is not None
             while True:
                 coming = reader.submit(self._process.stdout.readline)
-                try:
-                    line = coming.result(PATIENCE)
-                except TimeoutError:
+                used, until, line = self._used(), time.monotonic() + LONGEST, None
+                while line is None and self._used() < used + PATIENCE and time.monotonic() < until:
+                    with suppress(TimeoutError):
+                        line = coming.result(1.0)
+                if line is None:
                     self._process.kill()
                     self._fault(tally, "hangs where no signal ends it")
                     break
@@ -97,6 +102,14 @@ class Worker:
         if code > 0 or (code < -1 and code != -9):
             self._fault(tally, f"ends the process with {code}")
         return code == 0
+
+    def _used(self) -> float:
+        """Return the processor time of the process so far, in s."""
+        try:
+            fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def _fault(self, tally: Tally, what: str) -> None:
         path = self._folder / f"{self._name}-end{len(tally.faults)}.bin"

@@ -163,6 +163,8 @@ def test_a_mesh_from_arrays_is_as_large_for_everyone(make_sim: MakeSim) -> None:
         ({"vertices": CORNERS, "indices": [0, 1, -1]}, "counted from 0"),
         ({"vertices": CORNERS, "indices": [0, 1]}, "indices"),
         ({"vertices": CORNERS, "indices": [0, 1, 1.5]}, "whole numbers"),
+        ({"vertices": CORNERS, "indices": [0, 1, float("nan")]}, "whole numbers"),
+        ({"vertices": CORNERS, "indices": [0, 1, 1e300]}, "whole numbers"),
         ({"vertices": [[0, 0, float("nan")]], "indices": [0, 0, 0]}, "vertices"),
         ({"vertices": [], "indices": FACES}, "from 1 to"),
         ({"vertices": CORNERS, "indices": FACES, "mesh_path": "x.obj"}, "either mesh_path"),

@@ -308,6 +308,14 @@ def test_worlds_are_loaded_and_unloaded(world: World) -> None:
     assert world.code("step_simulation", steps=1) == WRONG_STATE
 
 
+def test_a_swarm_takes_the_place_of_another(world: World) -> None:
+    agent = "{type: MazeAgent, position: [3, 3]}"
+    for count in (2, 3):
+        swarm = f"swarm: {{type: RectangularWorld, size: [20, 20], agents: [{', '.join([agent] * count)}]}}"
+        assert world.code("load_world", resource_string=swarm) == OK
+        assert [name for name in world.names() if name.startswith("agent")] == [f"agent_{i}" for i in range(count)]
+
+
 def test_a_world_of_a_stranger_neither_reads_nor_writes_files_of_the_host(world: World, tmp_path: Path) -> None:
     canary, absent = tmp_path / "canary.csv", tmp_path / "absent.csv"
     canary.write_text("root:x:0:0")

@@ -47,7 +47,9 @@ def _rows(value: object, what: str, kind: type[np.float64] | type[np.int64]) -> 
         return None
     try:
         given = np.asarray(value)
-        rows = given.astype(kind).reshape(-1, 3)
+        # What is no number becomes another one, and is refused below.
+        with np.errstate(invalid="ignore"):
+            rows = given.astype(kind).reshape(-1, 3)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValueError(f"{what}: a list of triples of numbers, or a flat list of them, got {error}") from error
     if given.dtype.kind not in "iuf" or (kind is np.int64 and (given.reshape(-1, 3) != rows).any()):

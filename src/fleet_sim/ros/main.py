@@ -66,6 +66,15 @@ def unknown_parameters(arguments: Sequence[str], is_known: Callable[[str], bool]
 ROOM = 500 << 20
 """Bytes of address space that a node takes: without them the middleware cannot start its threads, and ends anywhere."""
 
+
+def check_room() -> None:
+    """Raise RuntimeError where a node has too little memory."""
+    from fleet_sim.base.kernels import has_room
+
+    if not has_room(ROOM):
+        raise RuntimeError(f"a node needs {ROOM >> 20} MB of memory, which is more than there is (see ulimit -v)")
+
+
 REFUSED = "a request for more was refused"
 PATIENCE = 1.5
 """Timeout in s at shutdown for a thread to end, or for results to be sent."""
@@ -179,18 +188,18 @@ def main(args: Sequence[str] | None = None) -> int:
     """
     ended: SimpleQueue[str] = SimpleQueue()
     on_signal = EndOnSignal(ended)
-    import rclpy
-    from rclpy._rclpy_pybind11 import RCLError
-    from rclpy.exceptions import NameValidationException, ParameterException
-    from rclpy.signals import SignalHandlerOptions
-
-    from fleet_sim.base.kernels import has_room
-    from fleet_sim.ros.node import FleetSimNode
-
     try:
+        # Before imports, which may need more than there is, and after them.
+        check_room()
+        import rclpy
+        from rclpy._rclpy_pybind11 import RCLError
+        from rclpy.exceptions import NameValidationException, ParameterException
+        from rclpy.signals import SignalHandlerOptions
+
+        from fleet_sim.ros.node import FleetSimNode
+
         arguments = with_flags(sys.argv[1:] if args is None else args)
-        if not has_room(ROOM):
-            raise RuntimeError(f"a node needs {ROOM >> 20} MB of memory, which is more than there is (see ulimit -v)")
+        check_room()
         # rclpy's own signal handlers would end communication at once, before goals get their results.
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from fleet_sim import MultiRobotSimulationCore
 from fleet_sim.apps.record.mcap_file import McapChunks
 from fleet_sim.apps.record.mcap_index import CHUNK, DATA_END, MESSAGE_INDEX, McapIndex
+from fleet_sim.apps.record.recording import UNCHECKED, Recording
 from fleet_sim.base.errors import InvalidValueError
 
 pytest.importorskip("mcap")
@@ -100,6 +102,19 @@ def test_every_bit_of_a_recording(tmp_path: Path, share: float) -> None:
     every = range(8 * len(data))
     bits = random.Random(7).sample(every, int(share * len(every)))
     assert silent(path, data, bits) == []
+
+
+def test_a_recording_without_a_checksum_says_so(tmp_path: Path) -> None:
+    source, path = tmp_path / "run.mcap", tmp_path / "unchecked.mcap"
+    sim = MultiRobotSimulationCore.from_dict(
+        {"simulation": {"gui": False, "monitor": False}, "robots": [{"name": "r"}]}
+    )
+    with contextlib.closing(sim):
+        sim.record(source)
+        sim.step_once()
+    path.write_bytes(without_checksum(source.read_bytes()))
+    with Recording(source) as whole, Recording(path) as unchecked:
+        assert (whole.notes, unchecked.notes) == ((), (UNCHECKED,))
 
 
 def test_a_recording_cut_at_any_byte_says_so(tmp_path: Path) -> None:

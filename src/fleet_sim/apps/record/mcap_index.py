@@ -111,7 +111,8 @@ class _Chunk:
 class McapIndex:
     """The topics of a file by name, its metadata and attachments, and the messages on demand.
 
-    `whole` tells whether the file ends as it should. Raises InvalidValueError for what is no MCAP file, or one beyond
+    `whole` tells whether the file ends as it should, `checked` whether a checksum of all before its summary fits: only
+    that covers metadata, and the kinds of records. Raises InvalidValueError for what is no MCAP file, or one beyond
     the limits, and MissingDependencyError without the extra `record`.
     """
 
@@ -123,7 +124,7 @@ class McapIndex:
         self.topics: dict[str, Topic] = {}
         self.metadata: dict[str, dict[str, str]] = {}
         self.attachments: dict[str, bytes] = {}
-        self.whole = False
+        self.whole = self.checked = False
         self.message_count = 0
         self._schemas: dict[int, tuple[str, bytes]] = {}
         self._channels: dict[int, Topic] = {}
@@ -232,6 +233,7 @@ class McapIndex:
             checksum = Fields(self._stream.read(length)).number("I")
             if checksum and checksum != self._checksum(0, offset - _HEAD.size):
                 raise InvalidValueError("the file is not what was written: its checksum differs")
+            self.checked = bool(checksum)
         elif opcode in (ATTACHMENT, METADATA):
             if length > LARGEST_TEXT:
                 raise InvalidValueError(f"a text of {length} bytes; at most {LARGEST_TEXT} are read")

@@ -411,6 +411,7 @@ def _frozen(array: AnyArray) -> AnyArray:
 Read = TypeVar("Read")
 
 CUT_OFF = "it was cut off; `fleet-sim replay --repair` makes it whole, without what followed the last second"
+UNCHECKED = "it has no checksum: whether what it says about its run was changed is not known"
 
 
 class Recording:
@@ -478,7 +479,7 @@ class Recording:
     @property
     def notes(self) -> tuple[str, ...]:
         """What of the entities met so far cannot be shown here, and why."""
-        cut = [] if self.whole else [CUT_OFF]
+        cut = [CUT_OFF] if not self.whole else [UNCHECKED] if not self.index.checked else []
         return tuple(
             dict.fromkeys([*cut, *(note for reader in self._readers.values() for note in reader.roster.notes)])
         )
