@@ -30,6 +30,7 @@ EXCEPTIONS = {
     ("engines/bullet/engine.py", ".restoreState"): "a state in memory, or the file that was written just before",
     ("learning/envs/spread.py", ".unlink"): "memory that processes share, no file",
     ("models/meshes/formats.py", ".loadtxt"): "of lines that were read",
+    ("ros/main.py", "open"): "what the kernel says of threads of ours",
     ("warehouse/nav2/launching.py", "import tempfile"): "a file for the nodes of Nav2, which read it later",
     ("warehouse/nav2/launching.py", "tempfile.NamedTemporaryFile"): "the same",
 }
