@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import rigid
 from oracle_rows import holds
 
 import fleet_sim as fs
@@ -264,6 +265,10 @@ def test_the_walls_of_a_cabin_are_around_it_but_for_its_doors(sim: Sim) -> None:
         offs = [np.abs(in_frame(place, np.array(wall.position[:2]), wall.get_pose().yaw))[0] for wall in walls]
         halves = [np.array(sim.world.half_extents[wall.row][:2]) for wall in walls]
         assert not any((off < half - 1e-9).all() for off, half in zip(offs, halves, strict=True)), (x, y)
+    for wall in (*walls, sim.get_object("lift"), sim.get_object("ShaftDoor_lift_top_front")):
+        # Nothing leans: the length of a body's axes in the plane.
+        turn = rigid.frame_of(wall.get_pose())[:3, :3]
+        assert turn[2] == pytest.approx((0.0, 0.0, 1.0), abs=1e-12) and turn[:, 2] == pytest.approx(turn[2], abs=1e-12)
     for wall in walls:
         assert wall.position[2] - sim.world.half_extents[wall.row, 2] == pytest.approx(0.3)
         assert wall.position[2] + sim.world.half_extents[wall.row, 2] == pytest.approx(0.3 + 2.1)
@@ -296,8 +301,8 @@ def test_the_walls_of_a_cabin_are_around_it_but_for_its_doors(sim: Sim) -> None:
 def test_a_lift_takes_who_stands_in_it_and_stays_for_its_dwell(sim: Sim) -> None:
     dt = sim.params.timestep
     lift = build_lift(sim, LiftSettings(**CABIN))
-    inside = [(-0.95, 0.75), (1.0, -0.75), (0.1, 0.3)]
-    outside = [(-1.2, 0.85), (1.15, -0.6), (0.4, 0.9), (-0.9, -0.9)]
+    inside = [(-0.95, 0.75), (1.09, -0.84), (0.1, 0.3)]
+    outside = [(-1.11, 0.84), (1.15, -0.6), (0.4, 0.86), (-0.9, -0.9)]
     things = [box(sim, f"in_{k}", (*to_world(*at), 0.35), (0.04, 0.04, 0.05)) for k, at in enumerate(inside)]
     others = [box(sim, f"out_{k}", (*to_world(*at), 0.35), (0.04, 0.04, 0.05)) for k, at in enumerate(outside)]
     others.append(box(sim, "below", (*MIDDLE, -0.1), (0.04, 0.04, 0.05)))
@@ -326,6 +331,13 @@ def test_a_lift_takes_who_stands_in_it_and_stays_for_its_dwell(sim: Sim) -> None
         fs.SimObject.get_pose(sim.get_object(f"CabinDoor_lift_{name}")).z for name in ("front", "side")
     ] == pytest.approx([3.1 + 1.05] * 2)
     assert sim.get_object("ShaftDoor_lift_top_side").position[2] == pytest.approx(6.4 + 1.05)
+    # Down it takes along what is below its ceiling only.
+    under, over = (box(sim, f"ceiling {z}", (*MIDDLE, 3.1 + z), (0.04, 0.04, 0.05)) for z in (2.09, 2.11))
+    lift.call("low")
+    while len(told) < 3:
+        sim.step_once()
+        assert sim.sim_time < 90.0
+    assert (under.position[2], over.position[2]) == pytest.approx((0.3 + 2.09, 3.1 + 2.11))
 
 
 @holds("api:StoreyRouter.site", fault="warehouse/equipment/storeys.py: a shaft is closed as wide as it is deep")

@@ -206,3 +206,69 @@ def test_robots_are_as_far_apart_as_their_links() -> None:
                 found = sim.queries.distance(robots[i], robots[j])
                 # Cylinders of descriptions are prisms with 32 sides, 1 mm larger.
                 assert found == pytest.approx(true, abs=6e-3) if true > 0.0 else found < 6e-3
+
+
+FOLDED = ((-2.4, 1.9), (0.9, 2.5), (-2.2, -0.7), (-2.5, 2.5), (0.9, 2.5), (-2.3, 2.1))
+"""Limits of an arm of boxes; some are without 0."""
+BACK, BEND = {3: -0.25}, {4: 2.8}
+"""A box that reaches back beyond the link before, in m, and a joint about which the arm is folded back, in rad."""
+
+
+def folding_arm(path: Path) -> None:
+    parts = ['<link name="base"><collision><geometry><box size=".3 .2 .2"/></geometry></collision></link>']
+    for k, (low, high) in enumerate(FOLDED):
+        box = f'<origin xyz="{BACK.get(k, 0.11)} .02 {0.03 * k}" rpy=".2 -.1 {0.3 * k}"/>'
+        place = f'<origin xyz=".24 {0.05 * (-1) ** k} .03" rpy="{0.2 * k} {BEND.get(k, 0.3)} -.4"/>'
+        parts.append(
+            f'<link name="l{k}"><collision>{box}<geometry><box size=".24 .1 {0.1 + 0.02 * k}"/></geometry></collision>'
+            f'</link><joint name="j{k}" type="revolute"><parent link="{f"l{k - 1}" if k else "base"}"/>'
+            f'<child link="l{k}"/>{place}<axis xyz="{(".6 .8 0", ".48 -.36 .8")[k % 2]}"/>'
+            f'<limit lower="{low}" upper="{high}" velocity="2" effort="9"/></joint>'
+        )
+    path.write_text(f'<robot name="folding">{"".join(parts)}</robot>')
+
+
+@holds(
+    "api:MultiRobotSimulationCore.get_self_collisions",
+    fault="sensing/collision/self_collisions.py: a robot rests with all joints at 0, whatever their limits",
+)
+def test_links_of_one_robot_touch_but_for_neighbours_and_those_that_do_at_rest(tmp_path: Path) -> None:
+    pin: Any = pytest.importorskip("pinocchio")
+    folding_arm(tmp_path / "folding.urdf")
+    model = pin.buildModelFromUrdf(str(tmp_path / "folding.urdf"))
+    shapes = pin.buildGeomFromUrdf(model, str(tmp_path / "folding.urdf"), pin.GeometryType.COLLISION)
+    margin, names = 0.02, ["base", *(f"l{k}" for k in range(len(FOLDED)))]
+
+    def touching(values: Any) -> tuple[set[frozenset[str]], set[frozenset[str]]]:
+        """Return the pairs of links within the margin, and those at its edge, neighbours left out."""
+        data, places = model.createData(), shapes.createData()
+        pin.updateGeometryPlacements(model, data, shapes, places, np.array(values))
+        posed = [(one.geometry, at.homogeneous) for one, at in zip(shapes.geometryObjects, places.oMg, strict=True)]
+        pairs = {
+            frozenset((names[i], names[j])): apart.apart(*posed[i], *posed[j]) for j in range(7) for i in range(j - 1)
+        }
+        edge = {pair for pair, gap in pairs.items() if -1e-4 < gap - margin < 2.1 * SKIN}
+        return {pair for pair, gap in pairs.items() if gap <= margin} - edge, edge
+
+    rest, doubtful = touching([min(max(0.0, low), high) for low, high in FOLDED])
+    sim = fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, target_rtf=0, collision_margin=margin))
+    arm = sim.spawn(
+        fs.AgentSpawnParams(
+            urdf_path=str(tmp_path / "folding.urdf"), mass=0.0, self_collision=True, use_fixed_base=True,
+            initial_pose=fs.Pose.from_euler(0.4, -0.7, 2.0, 0.3, 0.2, 0.7),
+        )
+    )  # fmt: skip
+    kept: set[frozenset[str]] = set()
+    arm.events.on("self_collision_started", lambda link_a, link_b: kept.add(frozenset((link_a, link_b))))
+    arm.events.on("self_collision_ended", lambda link_a, link_b: kept.remove(frozenset((link_a, link_b))))
+    rng, never, seen = np.random.default_rng(4), rest | doubtful, set()
+    for _ in range(60):
+        values = [rng.uniform(*ends) for ends in FOLDED]
+        arm.set_joint_positions(values)
+        sim.step_once()
+        wanted, edge = touching(values)
+        told = {frozenset(pair) for pair in sim.get_self_collisions(arm)}
+        assert told - edge == wanted - never - edge and told == kept
+        seen |= wanted
+    # Some that touch at rest, and some that would with all joints at 0.
+    assert rest & seen and (touching(np.zeros(6))[0] & seen) - rest

@@ -91,9 +91,16 @@ def test_noise_of_cameras_sonars_and_clouds_is_as_wide_as_set(pictures: None) ->
                         seen = np.isfinite(first) & np.isfinite(second)
                         if name == "rgb":
                             # Colors end at black and at white.
+                            assert np.abs(second.astype(float) - first).max() < 6.5 * 0.04 * 255.0
+                            assert first.max() > 235
                             seen &= (first > 40) & (first < 215)
                         off[name].append(second[seen].astype(float) - first[seen])
     for name, wide in {"rgb": 0.04 * 255.0, "depth": 0.017, "ranges": 0.023, "range": 0.031}.items():
         told = np.concatenate(off[name])
         assert np.std(told) == pytest.approx(wide, rel=4.0 / math.sqrt(len(told)) + 0.01), name
         assert abs(np.mean(told)) < 4.0 * wide / math.sqrt(len(told)) + 0.002 * wide + 0.01 * (name == "rgb"), name
+    # Depths that are seen end at the near and the far plane, however wide the noise.
+    wild = sim.add_sensor(fs.CameraSensorParams(name="wild", near=0.4, depth_noise=2.0, **shot), robot)
+    depth = wild.read().depth
+    ends = depth[np.isfinite(depth)]
+    assert (ends.min(), ends.max()) == pytest.approx((0.4, 3.0)) and np.isinf(depth).any()

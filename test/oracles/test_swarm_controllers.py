@@ -62,7 +62,11 @@ FLOCK = {
 )
 @pytest.mark.parametrize(("count", "team"), [(12, None), (12, "red"), (130, None), (130, "blue")])
 def test_boids_do_what_their_wishes_add_up_to(count: int, team: str | None) -> None:
-    world = world_of(count, {"type": "BoidsController", **FLOCK, "target_team": team})
+    # Beside its corners the sides end.
+    corners = (1.4 + 1.2j, 2.2 + 1.0j, 1.9 + 1.9j)
+    pillar = {"type": "StaticObject", "points": [[at.real, at.imag] for at in corners], "anchor_point": [0, 0]}
+    controller = {"type": "BoidsController", **FLOCK, "target_team": team}
+    world = world_of(count, controller, objects=[pillar | {"position": [0, 0]}])
     teams = np.array([agent.team for agent in world.population])
     slow = close = 0
     for _ in range(8):
@@ -86,6 +90,10 @@ def test_boids_do_what_their_wishes_add_up_to(count: int, team: str | None) -> N
             x, y = place.real, place.imag
             for gap, away in ((x, 1), (SIZE[0] - x, -1), (y, 1j), (SIZE[1] - y, -1j)):
                 wish += FLOCK["walls"] * max(0.0, 1.0 - gap / FLOCK["wall_distance"]) * away
+            for begin, end in zip(corners, corners[1:] + corners[:1], strict=True):
+                share = ((place - begin) / (end - begin)).real
+                off = place - begin - min(max(share, 0.0), 1.0) * (end - begin)
+                wish += FLOCK["walls"] * max(0.0, 1.0 - abs(off) / FLOCK["wall_distance"]) * off / abs(off)
             wanted = wish / abs(wish) * FLOCK["speed"]
             speed, turn = steered(
                 wanted, heading, gain=FLOCK["turn_gain"], top_turn=FLOCK["max_turn"], top_speed=FLOCK["speed"]

@@ -365,7 +365,7 @@ class FleetReader:
         for name, carrier in self._details.get("carried", {}).items():
             carriers[index[name]] = index[carrier]
         for name, color in self._details.get("colors", {}).items():
-            colors[index[name]] = np.clip(np.asarray(color, np.float64), 0.0, 1.0)
+            colors[index[name]] = color
         lengths = [len(points) for points, _ in self._paths]
         collided = [(index[a], index[b]) for a, b in pairs if a in index and b in index]
         return Snapshot(

@@ -68,8 +68,8 @@ class OrcaController(Configured, Controller):
         x, y = discs.x, discs.y
         mine = np.flatnonzero(np.isin(everyone.rows, group.rows))
         pairs = pairs_within(np.stack((x, y), axis=1), self.reach, compiled=group.columns.compiled)
-        # Preferred velocities: other agents keep their velocity, agents of this group drive to their goals.
-        wanted_x, wanted_y = discs.vx.copy(), discs.vy.copy()
+        # Only agents of this group are asked about: they drive to their goals.
+        wanted_x, wanted_y = np.zeros_like(x), np.zeros_like(y)
         wanted_x[mine], wanted_y[mine] = self._wishes(group, x[mine], y[mine])
         only = np.zeros(len(everyone), bool)
         only[mine] = True

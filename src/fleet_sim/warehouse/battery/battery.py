@@ -303,8 +303,9 @@ class BatteryFeature(Feature[BatterySettings, BatteryColumns]):
 
     def levels(self, columns: Mapping[str, AnyArray]) -> Floats:
         """Return how full they are."""
+        energy, capacity = columns["energy"], columns["full_energy"]
         # Rows without a battery have no capacity.
-        levels: Floats = columns["energy"] / np.maximum(columns["full_energy"], 1e-12)
+        levels: Floats = np.divide(energy, capacity, out=np.zeros_like(energy), where=columns["present"])
         return levels
 
 
