@@ -22,12 +22,13 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
 PROJECT = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "bench/README.md")
-COMMANDS = "reference/commands.md"
 ENTRY_POINTS = "reference/entry_points.md"
 MOST_ROWS = 60
 """Rows of a table of settings on one page; keys with more of their own get a page each."""
 MOST_MEMBERS = 6
 """Names with more members than this get a page each."""
+PAGE_MEMBERS = 40
+"""Members on one page; larger classes get several."""
 LIMITS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 
 
@@ -38,6 +39,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     for title, folder in (
         ("Python", "reference/python/"),
         ("Settings", "reference/settings/"),
+        ("Commands", "reference/commands/"),
         ("Parts of swarm worlds", "reference/swarm/"),
         ("Examples", "examples/"),
     ):
@@ -88,7 +90,7 @@ def generated() -> dict[str, str]:
     pages |= dict(_settings())
     pages |= dict(_swarm_parts())
     pages[ENTRY_POINTS] = _entry_points()
-    pages[COMMANDS] = _commands()
+    pages |= dict(_commands())
     return pages
 
 
@@ -123,14 +125,33 @@ def _reference() -> Iterator[tuple[str, str]]:
     for topic, names in _topics((ROOT / "docs/names.md").read_text(encoding="utf-8")):
         for name in names:
             home = _home_of(name, topic)
-            is_alone = home.count("/") > 2
-            # The name of a page of one class is in its heading already.
-            title = "" if is_alone else f"# {topic}\n\n"
-            pages[home] = pages.get(home, title) + f"::: fleet_sim.{name}\n" + HEADING * is_alone + "\n"
+            if home.count("/") > 2:
+                pages |= _pages_of(name, home)
+            else:
+                pages[home] = pages.get(home, f"# {topic}\n\n") + f"::: fleet_sim.{name}\n\n"
     yield from pages.items()
 
 
-HEADING = "    options:\n      heading_level: 1\n"
+def _pages_of(name: str, home: str) -> dict[str, str]:
+    """Return the pages of a class with many members, the first of them at `home`."""
+    import fleet_sim
+
+    members = [one for one in dir(getattr(fleet_sim, name)) if not one.startswith("_")]
+    if len(members) <= PAGE_MEMBERS:
+        return {home: f"::: fleet_sim.{name}\n    options:\n      heading_level: 1\n"}
+    pages = {}
+    for begin in range(0, len(members), PAGE_MEMBERS):
+        number = begin // PAGE_MEMBERS + 1
+        some = members[begin : begin + PAGE_MEMBERS]
+        # The name itself, its docstring and its anchor are on the first page.
+        rest = (
+            {"heading_level": 1} if not begin else {"show_root_heading": "false", "show_docstring_description": "true"}
+        )
+        options = "".join(f"      {key}: {value}\n" for key, value in rest.items())
+        title = "" if not begin else f"# {name}: {some[0]} to {some[-1]}\n\n"
+        page = f"{title}::: fleet_sim.{name}\n    options:\n{options}      members: {json.dumps(some)}\n"
+        pages[home if not begin else home.replace(".md", f"_{number}.md")] = page
+    return pages
 
 
 def _described_names(markdown: str) -> str:
@@ -265,16 +286,17 @@ def _kind(value: dict[str, Any]) -> str:
     return " ".join([kinds, *(f"{sign} {value[key]:g}" for key, sign in LIMITS.items() if key in value)])
 
 
-def _commands() -> str:
+def _commands() -> Iterator[tuple[str, str]]:
+    """Yield (path, page) of each subcommand, beginning with the list of all."""
     from fleet_sim.apps.cli.main import build_parser
 
     parser = build_parser([])
-    text = ["# Commands\n", _block(parser.format_help())]
+    yield "reference/commands/all.md", "# All commands\n\n" + _block(parser.format_help())
     for name, command in _subparsers(parser):
-        text += [f"## fleet-sim {name}\n", _block(command.format_help())]
+        text = [f"# fleet-sim {name}\n", _block(command.format_help())]
         for inner, further in _subparsers(command):
-            text += [f"### fleet-sim {name} {inner}\n", _block(further.format_help())]
-    return "\n".join(text)
+            text += [f"## fleet-sim {name} {inner}\n", _block(further.format_help())]
+        yield f"reference/commands/{name}.md", "\n".join(text)
 
 
 def _subparsers(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
