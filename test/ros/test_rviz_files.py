@@ -34,12 +34,13 @@ def rviz_file(name: str) -> Path:
     return ROOT / "rviz" / found[1]
 
 
-def scene(name: str) -> MultiRobotSimulationCore:
-    """Return the simulation of a launch file."""
+def scene(name: str, robots: int | None = None) -> MultiRobotSimulationCore:
+    """Return the simulation of a launch file; with another number of `robots` where they are on a grid."""
     found = re.search(r'"(?:config|building)",? "([\w/]+\.yaml)"', LAUNCHED[name])
     if found is not None:
         return MultiRobotSimulationCore.from_yaml(resolve_config(found[1]))
-    grid = {"count": int(re.findall(r'"robots", "(\d+)"', LAUNCHED[name])[0]), "spacing": [SPACING, SPACING, 0.0]}
+    count = robots or int(re.findall(r'"robots", "(\d+)"', LAUNCHED[name])[0])
+    grid = {"count": count, "spacing": [SPACING, SPACING, 0.0]}
     return MultiRobotSimulationCore.from_dict({"robots": [SIMPLE_ROBOT | {"grid": grid}]})
 
 
@@ -63,17 +64,23 @@ def corners(sim: MultiRobotSimulationCore) -> NDArray[np.float64]:
     return np.concatenate(found)
 
 
-def seen(points: NDArray[np.float64], file: Path) -> NDArray[np.float64]:
-    """Return where `points` are in the picture of RViz's orbit view: -1 to 1 from left to right and bottom to top."""
+def view_of(file: Path) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Return the focus, the axes to the right, up and back, and the distance of RViz's orbit view."""
     content = yaml.safe_load(file.read_text())
     assert content["Window Geometry"] == WINDOW
     view = content["Visualization Manager"]["Views"]["Current"]
-    focus = np.array([view["Focal Point"][axis] for axis in "XYZ"], float)
     pitch, yaw = view["Pitch"], view["Yaw"]
     back = np.array([np.cos(yaw) * np.cos(pitch), np.sin(yaw) * np.cos(pitch), np.sin(pitch)])
     right = np.array([-np.sin(yaw), np.cos(yaw), 0.0])
-    local = (points - focus) @ np.stack([right, np.cross(back, right), -back], axis=1)
-    depth = local[:, 2] + view["Distance"]
+    focus = np.array([view["Focal Point"][axis] for axis in "XYZ"], float)
+    return focus, np.stack([right, np.cross(back, right), back]), view["Distance"]
+
+
+def seen(points: NDArray[np.float64], file: Path) -> NDArray[np.float64]:
+    """Return where `points` are in the picture of RViz's orbit view: -1 to 1 from left to right and bottom to top."""
+    focus, (right, up, back), distance = view_of(file)
+    local = (points - focus) @ np.stack([right, up, -back], axis=1)
+    depth = local[:, 2] + distance
     assert depth.min() > 0.0
     return local[:, :2] / depth[:, None] / HALF_VIEW
 
@@ -85,6 +92,25 @@ def test_rviz_opens_with_the_whole_scene_in_the_picture(name: str) -> None:
     assert np.abs(at).max() <= 0.95
     # A few robots may drive away; other scenes fill half of the picture at least.
     assert np.ptp(at, axis=0).max() >= (0.4 if name == "fleet" else 0.9)
+
+
+def test_rviz_opens_with_all_of_twenty_robots_in_the_picture() -> None:
+    # As many as docs/ros.md starts.
+    with scene("fleet", robots=20) as sim:
+        assert np.abs(seen(corners(sim), rviz_file("fleet"))).max() <= 0.95
+
+
+@pytest.mark.parametrize("name", FRAMED)
+def test_no_robot_is_hidden_when_rviz_opens(name: str) -> None:
+    focus, (_, _, back), distance = view_of(rviz_file(name))
+    eye = focus + distance * back
+    with scene(name) as sim:
+        sim.step_once()  # boxes are those of the last step
+        for robot in sim.agents:
+            lower, upper = sim.world.aabb_lower[robot.row], sim.world.aabb_upper[robot.row]
+            inside = lower + (upper - lower) * np.array(list(itertools.product((0.02, 0.5, 0.98), repeat=3)))
+            hits = sim.queries.ray_cast(eye, eye + 1.5 * (inside - eye)).entities
+            assert robot in hits, f"{robot.name} is behind something"
 
 
 @pytest.mark.parametrize("file", sorted(path.name for path in ROOT.glob("rviz/*.rviz")))
