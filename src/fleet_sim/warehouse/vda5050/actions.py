@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from functools import partialmethod
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from fleet_sim.warehouse.vda5050.vehicle import (
 )
 
 INSTANT, NODE, EDGE = "INSTANT", "NODE", "EDGE"
+Found = TypeVar("Found")
 
 
 class ActionParameter(NamedTuple):
@@ -97,13 +99,6 @@ class VehicleAction:
         entry.result = reason
 
 
-class InstantAction(VehicleAction):
-    """An action of instant messages only, which is begun whatever else runs."""
-
-    scopes: ClassVar[tuple[str, ...]] = (INSTANT,)
-    at_once = True
-
-
 def parameter_fault(action: VehicleAction, given: Mapping[str, Any]) -> str:
     """Return what is wrong with parameters: a missing, an unknown or one of the wrong type; "" where nothing is."""
     known = {item.key: item for item in action.parameters}
@@ -122,38 +117,59 @@ def parameter_fault(action: VehicleAction, given: Mapping[str, Any]) -> str:
     return ""
 
 
-# startCharging and stopCharging.
+# The actions that are built in: each a function that begins it, and what else `VehicleAction` has, by name.
 
 
-class StartCharging(VehicleAction):
-    """Connects the battery to a charger; where the site has stations of the kind charge, only at one of them."""
+SINCE_2_1, BEFORE_3, SINCE_3 = ("2.1", "3.0"), ("2.0", "2.1"), ("3.0",)
+ANYTIME = {"scopes": (INSTANT,), "at_once": True}
+"""Of an action of instant messages only, which is begun whatever else runs."""
+Begin = Callable[[VehicleAction, Vehicle, ActionEntry], None]
 
-    scopes: ClassVar[tuple[str, ...]] = (INSTANT, NODE)
-    doc = "Begin to charge."
-    charging = True
-
-    def check(self, vehicle: Vehicle, parameters: Mapping[str, Any]) -> str:
-        """Refuse robots without a battery."""
-        return "" if self.context.battery(vehicle.row) is not None else "it has no battery"
-
-    def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
-        """Connect, or disconnect."""
-        battery = self.context.battery(vehicle.row)
-        if battery is None:
-            self.fail(entry, "it has no battery")
-        elif self.charging and not self.context.is_at_charger(vehicle.place, vehicle.settings.reach):
-            self.fail(entry, f"there is no charger within {vehicle.settings.reach:g} m")
-        else:
-            battery.charging[vehicle.row] = self.charging
-            vehicle.changed = True
-            self.finish(entry)
+_BUILT_IN: dict[str, type[VehicleAction]] = {}
 
 
-class StopCharging(StartCharging):
-    """Disconnects the battery."""
+def _add(name: str, doc: str, begin: Begin, **about: Any) -> None:
+    """Add the action `name`."""
+    members = {"__doc__": doc, "__module__": __name__, "doc": doc, "begin": begin, **about}
+    _BUILT_IN[name] = type(name, (VehicleAction,), members)
 
-    doc = "Charge no longer."
-    charging = False
+
+def _built_in(name: str, doc: str, **about: Any) -> Callable[[Begin], Begin]:
+    """Add an action, which the function below begins."""
+
+    def add(begin: Begin) -> Begin:
+        _add(name, doc, begin, **about)
+        return begin
+
+    return add
+
+
+def _chosen(known: Iterable[Found], wanted: object, name_of: Callable[[Found], object]) -> Found | None:
+    """Return the one of `known` that has the name `wanted`; None where there is none."""
+    return next((item for item in known if name_of(item) == wanted), None)
+
+
+# startCharging and stopCharging: at the stations of the kind charge only, where the site has any.
+
+
+def _check_battery(action: VehicleAction, vehicle: Vehicle, parameters: Mapping[str, Any]) -> str:
+    return "" if action.context.battery(vehicle.row) is not None else "it has no battery"
+
+
+def _charge(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry, *, on: bool) -> None:
+    battery = action.context.battery(vehicle.row)
+    if battery is None:
+        action.fail(entry, "it has no battery")
+    elif on and not action.context.is_at_charger(vehicle.place, vehicle.settings.reach):
+        action.fail(entry, f"there is no charger within {vehicle.settings.reach:g} m")
+    else:
+        battery.charging[vehicle.row] = on
+        vehicle.changed = True
+        action.finish(entry)
+
+
+for _name, _doc, _on in (("startCharging", "Begin to charge.", True), ("stopCharging", "Charge no longer.", False)):
+    _add(_name, _doc, partialmethod(_charge, on=_on), scopes=(INSTANT, NODE), check=_check_battery)  # type: ignore[arg-type]  # one of a class
 
 
 # enableMap, downloadMap, deleteMap: the maps on a vehicle. Nothing is fetched: the scenario says which there are.
@@ -164,197 +180,176 @@ DOWNLOAD_TIME = 2.0
 """How long a download takes, in s of simulated time."""
 
 
-class MapAction(VehicleAction):
-    """Base of what is done to one map on the vehicle."""
-
-    scopes: ClassVar[tuple[str, ...]] = (INSTANT,)
-    versions: ClassVar[tuple[str, ...]] = ("2.1", "3.0")
-    parameters: ClassVar[tuple[ActionParameter, ...]] = _MAP
-
-    def found(self, vehicle: Vehicle, given: Mapping[str, Any]) -> VehicleMap | None:
-        """Return the map that is meant; None where the vehicle does not have it."""
-        wanted = given["mapId"], given["mapVersion"]
-        return next((item for item in vehicle.state.maps if (item.map_id, item.version) == wanted), None)
+def _map_on(vehicle: Vehicle, entry: ActionEntry) -> VehicleMap | None:
+    """Return the map that is meant; None where the vehicle does not have it."""
+    given = entry.action.parameters
+    wanted = given["mapId"], given["mapVersion"]
+    return _chosen(vehicle.state.maps, wanted, lambda item: (item.map_id, item.version))
 
 
-class EnableMap(MapAction):
-    """Enables a map that is on the vehicle, and disables its other versions."""
-
-    scopes: ClassVar[tuple[str, ...]] = (INSTANT, NODE)
-    doc = "Use a map."
-
-    def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
-        """Enable the requested map; fail the action if it is unknown."""
-        chosen = self.found(vehicle, entry.action.parameters)
-        if chosen is None:
-            self.fail(entry, "there is no such map on the vehicle")
-            return
-        for item in vehicle.state.maps:
-            if item.map_id == chosen.map_id:
-                item.enabled = item is chosen
-        if not vehicle.state.map_id:
-            vehicle.state.map_id = chosen.map_id
-        vehicle.changed = True
-        self.finish(entry)
+@_built_in("enableMap", "Use a map.", scopes=(INSTANT, NODE), versions=SINCE_2_1, parameters=_MAP)
+def _enable_map(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+    """Enable a map that is on the vehicle, and disable its other versions."""
+    chosen = _map_on(vehicle, entry)
+    if chosen is None:
+        action.fail(entry, "there is no such map on the vehicle")
+        return
+    for item in vehicle.state.maps:
+        if item.map_id == chosen.map_id:
+            item.enabled = item is chosen
+    if not vehicle.state.map_id:
+        vehicle.state.map_id = chosen.map_id
+    vehicle.changed = True
+    action.finish(entry)
 
 
-class DownloadMap(MapAction):
-    """Gets a map that the settings have `on_server`; the link is not opened."""
+def _end_download(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry, dt: float) -> None:
+    if not entry.spend(dt):
+        return
+    given = entry.action.parameters
+    wanted = given["mapId"], given["mapVersion"]
+    known = _chosen(vehicle.settings.maps, wanted, lambda item: (item.id, item.version))
+    if known is None or known.status != "on_server":
+        action.fail(entry, "there is no such map on the server")
+        return
+    vehicle.state.maps.append(VehicleMap(*wanted, False))
+    vehicle.changed = True
+    action.finish(entry)
 
-    doc = "Get a map that the scenario has on its server; the link is not opened."
-    parameters: ClassVar[tuple[ActionParameter, ...]] = (
+
+@_built_in(
+    "downloadMap",
+    "Get a map that the scenario has on its server; the link is not opened.",
+    scopes=(INSTANT,),
+    versions=SINCE_2_1,
+    parameters=(
         *_MAP,
         ActionParameter("mapDownloadLink", "STRING", doc="a label: it is not opened"),
         ActionParameter("mapHash", "STRING", True, "a label"),
-    )
+    ),
+    proceed=_end_download,
+)
+def _download_map(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+    """Begin, unless the map is there already."""
+    if _map_on(vehicle, entry) is not None:
+        references = {key: entry.action.parameters[key] for key in ("mapId", "mapVersion")}
+        vehicle.report(VehicleFault("duplicate_map", "the map is on the vehicle already", references))
+        action.fail(entry, "the map is on the vehicle already")
+    entry.left = DOWNLOAD_TIME
 
-    def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
-        """Begin, unless the map is there already."""
-        given = entry.action.parameters
-        if self.found(vehicle, given) is not None:
-            references = {"mapId": given["mapId"], "mapVersion": given["mapVersion"]}
-            vehicle.report(VehicleFault("duplicate_map", "the map is on the vehicle already", references))
-            self.fail(entry, "the map is on the vehicle already")
-        entry.left = DOWNLOAD_TIME
 
-    def proceed(self, vehicle: Vehicle, entry: ActionEntry, dt: float) -> None:
-        """End after a while."""
-        if not entry.spend(dt):
-            return
-        given = entry.action.parameters
-        wanted = given["mapId"], given["mapVersion"]
-        known = [item for item in vehicle.settings.maps if (item.id, item.version) == wanted]
-        if not known or known[0].status != "on_server":
-            self.fail(entry, "there is no such map on the server")
-            return
-        vehicle.state.maps.append(VehicleMap(*wanted, False))
+@_built_in("deleteMap", "Remove a map.", scopes=(INSTANT,), versions=SINCE_2_1, parameters=_MAP)
+def _delete_map(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+    """Remove a map from the vehicle, unless it is in use."""
+    chosen = _map_on(vehicle, entry)
+    if chosen is None:
+        action.fail(entry, "there is no such map on the vehicle")
+    elif chosen.enabled and chosen.map_id == vehicle.state.map_id:
+        action.fail(entry, "the vehicle uses this map")
+    else:
+        vehicle.state.maps.remove(chosen)
         vehicle.changed = True
-        self.finish(entry)
-
-
-class DeleteMap(MapAction):
-    """Removes a map from the vehicle, unless it is in use."""
-
-    doc = "Remove a map."
-
-    def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
-        """Remove it."""
-        chosen = self.found(vehicle, entry.action.parameters)
-        if chosen is None:
-            self.fail(entry, "there is no such map on the vehicle")
-        elif chosen.enabled and chosen.map_id == vehicle.state.map_id:
-            self.fail(entry, "the vehicle uses this map")
-        else:
-            vehicle.state.maps.remove(chosen)
-            vehicle.changed = True
-            self.finish(entry)
+        action.finish(entry)
 
 
 # initPosition, from 3.0 on initializePosition: where the vehicle is, on which map.
 
 
-class InitPosition(VehicleAction):
-    """Puts the robot at a pose on a map, or only confirms that it is there (`init_position` of its fleet)."""
+def _check_position(action: VehicleAction, vehicle: Vehicle, parameters: Mapping[str, Any]) -> str:
+    """Refuse poses beyond the world and unknown maps."""
+    numbers = [parameters[key] for key in ("x", "y", "theta")]
+    extent = vehicle.world.extent
+    if not all(math.isfinite(number) and abs(number) <= extent for number in numbers):
+        return f"x, y, theta: the world ends {extent:g} m from its origin"
+    if not any(item.map_id == parameters["mapId"] and item.enabled for item in vehicle.state.maps):
+        return f"map {parameters['mapId']!r} is not enabled here"
+    return ""
 
-    scopes: ClassVar[tuple[str, ...]] = (INSTANT, NODE)
-    versions: ClassVar[tuple[str, ...]] = ("2.0", "2.1")
-    doc = "Set pose, map and last node."
-    parameters: ClassVar[tuple[ActionParameter, ...]] = (
-        ActionParameter("x", "NUMBER", doc="in m"),
-        ActionParameter("y", "NUMBER", doc="in m"),
-        ActionParameter("theta", "NUMBER", doc="in rad"),
-        ActionParameter("mapId", "STRING"),
-        ActionParameter("lastNodeId", "STRING", True),
+
+def _init_position(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+    """Put the robot at a pose on a map, or only confirm that it is there (`init_position` of its fleet)."""
+    given, state = entry.action.parameters, vehicle.state
+    goal = (float(given["x"]), float(given["y"]), math.remainder(float(given["theta"]), 2.0 * math.pi))
+    reason = _place(action, vehicle, goal)
+    if reason:
+        action.fail(entry, reason)
+        return
+    state.map_id = given["mapId"]
+    vehicle.pass_node(given.get("lastNodeId", ""), 0)
+    vehicle.changed = True
+    action.finish(entry)
+
+
+def _place(action: VehicleAction, vehicle: Vehicle, goal: tuple[float, float, float]) -> str:
+    """Put the robot at `goal` (x, y, yaw), or compare; return why it cannot be there, "" where it is."""
+    world, rows = vehicle.world, np.array([vehicle.row])
+    x, y = vehicle.place
+    gap = trig.hypot_of(goal[0] - x, goal[1] - y)
+    turn = abs(math.remainder(goal[2] - vehicle.heading, 2.0 * math.pi))
+    if gap <= 1e-6 and turn <= 1e-6:
+        return ""
+    if vehicle.settings.init_position is PositionPolicy.CONFIRM:
+        near = gap <= vehicle.settings.node_tolerance and turn <= max(vehicle.settings.heading_tolerance, 0.1)
+        return "" if near else f"it stands {gap:.2f} m and {turn:.2f} rad away from there"
+    if vehicle.moves or action.context.traffic_of(vehicle.row) is not None or world.parent[vehicle.row] >= 0:
+        return "it cannot be placed elsewhere while it drives, takes part in the traffic or is carried"
+    place = np.array([[goal[0], goal[1], world.position[vehicle.row, 2]]])
+    world.place(rows, place, quaternions.from_yaws(np.array([goal[2]])), preserve_velocity=False)
+    if not world.in_step:
+        attachments.follow_rows(world, rows)
+    return ""
+
+
+_POSITION = (
+    ActionParameter("x", "NUMBER", doc="in m"),
+    ActionParameter("y", "NUMBER", doc="in m"),
+    ActionParameter("theta", "NUMBER", doc="in rad"),
+    ActionParameter("mapId", "STRING"),
+    ActionParameter("lastNodeId", "STRING", True),
+)
+for _name, _versions in (("initPosition", BEFORE_3), ("initializePosition", SINCE_3)):
+    _add(
+        _name,
+        "Set pose, map and last node.",
+        _init_position,
+        scopes=(INSTANT, NODE),
+        versions=_versions,
+        parameters=_POSITION,
+        check=_check_position,
     )
-
-    def check(self, vehicle: Vehicle, parameters: Mapping[str, Any]) -> str:
-        """Refuse poses beyond the world and unknown maps."""
-        numbers = [parameters[key] for key in ("x", "y", "theta")]
-        extent = vehicle.world.extent
-        if not all(math.isfinite(number) and abs(number) <= extent for number in numbers):
-            return f"x, y, theta: the world ends {extent:g} m from its origin"
-        if not any(item.map_id == parameters["mapId"] and item.enabled for item in vehicle.state.maps):
-            return f"map {parameters['mapId']!r} is not enabled here"
-        return ""
-
-    def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
-        """Place the robot, or compare."""
-        given, state = entry.action.parameters, vehicle.state
-        goal = (float(given["x"]), float(given["y"]), math.remainder(float(given["theta"]), 2.0 * math.pi))
-        reason = self._place(vehicle, goal)
-        if reason:
-            self.fail(entry, reason)
-            return
-        state.map_id = given["mapId"]
-        vehicle.pass_node(given.get("lastNodeId", ""), 0)
-        vehicle.changed = True
-        self.finish(entry)
-
-    def _place(self, vehicle: Vehicle, goal: tuple[float, float, float]) -> str:
-        world, rows = vehicle.world, np.array([vehicle.row])
-        x, y = vehicle.place
-        gap = trig.hypot_of(goal[0] - x, goal[1] - y)
-        turn = abs(math.remainder(goal[2] - vehicle.heading, 2.0 * math.pi))
-        if gap <= 1e-6 and turn <= 1e-6:
-            return ""
-        if vehicle.settings.init_position is PositionPolicy.CONFIRM:
-            near = gap <= vehicle.settings.node_tolerance and turn <= max(vehicle.settings.heading_tolerance, 0.1)
-            return "" if near else f"it stands {gap:.2f} m and {turn:.2f} rad away from there"
-        if vehicle.moves or self.context.traffic_of(vehicle.row) is not None or world.parent[vehicle.row] >= 0:
-            return "it cannot be placed elsewhere while it drives, takes part in the traffic or is carried"
-        place = np.array([[goal[0], goal[1], world.position[vehicle.row, 2]]])
-        world.place(rows, place, quaternions.from_yaws(np.array([goal[2]])), preserve_velocity=False)
-        if not world.in_step:
-            attachments.follow_rows(world, rows)
-        return ""
-
-
-class InitializePosition(InitPosition):
-    """The same, as it is called from 3.0 on."""
-
-    versions: ClassVar[tuple[str, ...]] = ("3.0",)
 
 
 # What a master control asks for: a state, a factsheet, a list without what has ended.
 
 
-class StateRequest(InstantAction):
-    """Sends a state; the state itself says that the action has ended."""
-
-    doc = "Send a state."
-
-    def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
-        """Ask for a state."""
-        vehicle.changed = True
-        self.finish(entry)
+@_built_in("stateRequest", "Send a state.", **ANYTIME)
+def _request_state(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+    """Send a state, which itself says that the action has ended."""
+    vehicle.changed = True
+    action.finish(entry)
 
 
-class FactsheetRequest(InstantAction):
-    """Sends the factsheet."""
-
-    doc = "Send the factsheet."
-
-    def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
-        """Ask for the factsheet."""
-        vehicle.wants_factsheet = True
-        self.finish(entry)
+@_built_in("factsheetRequest", "Send the factsheet.", **ANYTIME)
+def _request_factsheet(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+    vehicle.wants_factsheet = True
+    action.finish(entry)
 
 
-class ClearInstantActions(VehicleAction):
-    """Removes instant actions that have ended from the states."""
+@_built_in(
+    "clearInstantActions",
+    "Report ended instant actions no longer.",
+    scopes=(INSTANT, NODE),
+    versions=SINCE_3,
+    at_once=True,
+)
+def _clear_instant_actions(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+    """Remove them; this one stays until the next time."""
+    vehicle.state.instants = [item for item in vehicle.state.instants if item.status not in ENDED]
+    action.finish(entry)
 
-    scopes: ClassVar[tuple[str, ...]] = (INSTANT, NODE)
-    versions: ClassVar[tuple[str, ...]] = ("3.0",)
-    at_once = True
-    doc = "Report ended instant actions no longer."
 
-    def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
-        """Remove them; this one stays until the next time."""
-        vehicle.state.instants = [item for item in vehicle.state.instants if item.status not in ENDED]
-        self.finish(entry)
-
-
-# wait and waitForTrigger: standing at a node for a time, or until somebody says so.
+# wait and waitForTrigger: standing at a node for a time, or until the trigger (3.0), `vehicle.control.trigger()` in
+# Python, or a cancelled order.
 
 
 LONGEST_WAIT = 1e6
@@ -362,314 +357,229 @@ TRIGGER = "trigger"
 """Stage of an entry that waits for a trigger."""
 
 
-class WaitAtNode(VehicleAction):
-    """Waits for `duration` s of simulated time."""
-
-    scopes: ClassVar[tuple[str, ...]] = (NODE, EDGE)
-    parameters: ClassVar[tuple[ActionParameter, ...]] = (
-        ActionParameter("duration", "NUMBER", doc="in s of simulated time"),
-    )
-    doc = "Wait for a time."
-
-    def check(self, vehicle: Vehicle, parameters: Mapping[str, Any]) -> str:
-        """Refuse times that are none."""
-        good = 0.0 <= parameters["duration"] <= LONGEST_WAIT
-        return "" if good else f"parameter 'duration': expected 0 to {LONGEST_WAIT:g} s, got {parameters['duration']}"
-
-    def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
-        """Begin to wait."""
-        entry.left = float(entry.action.parameters["duration"])
-
-    def proceed(self, vehicle: Vehicle, entry: ActionEntry, dt: float) -> None:
-        """Check whether the time has passed."""
-        if entry.spend(dt):
-            self.finish(entry)
+def _check_wait(action: VehicleAction, vehicle: Vehicle, parameters: Mapping[str, Any]) -> str:
+    good = 0.0 <= parameters["duration"] <= LONGEST_WAIT
+    return "" if good else f"parameter 'duration': expected 0 to {LONGEST_WAIT:g} s, got {parameters['duration']}"
 
 
-class WaitForTrigger(VehicleAction):
-    """Waits for the instant action `trigger` (3.0), for `vehicle.control.trigger()` in Python, or a cancelled order."""
+def _end_wait(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry, dt: float) -> None:
+    if entry.spend(dt):
+        action.finish(entry)
 
-    parameters: ClassVar[tuple[ActionParameter, ...]] = (
-        ActionParameter("triggerType", "LABELS", doc="a label: any trigger ends it"),
-    )
-    doc = "Wait for a trigger."
 
-    def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
-        """Begin to wait."""
-        entry.stage = TRIGGER
+_DURATION = (ActionParameter("duration", "NUMBER", doc="in s of simulated time"),)
+
+
+@_built_in("wait", "Wait for a time.", scopes=(NODE, EDGE), parameters=_DURATION, check=_check_wait, proceed=_end_wait)
+def _wait(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+    entry.left = float(entry.action.parameters["duration"])
+
+
+_TRIGGER_TYPE = (ActionParameter("triggerType", "LABELS", doc="a label: any trigger ends it"),)
+
+
+@_built_in("waitForTrigger", "Wait for a trigger.", parameters=_TRIGGER_TYPE)
+def _wait_for_trigger(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+    entry.stage = TRIGGER
 
 
 # enableZoneSet and deleteZoneSet: which zones hold on a map.
 
 
-class EnableZoneSet(VehicleAction):
-    """Activates a zone set in place of the active set of its map; between orders only."""
+_ZONE_SET = (ActionParameter("zoneSetId", "STRING"),)
 
-    scopes: ClassVar[tuple[str, ...]] = (INSTANT,)
-    versions: ClassVar[tuple[str, ...]] = ("3.0",)
-    parameters: ClassVar[tuple[ActionParameter, ...]] = (ActionParameter("zoneSetId", "STRING"),)
-    doc = "Use a zone set; between orders only."
 
-    def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
-        """Enable the requested zone set; fail the action if it is unknown."""
-        state, chosen = vehicle.state, self._chosen(vehicle, entry)
-        if chosen is None:
-            self.fail(entry, "there is no such zone set on the vehicle")
-        elif not vehicle.is_idle:
-            self.fail(entry, "the vehicle has an order, which it took over with the zones that hold now")
-        elif self.context.traffic_of(vehicle.row) is not None:
-            self.fail(entry, "the vehicle is driven by the traffic of the site, which plans its way")
-        else:
-            for item in state.zone_sets:
-                if item.map_id == chosen.map_id:
-                    item.enabled = item is chosen
-            self._look_around(vehicle)
-            self.finish(entry)
+def _zone_set_on(vehicle: Vehicle, entry: ActionEntry) -> VehicleZoneSet | None:
+    wanted = entry.action.parameters["zoneSetId"]
+    return _chosen(vehicle.state.zone_sets, wanted, lambda item: item.zone_set_id)
 
-    def _chosen(self, vehicle: Vehicle, entry: ActionEntry) -> VehicleZoneSet | None:
-        wanted = entry.action.parameters["zoneSetId"]
-        return next((item for item in vehicle.state.zone_sets if item.zone_set_id == wanted), None)
 
-    def _look_around(self, vehicle: Vehicle) -> None:
+@_built_in(
+    "enableZoneSet", "Use a zone set; between orders only.", scopes=(INSTANT,), versions=SINCE_3, parameters=_ZONE_SET
+)
+def _enable_zone_set(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+    """Activate a zone set in place of the active set of its map."""
+    chosen = _zone_set_on(vehicle, entry)
+    if chosen is None:
+        action.fail(entry, "there is no such zone set on the vehicle")
+    elif not vehicle.is_idle:
+        action.fail(entry, "the vehicle has an order, which it took over with the zones that hold now")
+    elif action.context.traffic_of(vehicle.row) is not None:
+        action.fail(entry, "the vehicle is driven by the traffic of the site, which plans its way")
+    else:
+        for item in vehicle.state.zone_sets:
+            if item.map_id == chosen.map_id:
+                item.enabled = item is chosen
         vehicle.take_back("blocked_zone")
         for zone in vehicle.zones_here():
             if zone.kind == BLOCKED:
                 vehicle.report(VehicleFault("blocked_zone", "the vehicle is in this zone", {"zoneId": zone.zone_id}))
+        action.finish(entry)
 
 
-class DeleteZoneSet(EnableZoneSet):
-    """Removes a zone set that is not enabled."""
-
-    doc = "Remove a zone set."
-
-    def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
-        """Remove it."""
-        state, chosen = vehicle.state, self._chosen(vehicle, entry)
-        if chosen is None:
-            self.fail(entry, "there is no such zone set on the vehicle")
-        elif chosen.enabled:
-            self.fail(entry, "the zone set is in use")
-        else:
-            state.zone_sets.remove(chosen)
-            self.finish(entry)
+@_built_in("deleteZoneSet", "Remove a zone set.", scopes=(INSTANT,), versions=SINCE_3, parameters=_ZONE_SET)
+def _delete_zone_set(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+    """Remove a zone set that is not enabled."""
+    chosen = _zone_set_on(vehicle, entry)
+    if chosen is None:
+        action.fail(entry, "there is no such zone set on the vehicle")
+    elif chosen.enabled:
+        action.fail(entry, "the zone set is in use")
+    else:
+        vehicle.state.zone_sets.remove(chosen)
+        action.finish(entry)
 
 
-# pick and drop: objects of the world are attached to the robot, and put down.
+# pick and drop: objects of the world are attached to the robot, and put down, when some time has passed. They cannot
+# be canceled in between.
 
 
-_LABELS = (
-    ActionParameter("stationType", "STRING", True, "a label"),
-    ActionParameter("stationName", "STRING", True, "a label"),
-    ActionParameter("loadType", "STRING", True, "a label, told with the load in states"),
-    ActionParameter("loadId", "STRING", True, "name of the object; without it the nearest one, or the first carried"),
-)
+_LOAD = {
+    "can_cancel": False,
+    "parameters": (
+        ActionParameter("stationType", "STRING", True, "a label"),
+        ActionParameter("stationName", "STRING", True, "a label"),
+        ActionParameter("loadType", "STRING", True, "a label, told with the load in states"),
+        ActionParameter(
+            "loadId", "STRING", True, "name of the object; without it the nearest one, or the first carried"
+        ),
+    ),
+}
 
 
-class LoadAction(VehicleAction):
-    """Handles a load for some time, and only then takes it or puts it down; it cannot be canceled in between."""
-
-    parameters: ClassVar[tuple[ActionParameter, ...]] = _LABELS
-    can_cancel = False
-
-    def time(self, vehicle: Vehicle) -> float:
-        """Return how long it takes, in s."""
-        raise NotImplementedError
-
-    def hand_over(self, vehicle: Vehicle, entry: ActionEntry) -> None:
-        """Take the load or put it down, when the time has passed, and end the action."""
-        raise NotImplementedError
-
-    def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
-        """Begin to handle the load."""
-        entry.left = self.time(vehicle)
-
-    def proceed(self, vehicle: Vehicle, entry: ActionEntry, dt: float) -> None:
-        """Take or put down the load when the time has passed."""
-        if entry.spend(dt):
-            self.hand_over(vehicle, entry)
+def _take_load(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry, dt: float) -> None:
+    """Attach the object, when the time has passed; it ends where it then is, on the robot."""
+    if not entry.spend(dt):
+        return
+    found = _load_near(vehicle, entry.action.parameters)
+    if isinstance(found, str):
+        action.fail(entry, found)
+    elif not vehicle.agent.attach_object(found, keep_world_pose=True):
+        action.fail(entry, f"{found.name!r} cannot be taken")
+    else:
+        kind = entry.action.parameters.get("loadType")
+        if kind is not None:
+            vehicle.state.load_types[found.object_id] = kind
+        action.finish(entry, found.name or "")
 
 
-class PickLoad(LoadAction):
-    """Takes an object that is within reach; `loadId` is its name. It ends where the object then is, on the robot."""
-
-    doc = "Take a load that is within reach."
-
-    def time(self, vehicle: Vehicle) -> float:
-        """Return the time to pick."""
-        return vehicle.settings.pick_time
-
-    def hand_over(self, vehicle: Vehicle, entry: ActionEntry) -> None:
-        """Attach the object; fail where there is none that can be taken."""
-        found = self._found(vehicle, entry.action.parameters)
-        if isinstance(found, str):
-            self.fail(entry, found)
-        elif not vehicle.agent.attach_object(found, keep_world_pose=True):
-            self.fail(entry, f"{found.name!r} cannot be taken")
-        else:
-            kind = entry.action.parameters.get("loadType")
-            if kind is not None:
-                vehicle.state.load_types[found.object_id] = kind
-            self.finish(entry, found.name or "")
-
-    def _found(self, vehicle: Vehicle, parameters: Mapping[str, Any]) -> SimObject | str:
-        reach, wanted = vehicle.settings.reach, parameters.get("loadId")
-        if wanted is None:
-            nearest = vehicle.agent.find_nearest_pickable(reach, use_2d_search=True)
-            return nearest if nearest is not None else f"there is no load within {reach:g} m"
-        world = vehicle.world
-        try:
-            found: SimObject = world.handles[world.index.row_named(wanted)]
-        except UnknownNameError:
-            return f"there is no load {wanted!r}"
-        x, y = vehicle.place
-        gap = ((found.position[0] - x) ** 2 + (found.position[1] - y) ** 2) ** 0.5
-        if gap > reach:
-            return f"load {wanted!r} is {gap:.2f} m away, within reach are {reach:g} m"
-        if found.row == vehicle.row or not found.pickable or found.attached_to is not None:
-            return f"load {wanted!r} cannot be taken: it is held by another robot, or is no load"
-        return found
+@_built_in("pick", "Take a load that is within reach.", proceed=_take_load, **_LOAD)
+def _pick(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+    entry.left = vehicle.settings.pick_time
 
 
-class DropLoad(LoadAction):
-    """Puts down an object that it carries, where that is; `loadId` is its name."""
+def _load_near(vehicle: Vehicle, parameters: Mapping[str, Any]) -> SimObject | str:
+    """Return the load that is meant, or why there is none."""
+    reach, wanted = vehicle.settings.reach, parameters.get("loadId")
+    if wanted is None:
+        nearest = vehicle.agent.find_nearest_pickable(reach, use_2d_search=True)
+        return nearest if nearest is not None else f"there is no load within {reach:g} m"
+    world = vehicle.world
+    try:
+        found: SimObject = world.handles[world.index.row_named(wanted)]
+    except UnknownNameError:
+        return f"there is no load {wanted!r}"
+    x, y = vehicle.place
+    gap = ((found.position[0] - x) ** 2 + (found.position[1] - y) ** 2) ** 0.5
+    if gap > reach:
+        return f"load {wanted!r} is {gap:.2f} m away, within reach are {reach:g} m"
+    if found.row == vehicle.row or not found.pickable or found.attached_to is not None:
+        return f"load {wanted!r} cannot be taken: it is held by another robot, or is no load"
+    return found
 
-    doc = "Put down a load."
 
-    def time(self, vehicle: Vehicle) -> float:
-        """Return the time to put down."""
-        return vehicle.settings.drop_time
+def _put_down_load(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry, dt: float) -> None:
+    """Detach the object, when the time has passed, where it is."""
+    if not entry.spend(dt):
+        return
+    wanted = entry.action.parameters.get("loadId")
+    carried = [load for load in vehicle.agent.get_attached_objects() if wanted in (None, load.name)]
+    if not carried:
+        action.fail(entry, "it carries no load" if wanted is None else f"it does not carry load {wanted!r}")
+        return
+    vehicle.agent.detach_object(carried[0])
+    vehicle.state.load_types.pop(carried[0].object_id, None)
+    action.finish(entry, carried[0].name or "")
 
-    def hand_over(self, vehicle: Vehicle, entry: ActionEntry) -> None:
-        """Detach the object; fail where it is not carried."""
-        wanted = entry.action.parameters.get("loadId")
-        carried = [load for load in vehicle.agent.get_attached_objects() if wanted in (None, load.name)]
-        if not carried:
-            self.fail(entry, "it carries no load" if wanted is None else f"it does not carry load {wanted!r}")
-            return
-        vehicle.agent.detach_object(carried[0])
-        vehicle.state.load_types.pop(carried[0].object_id, None)
-        self.finish(entry, carried[0].name or "")
+
+@_built_in("drop", "Put down a load.", proceed=_put_down_load, **_LOAD)
+def _drop(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+    entry.left = vehicle.settings.drop_time
 
 
 # What a master control does to the order under way: cancel, pause, trigger, retry.
 
 
-_ACTION_ID = (ActionParameter("actionId", "STRING"),)
+_ORDER_ID = (ActionParameter("orderId", "STRING", True, "from 3.0 on"),)
 
 
-class CancelOrder(InstantAction):
-    """Cancels the order; FINISHED once the vehicle stands and nothing of the order runs any more."""
-
-    doc = "Cancel the order."
-    parameters: ClassVar[tuple[ActionParameter, ...]] = (ActionParameter("orderId", "STRING", True, "from 3.0 on"),)
-
-    def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
-        """Begin to cancel, where there is an order."""
-        state = vehicle.state
-        wanted = entry.action.parameters.get("orderId", state.order_id)
-        if vehicle.is_idle or wanted != state.order_id:
-            reason = "there is no order to cancel" if vehicle.is_idle else f"order {wanted!r} is not the active one"
-            self.fail(entry, reason)
-            vehicle.report(VehicleFault("no_order", reason, {"actionId": entry.action.action_id}))
-            return
-        vehicle.control.cancel(entry)
+@_built_in("cancelOrder", "Cancel the order.", parameters=_ORDER_ID, **ANYTIME)
+def _cancel_order(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+    """Begin to cancel; FINISHED once the vehicle stands and nothing of the order runs any more."""
+    state = vehicle.state
+    wanted = entry.action.parameters.get("orderId", state.order_id)
+    if vehicle.is_idle or wanted != state.order_id:
+        reason = "there is no order to cancel" if vehicle.is_idle else f"order {wanted!r} is not the active one"
+        action.fail(entry, reason)
+        vehicle.report(VehicleFault("no_order", reason, {"actionId": entry.action.action_id}))
+        return
+    vehicle.control.cancel(entry)
 
 
-class StartPause(InstantAction):
-    """Stops the vehicle, and pauses its actions."""
-
-    doc = "Pause."
-
-    def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
-        """Begin to brake, where it drives."""
-        vehicle.control.pause()
-
-    def proceed(self, vehicle: Vehicle, entry: ActionEntry, dt: float) -> None:
-        """End when it stands."""
-        if not vehicle.state.braking:
-            self.finish(entry)
+def _end_pausing(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry, dt: float) -> None:
+    if not vehicle.state.braking:
+        action.finish(entry)
 
 
-class StopPause(InstantAction):
-    """Lets the vehicle go on."""
-
-    doc = "Go on after a pause."
-
-    def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
-        """Go on."""
-        vehicle.control.resume()
-        self.finish(entry)
+@_built_in("startPause", "Pause.", proceed=_end_pausing, **ANYTIME)
+def _start_pause(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+    """Stop the vehicle, and pause its actions."""
+    vehicle.control.pause()
 
 
-class Trigger(InstantAction):
-    """Ends the actions that wait for a trigger."""
-
-    versions: ClassVar[tuple[str, ...]] = ("3.0",)
-    doc = "Tell the vehicle that what it waits for has happened."
-
-    def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
-        """Tell the waiting actions."""
-        if vehicle.control.trigger():
-            self.finish(entry)
-        else:
-            self.fail(entry, "nothing waits for a trigger")
+@_built_in("stopPause", "Go on after a pause.", **ANYTIME)
+def _stop_pause(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+    vehicle.control.resume()
+    action.finish(entry)
 
 
-class Retry(InstantAction):
-    """Tries an action again that failed and may be retried."""
-
-    versions: ClassVar[tuple[str, ...]] = ("3.0",)
-    doc = "Try a failed action again."
-    parameters: ClassVar[tuple[ActionParameter, ...]] = _ACTION_ID
-    skip = False
-
-    def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
-        """Try it again, or give it up."""
-        wanted = entry.action.parameters["actionId"]
-        if vehicle.control.retry(wanted, skip=self.skip):
-            self.finish(entry)
-        else:
-            self.fail(entry, f"action {wanted!r} is not RETRIABLE")
+@_built_in("trigger", "Tell the vehicle that what it waits for has happened.", versions=SINCE_3, **ANYTIME)
+def _trigger(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+    """End the actions that wait for a trigger."""
+    if vehicle.control.trigger():
+        action.finish(entry)
+    else:
+        action.fail(entry, "nothing waits for a trigger")
 
 
-class SkipRetry(Retry):
-    """Gives an action up that could be retried."""
+def _retry(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry, *, skip: bool) -> None:
+    """Try an action again that failed and may be retried, or give it up."""
+    wanted = entry.action.parameters["actionId"]
+    if vehicle.control.retry(wanted, skip=skip):
+        action.finish(entry)
+    else:
+        action.fail(entry, f"action {wanted!r} is not RETRIABLE")
 
-    doc = "Give up a failed action."
-    skip = True
+
+for _name, _doc, _skip in (
+    ("retry", "Try a failed action again.", False),
+    ("skipRetry", "Give up a failed action.", True),
+):
+    _add(
+        _name,
+        _doc,
+        partialmethod(_retry, skip=_skip),  # type: ignore[arg-type]  # one of a class
+        versions=SINCE_3,
+        parameters=(ActionParameter("actionId", "STRING"),),
+        **ANYTIME,
+    )
 
 
 # The registry of actions, and what the vehicles of a fleet can do.
 
 
 VEHICLE_ACTIONS: Registry[type[VehicleAction]] = Registry(
-    "vda5050 action",
-    subclasses_of(VehicleAction),
-    group="fleet_sim.vda5050_action",
-    built_in={
-        "cancelOrder": CancelOrder,
-        "startPause": StartPause,
-        "stopPause": StopPause,
-        "stateRequest": StateRequest,
-        "factsheetRequest": FactsheetRequest,
-        "initPosition": InitPosition,
-        "initializePosition": InitializePosition,
-        "startCharging": StartCharging,
-        "stopCharging": StopCharging,
-        "pick": PickLoad,
-        "drop": DropLoad,
-        "wait": WaitAtNode,
-        "waitForTrigger": WaitForTrigger,
-        "trigger": Trigger,
-        "retry": Retry,
-        "skipRetry": SkipRetry,
-        "enableMap": EnableMap,
-        "downloadMap": DownloadMap,
-        "deleteMap": DeleteMap,
-        "clearInstantActions": ClearInstantActions,
-        "enableZoneSet": EnableZoneSet,
-        "deleteZoneSet": DeleteZoneSet,
-    },
+    "vda5050 action", subclasses_of(VehicleAction), group="fleet_sim.vda5050_action", built_in=_BUILT_IN
 )
 """What vehicles can do, by actionType."""
 
