@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from fleet_sim import Agent, ConfigError, MultiRobotSimulationCore, Pose, SimObject
-from fleet_sim.apps.cli.scenario_schema import scenario_schema
+from fleet_sim.apps.cli.schema import scenario_schema
 
 DEMO = Path(__file__).parents[1] / "config" / "demo.yaml"
 FAST: dict[str, Any] = {"gui": False, "timestep": 0.1, "target_rtf": 0, "monitor": False}

@@ -172,7 +172,7 @@ def _first_line(thing: object) -> str:
 
 def _settings() -> Iterator[tuple[str, str]]:
     """Yield (path, page) of the sections of a scenario, from the declarations that read and check them."""
-    from fleet_sim.apps.cli.scenario_schema import scenario_schema
+    from fleet_sim.apps.cli.schema import scenario_schema
 
     for name, section in sorted(scenario_schema()["properties"].items()):
         keys: dict[str, list[str]] = {}
@@ -194,8 +194,7 @@ def _table(title: str, text: str, rows: list[str]) -> str:
 
 def _swarm_parts() -> Iterator[tuple[str, str]]:
     """Yield (path, page) of each kind of part of swarm worlds: names, meaning and parameters."""
-    from fleet_sim.swarm.registry import KINDS
-    from fleet_sim.swarm.world_schema import world_schema
+    from fleet_sim.swarm.registry import KINDS, world_schema
 
     schemas: Mapping[str, Any] = world_schema()["$defs"]
     for kind in ("controller", "sensor", "metric", "spawner"):

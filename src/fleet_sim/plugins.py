@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from fleet_sim.base.errors import ConfigError, FleetSimError
@@ -33,7 +32,6 @@ CALLBACKS: Registry[Callable[..., Any]] = Registry(
 """Functions that a scenario may name."""
 
 
-@dataclass
 class CodeSettings(Checked):
     """How often code of the user's runs."""
 

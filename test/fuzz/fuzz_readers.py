@@ -23,7 +23,7 @@ from fuzz_vehicles import messages as conversations
 from fuzz_worlds import COMMANDS
 
 from fleet_sim import SimulationParams
-from fleet_sim.apps.cli.scenario_schema import scenario_schema
+from fleet_sim.apps.cli.schema import scenario_schema
 from fleet_sim.apps.viewer.server import reason_to_refuse
 from fleet_sim.base import files
 from fleet_sim.base.budget import from_outside

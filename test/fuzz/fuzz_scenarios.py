@@ -20,7 +20,7 @@ from fuzz_target import ROOT, Target
 
 from fleet_sim import MultiRobotSimulationCore, SimulationParams
 from fleet_sim.apps.cli.check import check
-from fleet_sim.apps.cli.scenario_schema import scenario_schema
+from fleet_sim.apps.cli.schema import scenario_schema
 from fleet_sim.base.errors import FleetSimError
 from fleet_sim.base.ros_params import RosParams
 from fleet_sim.base.scenario import as_scenario, is_scenario

@@ -26,14 +26,14 @@ from fuzz_scenarios import places_in
 from fuzz_target import Target
 from fuzz_worlds import new_simulation
 
-from fleet_sim.apps.cli.scenario_schema import scenario_schema
+from fleet_sim.apps.cli.schema import scenario_schema
 from fleet_sim.base.errors import FleetSimError, InvalidValueError
 from fleet_sim.base.files import remote_input
 from fleet_sim.base.gate import Pattern
 from fleet_sim.base.sections import SECTIONS
 from fleet_sim.base.settings import parse_remote
 from fleet_sim.robots.dispatch import LoadWorld
-from fleet_sim.swarm.world_schema import world_schema
+from fleet_sim.swarm.registry import world_schema
 from fleet_sim.world.commands import Spawn
 
 SECRET = "canary-in-the-mine"

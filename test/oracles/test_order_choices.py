@@ -16,7 +16,7 @@ from oracle_rows import holds
 from fleet_sim.warehouse.orders import Request
 from fleet_sim.warehouse.orders.allocation import make_allocator
 from fleet_sim.warehouse.orders.charging import ChargingRequest, make_policy
-from fleet_sim.warehouse.orders.pods.policies import POD_CHOICES, REPLENISHMENTS, PodRequest, ReplenishRequest
+from fleet_sim.warehouse.orders.pods.pods import POD_CHOICES, REPLENISHMENTS, PodRequest, ReplenishRequest
 from fleet_sim.warehouse.orders.settings import ItemDraws
 
 
@@ -120,7 +120,7 @@ def test_robots_charge_that_must_and_the_emptiest_of_those_that_may(seed: int) -
 @holds(
     "api:ReplenishPolicy.order",
     "api:PodChoice.choose",
-    fault="warehouse/orders/pods/policies.py: what comes is not counted",
+    fault="warehouse/orders/pods/pods.py: what comes is not counted",
 )
 @pytest.mark.parametrize("seed", range(30))
 def test_what_is_low_is_filled_up_and_the_pod_with_most_lines_comes(seed: int) -> None:

@@ -14,7 +14,7 @@ from oracle_rows import holds
 from pod_floor import Watched, scenario
 
 from fleet_sim.warehouse.orders import Request
-from fleet_sim.warehouse.orders.pods.policies import PodRequest, ReplenishRequest, StorageRequest
+from fleet_sim.warehouse.orders.pods.pods import PodRequest, ReplenishRequest, StorageRequest
 
 
 @holds("api:Allocator.allocate", fault="warehouse/orders/allocation.py: orders on a robot's plan cost no way")

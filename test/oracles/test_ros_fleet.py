@@ -95,7 +95,7 @@ def test_an_empty_battery_is_a_fault_and_the_cause_that_a_goal_fails_for(node: H
     *(f"ros:fleet_sim_msgs/OrderStatus.{field}" for field in ("stamp.sec", "stamp.nanosec", "state")),
     *(f"ros:fleet_sim_msgs/OrderStatus.{field}" for field in ("released", "due", "assigned", "picked", "ended")),
     fault=(
-        "warehouse/traffic/traffic.py: all that stand as broken; warehouse/orders/desk.py: the "
+        "warehouse/traffic/traffic.py: all that stand as broken; warehouse/orders/orders.py: the "
         "order before the one served"
     ),
 )

@@ -12,7 +12,7 @@ import yaml
 import fleet_sim as fs
 from fleet_sim.base.arrays import Floats, Ints
 from fleet_sim.warehouse.orders import Orders
-from fleet_sim.warehouse.orders.pods.policies import (
+from fleet_sim.warehouse.orders.pods.pods import (
     MostLines,
     NearestPlace,
     PodRequest,

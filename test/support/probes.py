@@ -16,8 +16,7 @@ from fleet_sim.world.clock import normal_rows
 Sim = fs.MultiRobotSimulationCore
 
 
-@dataclass(frozen=True)
-class ProbeParams(SensorParams):
+class ProbeParams(SensorParams, frozen=True):
     """A sensor that tells where it is."""
 
     default_name: ClassVar[str] = "probe"
@@ -56,8 +55,7 @@ class Probe(SensorKind):
         }
 
 
-@dataclass(frozen=True)
-class SlowProbeParams(ProbeParams):
+class SlowProbeParams(ProbeParams, frozen=True):
     """A probe whose readings are spread over the steps."""
 
 

@@ -14,8 +14,7 @@ import yaml
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import ConfigError
 from fleet_sim.swarm.agents import Controller, Group
-from fleet_sim.swarm.evolution import evolve
-from fleet_sim.swarm.search import load_search
+from fleet_sim.swarm.evolution import evolve, load_search
 from fleet_sim.swarm.swarm_state import Metric
 
 OWN_MODULE = """

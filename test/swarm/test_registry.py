@@ -24,8 +24,8 @@ from fleet_sim.base.settings import load_mapping
 from fleet_sim.swarm import Controller, registry
 from fleet_sim.swarm.controllers import LevyController
 from fleet_sim.swarm.crowd import WatchedList
+from fleet_sim.swarm.registry import world_schema
 from fleet_sim.swarm.world import RectangularWorld, World_from_config
-from fleet_sim.swarm.world_schema import world_schema
 
 MODULE = """
 from fleet_sim.swarm import Controller

@@ -18,10 +18,9 @@ from fleet_sim.swarm import (
     World_from_config,
     run_together,
 )
-from fleet_sim.swarm.evolution import how_stepped
+from fleet_sim.swarm.evolution import how_stepped, load_search
 from fleet_sim.swarm.metrics import BUILT_IN
 from fleet_sim.swarm.metrics.crowd import CrowdMetric
-from fleet_sim.swarm.search import load_search
 
 
 @pytest.mark.parametrize("name", ["cyclic_pursuit", "flocking", "follow_the_leader"])

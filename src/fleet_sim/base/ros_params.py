@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from fleet_sim.base.arrays import as_floats
@@ -88,7 +87,6 @@ _PER_ROBOT_SCHEMA: Mapping[str, Any] = {
 }
 
 
-@dataclass
 class RateParams(UsedSettings):
     """Publishing rates, per second of simulation time; null: in each step, 0: never."""
 
@@ -109,7 +107,6 @@ class RateParams(UsedSettings):
     feedback: float | None = setting(5.0, low=0, unit=RATE, doc="Rate of feedback of running goals.")
 
 
-@dataclass
 class RmfParams(UsedSettings):
     """The topics of Open-RMF; rates are per second of simulation time."""
 
@@ -124,7 +121,6 @@ class RmfParams(UsedSettings):
     workcell_states: float = setting(0.5, above=0, unit=RATE, doc="Rate of the states of dispensers and ingestors.")
 
 
-@dataclass
 class Nav2Params(UsedSettings):
     """The interface of Nav2 that each robot has; rates are per second of simulation time."""
 
@@ -148,7 +144,6 @@ class Nav2Params(UsedSettings):
     )
 
 
-@dataclass
 class RosParams(UsedSettings):
     """The `ros:` section of a scenario."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -18,11 +18,9 @@ from fleet_sim.base.settings.reader import Where, convert
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots.sim_object import SimObject
-from fleet_sim.swarm.advice import check_assignment
-from fleet_sim.swarm.canvas import RANDOM_COLOR, Canvas, Color, contrast, drawn_color, read_color
+from fleet_sim.swarm.canvas import RANDOM_COLOR, Canvas, Color, contrast, drawn_color, polygon_in, read_color
 from fleet_sim.swarm.crowd import SwarmColumns
-from fleet_sim.swarm.svg import polygon_in
-from fleet_sim.swarm.world_config import changed_settings
+from fleet_sim.swarm.world_config import changed_settings, check_assignment
 from fleet_sim.world.world import World
 
 # Polygons of agents and objects: their corners, as lists or drawings, and their anchor points.
@@ -125,7 +123,6 @@ COLOR = {"anyOf": [{"type": "array"}, {"const": RANDOM_COLOR}]}
 COLOR_DOC = "Red, green, blue; Random: drawn for each agent."
 
 
-@dataclass
 class AgentConfig(UsedSettings):
     """Settings of every agent and object."""
 
@@ -191,7 +188,6 @@ class AgentConfig(UsedSettings):
         return float(np.sqrt((corners * corners).sum(axis=1)).max())
 
 
-@dataclass
 class MazeAgentConfig(AgentConfig):
     """Settings of agents that drive."""
 
@@ -221,7 +217,6 @@ class MazeAgentConfig(AgentConfig):
     )
 
 
-@dataclass
 class DiffDriveAgentConfig(MazeAgentConfig):
     """Additional settings of agents with two wheels."""
 
@@ -231,7 +226,6 @@ class DiffDriveAgentConfig(MazeAgentConfig):
     axle_length: float = setting(0.1, above=0, unit="m", doc="Distance between the wheels.")
 
 
-@dataclass
 class StaticAgentConfig(AgentConfig):
     """Settings of agents that never move and are not pushed."""
 
@@ -241,7 +235,6 @@ class StaticAgentConfig(AgentConfig):
     body_color: Color | str = setting((120, 120, 120), reader=read_color, schema=COLOR, doc=COLOR_DOC)
 
 
-@dataclass
 class DetectionRegionConfig(AgentConfig):
     """Settings of detection regions: a disc (`agent_radius`) or a polygon (`points`) that others pass through."""
 

@@ -2,8 +2,7 @@
 
 A part is a dataclass whose fields are settings:
 
-    @documented
-    @dataclass(eq=False, repr=False)
+    @configured
     class Forward(Configured, Controller):
         speed: float = setting(0.3, low=0, unit="m/s", doc="Along the heading.")
 
@@ -22,7 +21,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, dataclass_transform, overload
 
 import numpy as np
 
@@ -34,9 +33,8 @@ from fleet_sim.base.settings import setting
 from fleet_sim.base.settings.fields import NO_RULES, Setting, as_number, describe, fields_of, shown
 from fleet_sim.base.settings.reader import Where, convert
 from fleet_sim.robots.joint_values import check_arguments
-from fleet_sim.swarm.advice import advice_on, refuse_keys
 from fleet_sim.swarm.agent_config import SwarmBody
-from fleet_sim.swarm.world_config import same, type_entry
+from fleet_sim.swarm.world_config import advice_on, refuse_keys, same, type_entry
 
 # The base of controllers and sensors: their slot, their owner, and their memory per agent.
 
@@ -239,11 +237,19 @@ class Configured:
         return InvalidValueError(f"{type(self).__name__}: {message}")
 
 
-def documented(cls: Cls) -> Cls:
-    """Give the constructor of a dataclass the meaning of each parameter as its documentation.
+@overload
+def configured(cls: Cls) -> Cls: ...
+@overload
+def configured(*, kw_only: bool = False) -> Callable[[Cls], Cls]: ...
+@dataclass_transform(eq_default=False)
+def configured(cls: Any = None, *, kw_only: bool = False) -> Any:
+    """Make a dataclass of a part, whose constructor has the meaning of each parameter as its documentation.
 
     That of a controller or a sensor also takes the agent it is made for, anywhere or as `agent` or `parent`.
     """
+    if cls is None:
+        return functools.partial(configured, kw_only=kw_only)
+    dataclasses.dataclass(eq=False, repr=False, kw_only=kw_only)(cls)
     # The constructor that dataclass makes has no text of its own.
     lines = []
     for field in dataclasses.fields(cls):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from fleet_sim.base.files import check_target, replacing, writing
 from fleet_sim.base.settings import setting
 from fleet_sim.sensing.sensors.render.film_file import FilmFile
 from fleet_sim.swarm.canvas import Canvas, Color
-from fleet_sim.swarm.parameters import Configured, PartRegistry, documented, file_setting
+from fleet_sim.swarm.parameters import Configured, PartRegistry, configured, file_setting
 from fleet_sim.swarm.swarm_world import MetricTable, Subscriber, SwarmWorld
 
 WALL_COLOR: Color = (60, 60, 60)
@@ -180,8 +179,7 @@ MOST_POINTS = 4000
 """Beyond these, every other point is dropped and points are taken half as often."""
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class MetricPlot(Configured, Subscriber):
     """Plots metrics over simulated time.
 
@@ -325,8 +323,7 @@ class Recorder(Configured, Subscriber):
             self.finish()
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class GifRecorder(Recorder):
     """Writes a GIF when it is closed. It shows each picture for `time_per_frame` ms, and begins again at the end."""
 
@@ -371,8 +368,7 @@ class GifRecorder(Recorder):
                 first.save(stream, "gif", save_all=True, append_images=others, duration=self.time_per_frame, loop=0)
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class VideoRecorder(Recorder):
     """Writes an MP4 (or what the ending of `path` says) picture by picture, `fps` of them to a second."""
 
@@ -430,8 +426,7 @@ def read_function(value: object) -> Callable[..., Any]:
     return value
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class WorldSubscriber(Configured, Subscriber):
     """Calls `func(world)` after each step, or after every `every`th one."""
 

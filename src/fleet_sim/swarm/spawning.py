@@ -21,7 +21,6 @@ from fleet_sim.robots.agent import Agent
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.robots.spawn_params import AgentSpawnParams, ShapeParams, SimObjectSpawnParams
 from fleet_sim.robots.spawning import spawn_many
-from fleet_sim.swarm.advice import refuse_agent_keys
 from fleet_sim.swarm.agent_config import AgentConfig, MazeAgentConfig, Start
 from fleet_sim.swarm.agents import AGENT_TYPES, Controller, Group, Sensor, SwarmAgent
 from fleet_sim.swarm.canvas import RANDOM_COLOR, Color
@@ -29,6 +28,7 @@ from fleet_sim.swarm.controllers import CONTROLLERS
 from fleet_sim.swarm.parameters import Component, PartRegistry
 from fleet_sim.swarm.sensors import SENSORS
 from fleet_sim.swarm.swarm_state import SwarmState, edges, rectangle
+from fleet_sim.swarm.world_config import refuse_agent_keys
 from fleet_sim.world import steering
 
 Made = TypeVar("Made", bound=Component)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -21,7 +21,7 @@ from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm.agent_config import AgentConfig, Start, SwarmBody, Team, rows_of
 from fleet_sim.swarm.canvas import Canvas, Color
 from fleet_sim.swarm.crowd import NO_TEAM, Crowd, SwarmColumns
-from fleet_sim.swarm.parameters import Configured, PartRegistry, Vector, documented
+from fleet_sim.swarm.parameters import Configured, PartRegistry, Vector, configured
 from fleet_sim.swarm.world_config import RectangularWorldConfig
 from fleet_sim.world.clock import RandomStreams
 
@@ -82,8 +82,7 @@ def read_radius(value: object) -> float | None:
     return None if value is None else as_float(value, "radius in m", low=0.0)
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class Goal(Configured, Region):
     """A place to be reached: a disc (`center`, `radius`) or a polygon (`points`)."""
 
@@ -104,8 +103,7 @@ class Goal(Configured, Region):
         Region.__init__(self, self.points, center=self.center, radius=self.radius)
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class AreaGoal(Goal):
     """A rectangle to be reached."""
 
@@ -122,8 +120,7 @@ class AreaGoal(Goal):
         super().__post_init__()
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class CylinderGoal(Goal):
     """A disc to be reached."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import csv
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import MISSING, dataclass, replace
+from dataclasses import MISSING, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
@@ -28,7 +28,7 @@ from fleet_sim.swarm.canvas import Canvas
 from fleet_sim.swarm.controllers import CONTROLLERS
 from fleet_sim.swarm.crowd import NO_GROUP, WatchedList
 from fleet_sim.swarm.metrics import METRICS
-from fleet_sim.swarm.parameters import Component, Configured, PartRegistry, SensorView, documented, file_setting
+from fleet_sim.swarm.parameters import Component, Configured, PartRegistry, SensorView, configured, file_setting
 from fleet_sim.swarm.sensors import SENSORS
 from fleet_sim.swarm.spawning import Equipment, Recipe
 from fleet_sim.swarm.swarm_state import Metric, SwarmState, edges
@@ -490,8 +490,7 @@ ALWAYS = {"step": "int64", "time": "float64", "population": "int64"}
 """The columns of every table, and their types in Parquet; a run without a line leaves a table of these."""
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class MetricTable(Configured, Subscriber):
     """Writes one line per step, or per `every` steps: step, time, population, and every metric by name.
 

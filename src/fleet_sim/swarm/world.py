@@ -23,9 +23,8 @@ from fleet_sim.base.settings.expressions import Expression
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm import spawning, swarm_world
-from fleet_sim.swarm.advice import check_assignment
 from fleet_sim.swarm.agents import Group, SwarmAgent
-from fleet_sim.swarm.canvas import Canvas
+from fleet_sim.swarm.canvas import Canvas, object_entries
 from fleet_sim.swarm.crowd import WatchedList
 from fleet_sim.swarm.metrics.combination import spelt_here
 from fleet_sim.swarm.parameters import Component, PartRegistry
@@ -33,12 +32,19 @@ from fleet_sim.swarm.pictures import SUBSCRIBERS, draw_world
 from fleet_sim.swarm.spawners import SPAWNERS
 from fleet_sim.swarm.spawning import spawn_border
 from fleet_sim.swarm.stepping import Stepper, SwarmForms
-from fleet_sim.swarm.svg import object_entries
 from fleet_sim.swarm.swarm_state import GOALS
 from fleet_sim.swarm.swarm_world import Spawner, SwarmWorld
 from fleet_sim.swarm.world_config import BaseWorldConfig as BaseWorldConfig
 from fleet_sim.swarm.world_config import RectangularWorldConfig as RectangularWorldConfig
-from fleet_sim.swarm.world_config import StopCondition, load_world, naming, read_stop, read_world, simulation_params
+from fleet_sim.swarm.world_config import (
+    StopCondition,
+    check_assignment,
+    load_world,
+    naming,
+    read_stop,
+    read_world,
+    simulation_params,
+)
 from fleet_sim.swarm.world_config import WorldConfig as WorldConfig
 from fleet_sim.world.checkpoint import Checkpoint
 from fleet_sim.world.state_files import Form

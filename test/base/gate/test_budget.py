@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 import fleet_sim as fs
-from fleet_sim.apps.cli.scenario_schema import scenario_schema
+from fleet_sim.apps.cli.schema import scenario_schema
 from fleet_sim.base import budget
 from fleet_sim.base.budget import LONGEST_NAME, Work, check_name, from_outside
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import weakref
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any, Literal
@@ -16,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from fleet_sim.apps.cli.scenario_schema import scenario_schema
+from fleet_sim.apps.cli.schema import scenario_schema
 from fleet_sim.base.errors import ConfigError, InvalidValueError, UnknownNameError
 from fleet_sim.base.params import SimulationParams
 from fleet_sim.base.settings import Checked, json_schema, load_mapping, read, read_list, setting
@@ -27,8 +26,7 @@ class Colour(Enum):
     BLUE = "blue"
 
 
-@dataclass(frozen=True)
-class Wheel(Checked):
+class Wheel(Checked, frozen=True):
     radius: float = setting(above=0, unit="m")
     name: str = setting("wheel")
 
@@ -44,7 +42,6 @@ def read_point(value: object) -> tuple[float, float]:
     raise ValueError(f"must be origin, got {value!r}")
 
 
-@dataclass
 class Cart(Checked):
     wheels: list[Wheel] = setting(factory=list)
     size: tuple[float, float] = setting((1.0, 2.0), low=0, high=10)
@@ -175,7 +172,6 @@ def test_reading_gives_a_valid_cart_or_a_config_error(data: dict[str, Any]) -> N
 
 def test_a_class_of_settings_made_in_a_function_is_freed() -> None:
     def use() -> weakref.ref[type]:
-        @dataclass
         class Local(Checked):
             size: float = setting(1.0, low=0)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -18,7 +17,6 @@ from fleet_sim.warehouse.traffic import PLANNERS, Planner, PlannerSettings, Prob
 NAME = "westward"
 
 
-@dataclass
 class WestwardSettings(PlannerSettings):
     """The settings of the planner below."""
 

@@ -13,8 +13,7 @@ from fleet_sim.apps.cli.arguments import LENGTH, StatusLine, add_workers, bar, p
 from fleet_sim.base.files import remove, resolve_config
 
 if TYPE_CHECKING:
-    from fleet_sim.swarm.evolution import SearchOutcome
-    from fleet_sim.swarm.search import Search
+    from fleet_sim.swarm.evolution import Search, SearchOutcome
 
 
 def add(commands: Any) -> None:
@@ -34,8 +33,7 @@ def add(commands: Any) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Search, write the best world and print its parameters; return 0, or 130 after Ctrl-C, which keeps the log."""
     from fleet_sim.base.parallel import RayExecutor
-    from fleet_sim.swarm.evolution import evolve, how_stepped, write_best
-    from fleet_sim.swarm.search import load_search
+    from fleet_sim.swarm.evolution import evolve, how_stepped, load_search, write_best
 
     path = resolve_config(args.config)
     search = load_search(path)

@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from fleet_sim.apps.cli import arguments, broker_options, recorded, run_files, state_options
-from fleet_sim.apps.cli.run_files import RunFiles
+from fleet_sim.apps.cli import arguments, run_options
 from fleet_sim.base.errors import ConfigError
 from fleet_sim.base.files import check_target, resolve_config, write_png
 from fleet_sim.base.monitor import DataMonitor, MonitorOutput, TerminalMonitor, window_hindrance
@@ -48,13 +47,13 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--figures", metavar="FILE", help="write the figures of the section `tasks` or `orders`, for `fleet-sim report`"
     )
-    run_files.add_options(parser)
+    run_options.add_file_options(parser)
     arguments.add_progress(parser)
-    recorded.add_options(parser)
-    broker_options.add_options(parser)
+    run_options.add_record_options(parser)
+    run_options.add_broker_options(parser)
     parser.add_argument("--hash", action="store_true", help="print the hash of the final state")
     parser.add_argument("--lenient", action="store_true", help="exit with 0 also where actions, goals or code failed")
-    state_options.add_options(parser)
+    run_options.add_state_options(parser)
     parser.set_defaults(command=execute)
 
 
@@ -82,11 +81,10 @@ def _add_looks(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Run the scenario to its end or to Ctrl-C, print a summary; return 0, 1 where something failed, or 130."""
-    for options in (run_files, state_options, recorded, broker_options):
-        options.check(args)
+    run_options.check(args)
     if not args.view:
         arguments.check_unused(args)
-    inputs = recorded.inputs_of(args)
+    inputs = run_options.inputs_of(args)
     if args.seeds:
         return execute_seeds(args)
     config = configuration(args, None if inputs is None else inputs.scenario)
@@ -101,12 +99,12 @@ def execute(args: argparse.Namespace) -> int:
     if args.view:
         arguments.announce(sim.view.show(**vars(arguments.view_params(args))))
     source = figure_source(sim) if args.figures else None
-    outcome, files = RunSummary(sim, source=source), RunFiles(args, source_of(args))
+    outcome, files = RunSummary(sim, source=source), run_options.RunFiles(args, source_of(args))
     robots = files.watch(sim)
-    later = state_options.LaterSave(sim, args.save_state, args.at) if args.save_state else None
-    kept = recorded.KeptRun(sim, args)
-    with broker_options.connected(sim, args) as lines:
-        wall, interrupted = run(sim, kept, recorded.steps_of(sim, inputs, watched=args.view), progress_of(sim, args))
+    later = run_options.LaterSave(sim, args.save_state, args.at) if args.save_state else None
+    kept = run_options.KeptRun(sim, args)
+    with run_options.connected(sim, args) as lines:
+        wall, interrupted = run(sim, kept, run_options.steps_of(sim, inputs, watched=args.view), progress_of(sim, args))
     print("\n".join([*outcome.lines(wall), *lines]))
     # A run that ends earlier or later than the scenario says has no time to arrive in.
     faults = outcome.faults(whole=args.duration is None and inputs is None and not interrupted)
@@ -124,7 +122,7 @@ def execute(args: argparse.Namespace) -> int:
     return INTERRUPTED if interrupted else int(bool(faults) and not args.lenient)
 
 
-def _keep_end(sim: MultiRobotSimulationCore, args: argparse.Namespace, later: state_options.LaterSave | None) -> None:
+def _keep_end(sim: MultiRobotSimulationCore, args: argparse.Namespace, later: run_options.LaterSave | None) -> None:
     """Write and print what is asked for of the final state."""
     if args.picture:
         write_png(args.picture, sim.draw_picture(1024, 768))
@@ -163,7 +161,7 @@ def progress_of(sim: MultiRobotSimulationCore, args: argparse.Namespace, label: 
 
 def run(
     sim: MultiRobotSimulationCore,
-    kept: recorded.KeptRun,
+    kept: run_options.KeptRun,
     steps: Callable[[], RunReport | None],
     line: arguments.ProgressBar,
 ) -> tuple[float, bool]:
@@ -191,7 +189,7 @@ def simulation_of(args: argparse.Namespace, config: Mapping[str, Any]) -> MultiR
     # Shows warnings, exceptions in user code, and the lines of enable_time_profiling.
     logging.basicConfig(format="%(levelname)s: %(message)s")
     if args.from_state:
-        return state_options.opened(args, config)
+        return run_options.open_state(args, config)
     return MultiRobotSimulationCore.from_dict(config, source=str(resolve_config(args.config)))
 
 
@@ -220,7 +218,7 @@ def execute_seeds(args: argparse.Namespace) -> int:
     for option in ("gui", "picture", "monitor", "figures", "record", "record_inputs", "view", "vda5050"):
         if getattr(args, option):
             raise ConfigError(f"--{option.replace('_', '-')} is for one run; use it with --seed, not with --seeds")
-    files = RunFiles(args, source_of(args))
+    files = run_options.RunFiles(args, source_of(args))
     table: arguments.TextTable | None = None
     failed, interrupted = [], False
     with contextlib.ExitStack() as stack:
@@ -241,7 +239,7 @@ def execute_seeds(args: argparse.Namespace) -> int:
 
 
 def run_seed(
-    args: argparse.Namespace, seed: int, files: RunFiles, label: str
+    args: argparse.Namespace, seed: int, files: run_options.RunFiles, label: str
 ) -> tuple[dict[str, str], bool, list[str]]:
     """Run the scenario with a seed; return its line of the table, by headings, if a signal came, and its faults."""
     from fleet_sim.apps.cli.summary import RunSummary
@@ -278,7 +276,7 @@ def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None =
     """Return `scenario` (None: that of `args`) with the options of `args` applied; raises ConfigError."""
     if scenario is None:
         named = args.from_state is not None
-        scenario = state_options.scenario(args) if named else load_scenario(resolve_config(args.config))
+        scenario = run_options.scenario_of_state(args) if named else load_scenario(resolve_config(args.config))
     config = dict(as_scenario(scenario))
     # A file may be a scenario, or the settings of a simulation alone.
     section = "simulation." if is_scenario(config) else ""
@@ -295,7 +293,7 @@ def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None =
         set_key(config, key.strip(), parse_value(value))
     settings = (config.get("simulation") or {}) if section else config
     _check_kept(options, settings)
-    broker_options.add_section(args, config)
+    run_options.add_section(args, config)
     if args.view and isinstance(settings, Mapping):
         for name, value in arguments.watched(settings).items():
             if options[name] is None:

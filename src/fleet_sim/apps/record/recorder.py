@@ -49,8 +49,8 @@ from fleet_sim.sensing.sensors.sensor import (
     topic_of,
 )
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.warehouse.orders.desk import OrderNews
 from fleet_sim.warehouse.orders.order import OrderStatus
+from fleet_sim.warehouse.orders.orders import OrderNews
 from fleet_sim.warehouse.sites.pictures import floor_plans_of, plans_to_json
 from fleet_sim.world.clock import RosTime
 from fleet_sim.world.names import Frames, is_ros_name

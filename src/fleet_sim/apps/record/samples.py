@@ -496,8 +496,7 @@ PATH_PERIOD = 500_000_000
 """In ns of simulated time, between two looks at the paths."""
 
 
-@dataclass(frozen=True)
-class RecordParams(Checked):
+class RecordParams(Checked, frozen=True):
     """What a recording holds, and what it does when writing is slower than the run. Checked when constructed."""
 
     rate: float | None = setting(

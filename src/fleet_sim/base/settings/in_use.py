@@ -6,7 +6,7 @@ import copy
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from fleet_sim.base.errors import ConfigError
 from fleet_sim.base.settings.fields import fields_of, shown
@@ -35,7 +35,7 @@ class UsedSettings(Checked):
 
     # Not in `__dict__`, which copies and comparisons of settings take as it is.
     __slots__ = ("_use",)
-    _use: _Use
+    _use: ClassVar[_Use]
 
     def in_use(self: S, owner: str, advice: Mapping[str, str] = MappingProxyType({})) -> S:
         """Return a checked copy, with its sections, that belongs to `owner`, such as "a simulation".

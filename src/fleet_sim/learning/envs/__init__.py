@@ -8,9 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet_sim.base.exports import lazy
-from fleet_sim.learning.envs.spaces import register_all as _register_all
+from fleet_sim.learning.envs.episode import register_all as _register_all
 
 if TYPE_CHECKING:
+    from fleet_sim.learning.envs.episode import ENVIRONMENTS as ENVIRONMENTS
+    from fleet_sim.learning.envs.episode import register_all as register_all
     from fleet_sim.learning.envs.franka import BaseGymEnv as BaseGymEnv
     from fleet_sim.learning.envs.franka import Franka0Env as Franka0Env
     from fleet_sim.learning.envs.franka import Franka1Env as Franka1Env
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
     from fleet_sim.learning.envs.franka import FrankaBaseEnv as FrankaBaseEnv
     from fleet_sim.learning.envs.parallel import FleetNavigation as FleetNavigation
     from fleet_sim.learning.envs.parallel import FleetWarehouse as FleetWarehouse
-    from fleet_sim.learning.envs.spaces import ENVIRONMENTS as ENVIRONMENTS
-    from fleet_sim.learning.envs.spaces import register_all as register_all
     from fleet_sim.learning.envs.spread import SpreadVectorEnv as SpreadVectorEnv
     from fleet_sim.learning.envs.vector import NavigationEnv as NavigationEnv
     from fleet_sim.learning.envs.vector import NavigationVectorEnv as NavigationVectorEnv

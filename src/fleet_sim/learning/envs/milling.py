@@ -5,7 +5,6 @@ In `MillingEnv` one action sets the behaviour of all agents, in `FleetMilling` e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import gymnasium as gym
@@ -18,7 +17,7 @@ from fleet_sim.base.gate import MOST_OBJECTS
 from fleet_sim.base.settings import UsedSettings, read, setting
 from fleet_sim.learning.envs import episode
 from fleet_sim.learning.envs.arena import Observations, scatter_points
-from fleet_sim.learning.envs.spaces import SpaceBook
+from fleet_sim.learning.envs.episode import SpaceBook
 from fleet_sim.learning.envs.vector import check_render_mode
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm import Controller, RectangularWorld, World_from_config
@@ -51,7 +50,6 @@ class MillingController(Controller):
         return self.actions if len(self.actions) == len(group) else np.zeros((len(group), 2))
 
 
-@dataclass
 class MillingParams(UsedSettings):
     """Settings of the milling environments."""
 

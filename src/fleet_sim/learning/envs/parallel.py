@@ -10,8 +10,7 @@ from fleet_sim.base.errors import InvalidValueError, of_extra
 from fleet_sim.base.settings import read
 from fleet_sim.learning.envs import tasks
 from fleet_sim.learning.envs.arena import Observations
-from fleet_sim.learning.envs.episode import RENDER_MODES, Fixed, Rendered
-from fleet_sim.learning.envs.spaces import SpaceBook, drive_box, observation_box
+from fleet_sim.learning.envs.episode import RENDER_MODES, Fixed, Rendered, SpaceBook, drive_box, observation_box
 from fleet_sim.learning.envs.vector import check_render_mode
 
 with of_extra("pettingzoo", "gym", "fleet_navigation"):

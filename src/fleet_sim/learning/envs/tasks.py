@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -23,7 +22,6 @@ from fleet_sim.robots.spawning import spawn_many
 from fleet_sim.simulation import MultiRobotSimulationCore
 
 
-@dataclass
 class TaskParams(UsedSettings):
     """Settings of every task in an arena."""
 
@@ -202,7 +200,6 @@ class ArenaTask(Generic[ParamsT]):
 # The navigation task: robots drive to goals without collisions, in any number of worlds.
 
 
-@dataclass
 class NavigationParams(TaskParams):
     """Settings of the navigation task."""
 
@@ -284,7 +281,6 @@ _ON_TOP = np.array([0.0, 0.0, 0.5 * arenas.ROBOT_HEIGHT + CRATE])
 _UPRIGHT = np.array([0.0, 0.0, 0.0, 1.0])
 
 
-@dataclass
 class WarehouseParams(TaskParams):
     """Settings of the warehouse task: those of every task, and the stations."""
 

@@ -16,8 +16,7 @@ from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.settings import read
 from fleet_sim.learning.envs import tasks
 from fleet_sim.learning.envs.arena import Observations, Share
-from fleet_sim.learning.envs.episode import RENDER_MODES, Fixed, Image, Rendered, begun
-from fleet_sim.learning.envs.spaces import drive_box, observation_box
+from fleet_sim.learning.envs.episode import RENDER_MODES, Fixed, Image, Rendered, begun, drive_box, observation_box
 
 # Gymnasium environments for one robot; other robots in its world drive to their goals by a simple rule.
 

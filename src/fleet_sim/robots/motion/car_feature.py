@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ MOST = 1e4
 """Upper limit of lengths: beyond it rounding would be seen."""
 
 
-@dataclass
 class AckermannSettings(Checked):
     """What a robot with `motion_mode: ackermann` can steer. Its origin is the middle of the rear axle."""
 

@@ -22,8 +22,7 @@ from fleet_sim.world.schema import NO_ROW
 from fleet_sim.world.world import World
 
 
-@dataclass(frozen=True)
-class ContactParams(SensorParams):
+class ContactParams(SensorParams, frozen=True):
     """A bumper: reports collisions of its robot between two angles in the sensor's frame, counter-clockwise.
 
     It uses the collision checks of the simulation, at their rate and with their margin.
@@ -119,8 +118,7 @@ _FORCE, _TORQUE = range(2)
 """Channels of noise."""
 
 
-@dataclass(frozen=True)
-class ForceTorqueParams(SensorParams):
+class ForceTorqueParams(SensorParams, frozen=True):
     """A force/torque sensor in the joint that carries its `link`, fixed joints included."""
 
     default_name: ClassVar[str] = "wrench"

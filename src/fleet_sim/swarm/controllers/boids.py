@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from fleet_sim.base.settings import setting
 from fleet_sim.robots.motion.rows import quaternion_of
 from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.neighbours import PointCells, cells_of, column_of
-from fleet_sim.swarm.parameters import Configured, documented, team_setting
+from fleet_sim.swarm.parameters import Configured, configured, team_setting
 from fleet_sim.world.columns import numbers_of
 
 _TURN = 2.0 * math.pi
@@ -22,8 +21,7 @@ _TURN = 2.0 * math.pi
 _SLACK = 1.000001
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class BoidsController(Configured, Controller):
     """Steers by separation from close neighbours, and alignment and cohesion with visible ones.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,10 @@ from fleet_sim.base.arrays import AnyArray, Bools, Floats, Ints, as_floats
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.settings import setting
 from fleet_sim.swarm.agents import Controller, Group, SwarmAgent
-from fleet_sim.swarm.parameters import Component, Configured, Vector, choice_setting, documented
+from fleet_sim.swarm.parameters import Component, Configured, Vector, choice_setting, configured
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class StaticController(Configured, Controller):
     """Gives every agent the action `output`, for ever."""
 
@@ -87,8 +85,7 @@ def read_joystick(value: object) -> None:
         )
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class HumanController(Configured, Controller):
     """Drives by the keys held down in the window; without a window it stands still.
 
@@ -177,8 +174,7 @@ def positions(group: Group, sensor_id: int, what: str) -> Floats:
 _WHAT = "BinaryController"
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class BinaryController(Configured, Controller):
     """Takes action `a` while the sensor detects nothing and action `b` while it detects something.
 
@@ -258,8 +254,7 @@ def _state(key: Any) -> int:
     raise ValueError(f"a key of outputs is a whole number or binary digits in quotes, got {key!r}")
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class MultibitBinaryController(Configured, Controller):
     """Takes the action in `outputs` for the state of its sensors.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Rows
@@ -15,14 +13,13 @@ from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.controllers.choices import positions
 from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.neighbours import pairs_within
-from fleet_sim.swarm.parameters import Configured, Vector, choice_setting, documented, unbounded_setting
+from fleet_sim.swarm.parameters import Configured, Vector, choice_setting, configured, unbounded_setting
 from fleet_sim.swarm.unicycle import steered
 
 _WHAT = "OrcaController"
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class OrcaController(Configured, Controller):
     """Drives to a goal at up to `speed` without collisions (see `fleet_sim.robots.motion.orca`).
 
@@ -163,8 +160,7 @@ def _steered(everyone: Crowd, own_x: Floats, own_y: Floats, lead: Floats, yields
 ORDERS = ("around", "spawned")
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class CyclicPursuitController(Configured, Controller):
     """Drives at a constant speed and turns towards the next agent of the group.
 
@@ -211,8 +207,7 @@ class CyclicPursuitController(Configured, Controller):
 # Follow the leader: a chain, each behind the one before it.
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class FollowController(Configured, Controller):
     """Keeps each agent of a group at a distance behind the one in front, in order of spawning.
 

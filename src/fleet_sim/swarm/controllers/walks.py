@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,13 +12,12 @@ from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.base.spatial.quaternions import wrapped
 from fleet_sim.swarm.agents import AgentDraws, Controller, Group
 from fleet_sim.swarm.controllers.choices import positions
-from fleet_sim.swarm.parameters import Configured, Vector, documented, seed_setting
+from fleet_sim.swarm.parameters import Configured, Vector, configured, seed_setting
 
 _HEADING, _INDEX, _NUMERATOR, _DENOMINATOR = 0, 1, 2, 3
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class LevyController(Configured, Controller):
     """Drives straight on for a random length, turns to a random heading, and so on.
 
@@ -114,8 +112,7 @@ def numerator_width(index: float) -> float:
 # Driving to a point, by two PID controllers.
 
 
-@dataclass(frozen=True)
-class PID(Checked):
+class PID(Checked, frozen=True):
     """Gains and limits of a PID controller."""
 
     p: float = setting(0.0, doc="Proportional gain.")
@@ -147,8 +144,7 @@ _WHAT = "WaypointPIDController"
 _EMPTY = (0.0, np.nan)
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class WaypointPIDController(Configured, Controller):
     """Drives to a waypoint: one PID makes the speed from the distance, one the turning speed from the bearing.
 

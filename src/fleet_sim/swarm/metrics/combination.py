@@ -16,7 +16,7 @@ from fleet_sim.base.settings import setting
 from fleet_sim.base.settings.expressions import Expression
 from fleet_sim.swarm.agents import SwarmAgent
 from fleet_sim.swarm.crowd import Crowd
-from fleet_sim.swarm.parameters import Configured, choice_setting, documented
+from fleet_sim.swarm.parameters import Configured, choice_setting, configured
 from fleet_sim.swarm.swarm_state import HISTORY_SIZE, Measured, Metric, SwarmState
 
 # DeclaredMetric: the base of metrics whose parameters are declared once, as settings.
@@ -29,8 +29,7 @@ def read_name(value: object) -> str | None:
     raise ValueError(f"must be text, got {value!r}")
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class DeclaredMetric(Configured, Metric):
     """Base of metrics with settings: a name and a history, and what a subclass adds. Override `calculate`."""
 
@@ -83,8 +82,7 @@ def read_expression(text: object) -> Expression | None:
     return Expression(spelt_here(_VALUES.sub(r"\1", text)))
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class NestedMetric(DeclaredMetric):
     """Base of metrics that are made of others, which are not in the world's list and are stepped by this one."""
 
@@ -139,8 +137,7 @@ class NestedMetric(DeclaredMetric):
 TEXT = {"type": ["string", "null"]}
 
 
-@documented
-@dataclass(eq=False, repr=False, kw_only=True)
+@configured(kw_only=True)
 class Combination(NestedMetric):
     """The value of an `expression` over other metrics: its own `metrics`, and those of the world.
 
@@ -191,8 +188,7 @@ class Combination(NestedMetric):
         return self.names(metrics=values, **one)
 
 
-@documented
-@dataclass(eq=False, repr=False, kw_only=True)
+@configured(kw_only=True)
 class AndMetrics(NestedMetric):
     """1 while all of several metrics hold, else 0. A metric holds where its value is neither 0 nor NaN."""
 
@@ -244,8 +240,7 @@ class Selection:
         return Crowd(world.columns, world.swarm, crowd.rows[self.mask(world, crowd)])
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class SelectiveMetric(DeclaredMetric):
     """Base of metrics that look at some agents only, as their settings say."""
 
@@ -313,8 +308,7 @@ def read_found(value: object) -> str | float:
         raise ValueError(f"must be 'agent', 'expression' or a number, got {value!r}") from error
 
 
-@documented
-@dataclass(eq=False, repr=False, kw_only=True)
+@configured(kw_only=True)
 class AnyAgent(SelectiveMetric):
     """1 while there is an agent, or an object, of which `expression` holds; else `default`. `agent` is the first one.
 
@@ -381,8 +375,7 @@ class AnyAgent(SelectiveMetric):
 # How long it takes until another metric holds.
 
 
-@documented
-@dataclass(eq=False, repr=False, kw_only=True)
+@configured(kw_only=True)
 class StepsUntil(NestedMetric):
     """The number of steps before the one in which another metric first held: 0 where it does after the first step.
 
@@ -461,8 +454,7 @@ def read_path(value: object) -> str | None:
     raise ValueError(f"must be the name of an attribute, such as detected, got {value!r}")
 
 
-@documented
-@dataclass(eq=False, repr=False, kw_only=True)
+@configured(kw_only=True)
 class EntityLen(DeclaredMetric):
     """The length of a list of the world, or of an attribute of something in it, such as who is in a detection region.
 

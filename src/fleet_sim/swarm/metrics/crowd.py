@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,11 @@ from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.metrics.combination import DeclaredMetric, Selection, SelectiveMetric
 from fleet_sim.swarm.neighbours import pairs_within, targets_within
-from fleet_sim.swarm.parameters import choice_setting, documented
+from fleet_sim.swarm.parameters import choice_setting, configured
 from fleet_sim.swarm.swarm_state import Region, SwarmState
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class CrowdMetric(DeclaredMetric):
     """Base of metrics of the population, or of one team of it. Override `measure`.
 
@@ -69,8 +67,7 @@ class CrowdMetric(DeclaredMetric):
         self.set_value(self.measure(crowd) if len(crowd) else float("nan"))
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class ScaledMetric(CrowdMetric):
     """Base of metrics of a crowd with a factor on their values. Override `unscaled`."""
 
@@ -168,8 +165,7 @@ def aggregation(positions: Floats, distance: float, *, compiled: bool = False) -
     return float(np.bincount(components(first, second, len(positions))).max() / len(positions))
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class Aggregation(CrowdMetric):
     """The share of agents in the largest cluster; see `aggregation`."""
 
@@ -208,8 +204,7 @@ def at_goal(positions: Floats, goals: Iterable[Region]) -> Bools:
     return inside
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class AgentsAtGoal(CrowdMetric):
     """The number of agents whose middle is inside a goal, or their share; 0 in a world without goals."""
 
@@ -229,8 +224,7 @@ class AtGoalShare(CrowdMetric):
         return float(at_goal(crowd.positions, self.watched.goals).mean())
 
 
-@documented
-@dataclass(eq=False, repr=False, kw_only=True)
+@configured(kw_only=True)
 class PercentageAtGoal(CrowdMetric):
     """The step in which a share of the agents was first at a goal; the number of steps made, until then."""
 
@@ -282,8 +276,7 @@ def algebraic_connectivity(positions: Floats, reach: float, *, compiled: bool = 
     return max(float(np.linalg.eigvalsh(laplacian)[1]), 0.0)
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class AlgebraicConnectivity(CrowdMetric):
     """The algebraic connectivity of the agents' disc graph; see `algebraic_connectivity`."""
 
@@ -320,8 +313,7 @@ def distances_moved(before: Floats, after: Floats) -> Floats:
     return trig.hypot(ways[:, 0], ways[:, 1])
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class DistanceTravelled(CountingMetric):
     """The mean length of the agents' ways since the metric began: 1/N sum_i sum_t |x_i(t) - x_i(t - 1)|, in m.
 
@@ -351,8 +343,7 @@ class DistanceTravelled(CountingMetric):
 # How agents move: how fast, how much about their middle, and how alike.
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class SpeedMetric(CrowdMetric):
     """Base of metrics of how agents move. Override `measure`, and take `velocities` for it.
 
@@ -457,8 +448,7 @@ def mean_distance(positions: Floats) -> float:
     return float(centred(positions)[1].mean())
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class Scatter(CrowdMetric):
     """The mean square distance to the centroid over that of the world's radius; see `scatter`."""
 
@@ -481,8 +471,7 @@ def radial_variance(positions: Floats, radius: float = 1.0) -> float:
     return float(((distances - distances.mean()) ** 2).mean() / radius**2)
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class RadialVariance(CrowdMetric):
     """The variance of the distances to the centroid; see `radial_variance`."""
 
@@ -612,8 +601,7 @@ def arrivals(inside: Bools, inside_before: Bools) -> int:
     return int((inside & ~inside_before).sum())
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class Throughput(CountingMetric):
     """Arrivals at goals per second: those of the last `window` s over `window`, or over the time so far where shorter.
 
@@ -654,8 +642,7 @@ def collisions_begun(touching: Bools, touching_before: Bools) -> int:
     return int((touching & ~touching_before).sum())
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class TotalCollisions(CountingMetric):
     """The number of times an agent began to touch another, a wall or an object, since the start.
 
@@ -682,8 +669,7 @@ class TotalCollisions(CountingMetric):
 # A metric of some of the agents.
 
 
-@documented
-@dataclass(eq=False, repr=False, kw_only=True)
+@configured(kw_only=True)
 class SubGroup(SelectiveMetric):
     """The value of another metric of the population, measured of the selected agents only; NaN where there are none."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from fleet_sim.base.settings.fields import fields_of
 from fleet_sim.swarm.agents import SwarmAgent
 from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.metrics import crowd as crowds
-from fleet_sim.swarm.parameters import Configured, choice_setting, documented
+from fleet_sim.swarm.parameters import Configured, choice_setting, configured
 
 
 def genes_of(controller: object) -> list[float]:
@@ -38,8 +37,7 @@ def _numbers(value: Any) -> list[float]:
     return [float(value)] if is_number else []
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class GeneMetric(crowds.CrowdMetric):
     """Base of metrics of the numbers of the first agent's controller; see `genes_of`."""
 
@@ -57,8 +55,7 @@ class GeneMetric(crowds.CrowdMetric):
         return known[index]
 
 
-@documented
-@dataclass(eq=False, repr=False, kw_only=True)
+@configured(kw_only=True)
 class SensorRotation(GeneMetric):
     """A number of the first agent's controller as a share of a full turn: g_i / 2 pi; see `genes_of`."""
 
@@ -69,8 +66,7 @@ class SensorRotation(GeneMetric):
         return self.gene(crowd, self.sensor_index) / math.tau
 
 
-@documented
-@dataclass(eq=False, repr=False, kw_only=True)
+@configured(kw_only=True)
 class GeneElementDifference(GeneMetric):
     """The difference of two numbers of the first agent's controller as a share of a full turn: |g_a - g_b| / 2 pi."""
 
@@ -89,24 +85,21 @@ class GeneElementDifference(GeneMetric):
 PER_STEP = "The unit of speed: metres per step of the world, or metres per second."
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class AverageSpeedBehavior(crowds.AverageSpeed):
     """The mean speed, in m per step."""
 
     per: str = choice_setting("step", ("step", "second"), PER_STEP)
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class AngularMomentumBehavior(crowds.AngularMomentum):
     """The angular momentum about the centroid per agent and world radius, in m per step."""
 
     per: str = choice_setting("step", ("step", "second"), PER_STEP)
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class GroupRotationBehavior(crowds.GroupRotation):
     """The mean speed around the centroid, in m per step."""
 
@@ -117,23 +110,20 @@ class ScatterBehavior(crowds.Scatter):
     """The mean square distance to the centroid over that of the world's radius: the same as `Scatter`."""
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class RadialVarianceMetric(crowds.RadialVariance):
     """The variance of the distances to the centroid, times 20."""
 
     weight: float = setting(20.0, doc="Factor on the value.")
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class TotalCollisionsBehavior(crowds.TotalCollisions):
     """The number of steps in which an agent touched something, added up over the agents."""
 
     each_step: bool = setting(True, doc="Count every step of a contact, not only its first.")
 
 
-@documented
-@dataclass(eq=False, repr=False, kw_only=True)
+@configured(kw_only=True)
 class SubGroupBehavior(crowds.SubGroup):
     """The same as `SubGroup`. RobotSwarmSimulator's `subgroup: 1` is `include_teams: [1]`."""

@@ -8,11 +8,9 @@ No circle fits fewer than three points, points on one line, and points that a li
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +19,7 @@ from fleet_sim.base.settings import setting
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.metrics.crowd import CrowdMetric, ScaledMetric, centred
-from fleet_sim.swarm.parameters import choice_setting, documented
+from fleet_sim.swarm.parameters import choice_setting, configured
 
 MOST_ROUNDS = 100
 """Largest number of iterations; each fit needs a handful."""
@@ -188,8 +186,7 @@ def instant_circularity(positions: Floats, fit: Fit) -> float:
     return float(np.linalg.norm(positions - len(positions) * np.array([circle.x, circle.y])) / circle.radius)
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class Circularity(CrowdMetric):
     """How well one circle fits the agents: 1 is a circle; see `circularity`. Headings and speeds do not count."""
 
@@ -200,51 +197,26 @@ class Circularity(CrowdMetric):
         return circularity(crowd.positions, FITS[self.fit])
 
 
-class InstantCircularity(ScaledMetric):
-    """Base of RobotSwarmSimulator's quantities of this name, one per fit; see `instant_circularity`."""
+def _instant(fit: Fit, name: str, what: str) -> type[Any]:
+    """Return the class `name` of RobotSwarmSimulator: `instant_circularity` of a fit."""
 
-    @staticmethod
-    @abstractmethod
-    def fit_circle(positions: Floats) -> Circle | None:
-        """Return the circle that fits `positions` (N, 2), or None."""
-
-    def unscaled(self, crowd: Crowd) -> float:
+    def unscaled(metric: object, crowd: Crowd) -> float:
         """Return the value before `scale`."""
-        return instant_circularity(crowd.positions, self.fit_circle)
+        return instant_circularity(crowd.positions, fit)
+
+    about = {"__doc__": f"`instant_circularity` of {what}.", "__module__": __name__, "unscaled": unscaled}
+    return type(f"Instant{name}Circularity", (ScaledMetric,), about)
 
 
-class InstantLSQCircularity(InstantCircularity):
-    """`instant_circularity` of the least squares fit."""
-
-    fit_circle = staticmethod(least_squares)
-
-
-class InstantLMCircularity(InstantLSQCircularity):
-    """`instant_circularity` of the least squares fit, found by Levenberg and Marquardt's method, as all here are."""
-
-
-class InstantPrattSVDCircularity(InstantCircularity):
-    """`instant_circularity` of Pratt's fit."""
-
-    fit_circle = staticmethod(pratt)
-
-
-class InstantTaubinSVDCircularity(InstantCircularity):
-    """`instant_circularity` of Taubin's fit."""
-
-    fit_circle = staticmethod(taubin)
-
-
-class InstantHyperLSQCircularity(InstantCircularity):
-    """`instant_circularity` of Pratt's fit, with the root mean square distance as radius."""
-
-    fit_circle = staticmethod(root_mean_square)
-
-
-class InstantHyperSVDCircularity(InstantCircularity):
-    """`instant_circularity` of the hyperaccurate fit."""
-
-    fit_circle = staticmethod(hyper)
+_LM = "the least squares fit, found by Levenberg and Marquardt's method, as all here are"
+InstantLSQCircularity = _instant(least_squares, "LSQ", "the least squares fit")
+InstantLMCircularity = _instant(least_squares, "LM", _LM)
+InstantPrattSVDCircularity = _instant(pratt, "PrattSVD", "Pratt's fit")
+InstantTaubinSVDCircularity = _instant(taubin, "TaubinSVD", "Taubin's fit")
+InstantHyperLSQCircularity = _instant(
+    root_mean_square, "HyperLSQ", "Pratt's fit, with the root mean square distance as radius"
+)
+InstantHyperSVDCircularity = _instant(hyper, "HyperSVD", "the hyperaccurate fit")
 
 
 # How well the agents go round on one circle.
@@ -297,8 +269,7 @@ class Tangentness(CrowdMetric):
         return tangentness(crowd.positions, crowd.headings)
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class Circliness(CrowdMetric):
     """1 - max(mean fatness, mean tangentness), each over the last `avg_history_max` steps: 1 is perfect milling.
 

@@ -6,7 +6,6 @@ import math
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
@@ -30,7 +29,7 @@ from fleet_sim.swarm.neighbours import (
     ray_segment_distances,
     see_discs,
 )
-from fleet_sim.swarm.parameters import Component, Configured, documented, seed_setting, team_setting, unbounded_setting
+from fleet_sim.swarm.parameters import Component, Configured, configured, seed_setting, team_setting, unbounded_setting
 from fleet_sim.swarm.unicycle import look
 from fleet_sim.world.columns import numbers_of
 
@@ -38,8 +37,7 @@ HISTORY = 1000
 """How many readings `store_history` keeps."""
 
 
-@documented
-@dataclass(eq=False, repr=False, kw_only=True)
+@configured(kw_only=True)
 class BinarySensor(Configured, Sensor):
     """Reads 1 where `detect` says so and 0 elsewhere, with mistakes.
 
@@ -161,8 +159,7 @@ def _sides(corners: object) -> Floats:
     return np.array([(x1, y1, x2, y1), (x2, y1, x2, y2), (x2, y2, x1, y2), (x1, y2, x1, y1)])
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class BinaryFOVSensor(BinarySensor):
     """Reads 1 while the disc of another agent, or a wall, reaches into a sector ahead; 0 otherwise.
 
@@ -318,8 +315,7 @@ def _walls_seen(sector: Sector, origins: Floats, cosines: Floats, sines: Floats,
 # A binary line of sight: whether another agent is straight ahead.
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class BinaryLOSSensor(BinarySensor):
     """Reads 1 while the line ahead meets the disc of another agent; 0 otherwise.
 

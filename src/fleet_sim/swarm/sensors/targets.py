@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from fleet_sim.swarm.neighbours import NOTHING, Views, counts, near_in_crowd, se
 from fleet_sim.swarm.parameters import (
     Configured,
     choice_setting,
-    documented,
+    configured,
     seed_setting,
     team_setting,
     unbounded_setting,
@@ -32,8 +31,7 @@ ATTRIBUTES = ("position", "velocity", "angle", "distance", "id")
 _NOBODY = -1
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class Targeter(Configured, Sensor):
     """Reads something about one other agent or object: where it is, unless `attribute` says otherwise.
 
@@ -169,8 +167,7 @@ class Targeter(Configured, Sensor):
 _ARC = 24
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class NeighboursInRangeSensor(Configured, Sensor):
     """Reads how many other agents have their middle within `distance` m."""
 
@@ -195,8 +192,7 @@ class NeighboursInRangeSensor(Configured, Sensor):
 # A sensor for one point at a fixed offset from the agent: is it inside another agent?
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class PointCollisionSensor(BinarySensor):
     """Reads 1 while the point `distance` m away, `bias` rad to the left of the heading, is in another agent's disc."""
 
@@ -233,8 +229,7 @@ class PointCollisionSensor(BinarySensor):
 _WHAT = "RegionalSensor"
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class RegionalSensor(Configured, Sensor):
     """Reads 1 while the agent's middle is inside an object of the world, such as a DetectionRegion; 0 otherwise."""
 
@@ -274,8 +269,7 @@ class RegionalSensor(Configured, Sensor):
 # A reading that never changes.
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class StaticSensor(Configured, Sensor):
     """Reads `state` for ever: a placeholder for a sensor, or a switch that a configuration sets."""
 

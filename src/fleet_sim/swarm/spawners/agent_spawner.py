@@ -20,7 +20,7 @@ from fleet_sim.base.settings.fields import as_number
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.sensing.collision.broad import candidate_pairs
 from fleet_sim.swarm.agents import SwarmAgent
-from fleet_sim.swarm.parameters import Configured, Vector, choice_setting, documented, file_setting
+from fleet_sim.swarm.parameters import Configured, Vector, choice_setting, configured, file_setting
 from fleet_sim.swarm.spawning import Recipe, work_of
 from fleet_sim.swarm.swarm_state import Region, as_polygon, rectangle
 from fleet_sim.swarm.swarm_world import Spawner, SwarmWorld
@@ -138,8 +138,7 @@ def read_facing(value: object) -> Facing:
     return as_float(value, "angle in rad")
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class AgentSpawner(Configured, Spawner):
     """Spawns `n` agents of one configuration, at positions that a subclass chooses in `choose_positions`.
 
@@ -329,8 +328,7 @@ def _as_area(value: object, what: str) -> Floats:
     return rectangle(lower, upper - lower)
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class UniformAgentSpawner(AgentSpawner):
     """Draws positions evenly from a polygon `region` without its `holes`, polygons too.
 
@@ -382,8 +380,7 @@ class UniformAgentSpawner(AgentSpawner):
         raise InvalidValueError("region: it has no area left beside its holes")
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class DonutAgentSpawner(AgentSpawner):
     """Draws positions evenly from a ring about `center`, between the radii `inner` and `outer`."""
 
@@ -409,8 +406,7 @@ class DonutAgentSpawner(AgentSpawner):
         return in_ring(self.rng, count, self.middle, self.inner, self.outer)
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class UniformCircleAgentSpawner(AgentSpawner):
     """Draws positions evenly from a disc."""
 
@@ -457,8 +453,7 @@ def read_count(value: object) -> int | None:
     return int(number)
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class PointAgentSpawner(AgentSpawner):
     """Puts all agents at one `position`.
 
@@ -523,8 +518,7 @@ class ListedAgentSpawner(AgentSpawner):
         return self.listed[:count].copy()
 
 
-@documented
-@dataclass(eq=False, repr=False, kw_only=True)
+@configured(kw_only=True)
 class FixedAgentSpawner(ListedAgentSpawner):
     """Spawns one agent at each of `positions`, with the heading from `angles` if given."""
 
@@ -548,8 +542,7 @@ class FixedAgentSpawner(ListedAgentSpawner):
         return super()._headings(positions) if self.angles is None else np.array(self.angles)
 
 
-@documented
-@dataclass(eq=False, repr=False, kw_only=True)
+@configured(kw_only=True)
 class GridAgentSpawner(ListedAgentSpawner):
     """Puts `n` agents on a grid about `center`."""
 
@@ -570,8 +563,7 @@ class GridAgentSpawner(ListedAgentSpawner):
         self.listed = center + cells - 0.5 * cells.max(axis=0, initial=0.0)
 
 
-@documented
-@dataclass(eq=False, repr=False)
+@configured
 class CsvAgentSpawner(Configured, Spawner):
     """Spawns one agent per line of a CSV `file` with a header: `x` and `y` in m, and settings of the agent.
 

@@ -14,8 +14,7 @@ from fleet_sim.base.registry import Fit, Registry
 from fleet_sim.robots.agent import Agent
 from fleet_sim.warehouse.orders.fleet import NO_PLACE, Courier, OrderFleet, Stage, Task
 from fleet_sim.warehouse.orders.order import RobotState
-from fleet_sim.warehouse.orders.places import OrderBook
-from fleet_sim.warehouse.orders.turns import Stands
+from fleet_sim.warehouse.orders.places import OrderBook, Stands
 from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import EnergyColumns, World, energy_columns
 

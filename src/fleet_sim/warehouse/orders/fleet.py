@@ -19,10 +19,9 @@ from fleet_sim.base.registry import saved
 from fleet_sim.robots.attachments import footprint_radius
 from fleet_sim.sensing.collision.bounds import refresh_bounds
 from fleet_sim.warehouse.orders.order import NO_ORDER, OrderColumns, RobotState
-from fleet_sim.warehouse.orders.places import OrderParts, Spot
+from fleet_sim.warehouse.orders.places import OrderParts, Service, Spot, Stands, Timers
 from fleet_sim.warehouse.orders.settings import OrdersSettings, ServiceSettings, WhenIdle
 from fleet_sim.warehouse.orders.transport import NO_LOAD, DriveEnd, Loads, Transport
-from fleet_sim.warehouse.orders.turns import Service, Stands, Timers
 from fleet_sim.warehouse.sites.site import StationKind
 from fleet_sim.world.schema import KIND_AGENT
 from fleet_sim.world.state_files import Stateful

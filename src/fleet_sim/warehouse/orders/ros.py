@@ -11,11 +11,11 @@ from fleet_sim.base.errors import FleetSimError, InvalidValueError
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.messages import ack_to_msg, time_to_msg
-from fleet_sim.warehouse.orders.desk import OrderDesk, OrderNews
 from fleet_sim.warehouse.orders.order import CancelOrders as CancelCommand
 from fleet_sim.warehouse.orders.order import OrderStatus as Status
 from fleet_sim.warehouse.orders.order import RobotState
 from fleet_sim.warehouse.orders.order import SubmitOrders as SubmitCommand
+from fleet_sim.warehouse.orders.orders import OrderDesk, OrderNews
 from fleet_sim.world.commands import CommandAck
 from fleet_sim_msgs.msg import CommandResult, Order, OrderStatus
 from fleet_sim_msgs.srv import CancelOrders, GetOrders, SubmitOrders

@@ -22,9 +22,8 @@ from fleet_sim.base.settings import read
 from fleet_sim.base.settings.fields import fields_of
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.equipment.storeys import StoreyRouter
-from fleet_sim.warehouse.orders.desk import OrderDesk
 from fleet_sim.warehouse.orders.order import Order, Place
-from fleet_sim.warehouse.orders.orders import Orders
+from fleet_sim.warehouse.orders.orders import OrderDesk, Orders
 from fleet_sim.warehouse.orders.places import LaneLengths, Lengths, OrderParts, OrderPlaces, RouteLengths, Spot
 from fleet_sim.warehouse.orders.pods.pods import Pods
 from fleet_sim.warehouse.orders.settings import OrdersSettings, PodsSettings

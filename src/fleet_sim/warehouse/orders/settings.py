@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,7 @@ from fleet_sim.base.params import Mode
 from fleet_sim.base.settings import Checked, setting, time_setting
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.warehouse.orders.order import HEAVIEST, LONGEST_ID, MOST_ITEMS, Order
-from fleet_sim.warehouse.orders.places import OrderPlaces
-from fleet_sim.warehouse.orders.turns import Timers
+from fleet_sim.warehouse.orders.places import OrderPlaces, Timers
 from fleet_sim.warehouse.sites.site import StationKind
 from fleet_sim.world import clock as random
 from fleet_sim.world.state_files import Stateful
@@ -91,7 +89,6 @@ _GAP, _KEEP, _PICK, _DROP, _LOAD, _PER_ORDER = 0, 1, 2, 3, 4, 5
 Weights = dict[str, float]
 
 
-@dataclass
 class ArrivalSettings(Checked):
     """Orders that come at random from `begin` to `end`."""
 
@@ -324,7 +321,6 @@ def _read_skus(value: object) -> tuple[str, ...]:
 _SKUS = {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "array", "items": {"type": "string"}}]}
 
 
-@dataclass
 class PodEntry(Checked):
     """One pod: where it stands at first, and what is on it."""
 
@@ -333,7 +329,6 @@ class PodEntry(Checked):
     stock: dict[str, int] = setting(factory=dict, low=0, high=MOST_ITEMS, doc="Items on it, by sku.")
 
 
-@dataclass
 class PolicySettings(Checked):
     """A policy by name, or package.module:Class, and its own settings."""
 
@@ -344,7 +339,6 @@ class PolicySettings(Checked):
 Entries = list[PodEntry]
 
 
-@dataclass
 class PodsSettings(Checked):
     """Shelves with stock that robots carry to workstations, and the policies by which they do."""
 
@@ -394,7 +388,6 @@ class PodsSettings(Checked):
     )
 
 
-@dataclass
 class OrderRobotSettings(Checked):
     """A robot that serves orders."""
 
@@ -404,7 +397,6 @@ class OrderRobotSettings(Checked):
     )
 
 
-@dataclass
 class LoadSettings(Checked):
     """The boxes that stand for loads: on a robot from its first stop to its last one, then at the station."""
 
@@ -418,7 +410,6 @@ class LoadSettings(Checked):
     collides: bool = setting(False, doc="Whether boxes collide, and count in the footprint of robots that carry them.")
 
 
-@dataclass
 class ServiceSettings(Checked):
     """What happens at stops, where orders say nothing else."""
 
@@ -428,7 +419,6 @@ class ServiceSettings(Checked):
     at_once: int = setting(1, low=1, high=1000, doc="Robots that a station serves at once; others wait for their turn.")
 
 
-@dataclass
 class AllocationSettings(Checked):
     """Who serves what."""
 
@@ -442,7 +432,6 @@ class AllocationSettings(Checked):
     options: dict[str, Any] = setting(factory=dict, doc="Settings of the allocator itself.")
 
 
-@dataclass
 class ChargingSettings(Checked):
     """When robots with batteries charge. Chargers are the stations of the kind charge."""
 
@@ -462,7 +451,6 @@ SettingsEntries = list[Order]
 Streams = list[ArrivalSettings]
 
 
-@dataclass
 class OrdersSettings(Checked):
     """The orders of a scenario, and how they are served."""
 

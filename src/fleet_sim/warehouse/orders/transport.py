@@ -19,9 +19,8 @@ from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.robots.spawn_params import ShapeParams, SimObjectSpawnParams
 from fleet_sim.robots.spawning import remove, spawn_many
 from fleet_sim.warehouse.orders.order import OrderColumns, RobotState
-from fleet_sim.warehouse.orders.places import Spot
+from fleet_sim.warehouse.orders.places import Spot, Timers
 from fleet_sim.warehouse.orders.settings import LoadSettings
-from fleet_sim.warehouse.orders.turns import Timers
 from fleet_sim.warehouse.traffic.traffic import Traffic
 from fleet_sim.world.schema import NO_ROW
 from fleet_sim.world.state_files import Stateful

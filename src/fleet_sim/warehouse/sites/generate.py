@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from fleet_sim.warehouse.sites.grid import Grid, check_size
 from fleet_sim.warehouse.sites.site import Site, Station, StationKind
 
 
-@dataclass
 class Warehouse(Checked):
     """Blocks of shelves between aisles, workstations along the left and right walls, chargers along the lower one."""
 
@@ -50,7 +48,6 @@ class Warehouse(Checked):
         return _with_walls_used(name, grid, _stations(grid, picks, StationKind.PICK, "shelf"), self)
 
 
-@dataclass
 class SortationFloor(Checked):
     """A floor with chutes on a square lattice; parcels come in at stations along the walls and go down the chutes."""
 

@@ -7,7 +7,6 @@ import json
 import logging
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -30,7 +29,6 @@ FREE_GREY, UNKNOWN_GREY, BLOCKED_GREY = 254, 205, 0
 """What savers of maps write."""
 
 
-@dataclass
 class MapServerConfig(Checked):
     """The settings of a map, under the names of map_server."""
 
@@ -433,7 +431,6 @@ class Strategy(Mode):
     GREEDY = "greedy"
 
 
-@dataclass
 class DelayConfig(Checked):
     """Delays of a problem of 2026, in ticks."""
 
@@ -452,7 +449,6 @@ class DelayConfig(Checked):
             raise InvalidValueError(f"maxDelay: expected at least minDelay, {self.minDelay}, got {self.maxDelay}")
 
 
-@dataclass
 class LeagueProblem(Checked):
     """A problem of the League of Robot Runners, as its file has it; see `Input_Output_Format.md` of its Start-Kit."""
 

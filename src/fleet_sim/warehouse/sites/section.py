@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -222,7 +221,6 @@ class SitePlaces:
         return self._site.grid.positions(cells), np.zeros(len(cells))
 
 
-@dataclass
 class SiteSettings(Checked):
     """A site of a scenario."""
 

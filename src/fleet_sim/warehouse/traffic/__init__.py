@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from fleet_sim.warehouse.traffic.problem import check_paths as check_paths
     from fleet_sim.warehouse.traffic.problem import rotations as rotations
     from fleet_sim.warehouse.traffic.router import Router as Router
-    from fleet_sim.warehouse.traffic.section import offer_routes as offer_routes
     from fleet_sim.warehouse.traffic.settings import OnFailure as OnFailure
     from fleet_sim.warehouse.traffic.settings import TrafficSettings as TrafficSettings
     from fleet_sim.warehouse.traffic.traffic import Traffic as Traffic
+    from fleet_sim.warehouse.traffic.traffic import offer_routes as offer_routes
     from fleet_sim.warehouse.traffic.traffic import offer_traffic as offer_traffic
 else:
     __all__, __getattr__, __dir__ = lazy(globals())

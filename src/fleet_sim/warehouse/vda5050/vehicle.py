@@ -156,7 +156,6 @@ class PositionPolicy(Mode):
     CONFIRM = "confirm"
 
 
-@dataclass
 class MapSettings(Checked):
     """A map that vehicles have, or can be told to download."""
 
@@ -180,7 +179,6 @@ Names = list[str]
 Maps = list[MapSettings]
 
 
-@dataclass
 class VehicleFleetSettings(Checked):
     """Robots of one maker that speak one version."""
 
@@ -227,14 +225,12 @@ class VehicleFleetSettings(Checked):
 Fleets = list[VehicleFleetSettings]
 
 
-@dataclass
 class Vda5050Settings(Checked):
     """Which robots are driven by a master control, as fleets. A robot is of the first fleet that names it."""
 
     fleets: Fleets = setting(factory=lambda: [VehicleFleetSettings()], doc="Robots of one maker and version each.")
 
 
-@dataclass
 class Vda5050RobotSettings(Checked):
     """What holds for one robot: the key `vda5050` of its entry."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +22,6 @@ TO_THE_END = 1000
 """Steps that a plan to the end is counted with."""
 
 
-@dataclass
 class PlannerSettings(Checked):
     """The settings of a planner; one that has some derives its own class, a field made with `setting` for each."""
 

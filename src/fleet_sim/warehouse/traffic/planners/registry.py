@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,6 @@ MOST_TOLD = 500
 """Characters of what a program said that an error repeats, from its end."""
 
 
-@dataclass
 class ExternalSettings(PlannerSettings):
     """Settings of a planner that is a program."""
 
