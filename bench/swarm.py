@@ -18,7 +18,7 @@ from statistics import median
 import numpy as np
 from swarm_loop import Agent, LoopController, LoopSensor, LoopWorld
 
-from fleet_sim.swarm.metrics import BUILT_IN as METRICS
+from fleet_sim.swarm.metrics import METRICS
 from fleet_sim.swarm.world import RectangularWorld
 
 DT, RADIUS, THETA = 0.05, 0.05, 0.45
@@ -132,7 +132,7 @@ def memory(steps: int) -> None:
     config = {"type": "LevyController", "velocity": 0.3, "angular_velocity": 2.0}
     world.spawn({"type": "MazeAgent", "agent_radius": RADIUS, "controller": config})
     for name in ("Circliness", "TotalCollisions", "Throughput", "DistanceTravelled"):
-        world.add_metric(METRICS[name]())
+        world.add_metric(METRICS.get(name)())
     print(f"\n{'steps':>9} {'resident MiB':>14}")
     for done in range(steps + 1):
         if done % max(1, steps // 10) == 0:

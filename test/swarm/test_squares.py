@@ -16,10 +16,10 @@ from fleet_sim.swarm import (
     RectangularWorld,
     Squares,
     World_from_config,
+    metrics,
     run_together,
 )
 from fleet_sim.swarm.evolution import how_stepped, load_search
-from fleet_sim.swarm.metrics import BUILT_IN
 from fleet_sim.swarm.metrics.crowd import CrowdMetric
 
 
@@ -79,7 +79,9 @@ def test_every_part_of_a_world_together_is_that_of_the_world_alone(agent: str, u
     assert_same(varied(world, 3, VARIED), 36, alone=alone)
 
 
-METRICS = [name for name, cls in BUILT_IN.items() if issubclass(cls, CrowdMetric) and name == cls.__name__]
+METRICS = [
+    name for name, cls in metrics.METRICS.registered().items() if issubclass(cls, CrowdMetric) and name == cls.__name__
+]
 
 
 def test_every_metric_of_a_crowd_has_the_history_of_the_world_alone() -> None:

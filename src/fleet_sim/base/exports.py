@@ -9,6 +9,8 @@ module with `__getattr__` has every name, and a misspelt name would pass.
         from fleet_sim.base.geometry import Pose as Pose
     else:
         __all__, __getattr__, __dir__ = lazy(globals())
+
+`import *` stands for what a package below hands on by imports of its own.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 
@@ -50,5 +53,18 @@ def _typed_imports(source: str) -> dict[str, str]:
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
         for statement in node.body
     ]
-    imports = [statement for statement in guarded if isinstance(statement, ast.ImportFrom)]
-    return {alias.name: str(statement.module) for statement in imports for alias in statement.names}
+    found: dict[str, str] = {}
+    for statement in guarded:
+        if isinstance(statement, ast.ImportFrom):
+            home = str(statement.module)
+            for alias in statement.names:
+                found |= dict.fromkeys(_handed_on(home) if alias.name == "*" else (alias.name,), home)
+    return found
+
+
+def _handed_on(package: str) -> list[str]:
+    """Return the names that a package imports to hand them on, each `as` itself."""
+    spec = find_spec(package)
+    source = spec.loader.get_source(package) if spec is not None else ""  # type: ignore[union-attr]  # as above
+    imports = (node for node in ast.parse(source).body if isinstance(node, ast.ImportFrom))
+    return [alias.name for node in imports for alias in node.names if alias.asname == alias.name]

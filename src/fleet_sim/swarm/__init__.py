@@ -31,67 +31,9 @@ if TYPE_CHECKING:
     from fleet_sim.swarm.agents import StaticObject as StaticObject
     from fleet_sim.swarm.agents import SwarmAgent as SwarmAgent
     from fleet_sim.swarm.agents import UnicycleAgent as UnicycleAgent
-    from fleet_sim.swarm.controllers import AgentMethodController as AgentMethodController
-    from fleet_sim.swarm.controllers import BinaryController as BinaryController
-    from fleet_sim.swarm.controllers import BoidsController as BoidsController
-    from fleet_sim.swarm.controllers import CyclicPursuitController as CyclicPursuitController
-    from fleet_sim.swarm.controllers import FollowController as FollowController
-    from fleet_sim.swarm.controllers import HumanController as HumanController
-    from fleet_sim.swarm.controllers import LevyController as LevyController
-    from fleet_sim.swarm.controllers import MultibitBinaryController as MultibitBinaryController
-    from fleet_sim.swarm.controllers import OrcaController as OrcaController
-    from fleet_sim.swarm.controllers import StaticController as StaticController
-    from fleet_sim.swarm.controllers import WaypointPIDController as WaypointPIDController
+    from fleet_sim.swarm.controllers import *  # noqa: F403  # its parts
     from fleet_sim.swarm.crowd import Crowd as Crowd
-    from fleet_sim.swarm.metrics import AgentsAtGoal as AgentsAtGoal
-    from fleet_sim.swarm.metrics import Aggregation as Aggregation
-    from fleet_sim.swarm.metrics import AggregationFromFirst as AggregationFromFirst
-    from fleet_sim.swarm.metrics import AlgebraicConnectivity as AlgebraicConnectivity
-    from fleet_sim.swarm.metrics import AndMetrics as AndMetrics
-    from fleet_sim.swarm.metrics import AngularMomentum as AngularMomentum
-    from fleet_sim.swarm.metrics import AngularMomentumBehavior as AngularMomentumBehavior
-    from fleet_sim.swarm.metrics import AnyAgent as AnyAgent
-    from fleet_sim.swarm.metrics import AtGoalShare as AtGoalShare
-    from fleet_sim.swarm.metrics import AverageSpeed as AverageSpeed
-    from fleet_sim.swarm.metrics import AverageSpeedBehavior as AverageSpeedBehavior
-    from fleet_sim.swarm.metrics import ChainGap as ChainGap
-    from fleet_sim.swarm.metrics import Circliness as Circliness
-    from fleet_sim.swarm.metrics import Circularity as Circularity
-    from fleet_sim.swarm.metrics import Combination as Combination
-    from fleet_sim.swarm.metrics import ConvexHull as ConvexHull
-    from fleet_sim.swarm.metrics import DelaunayDiffusion as DelaunayDiffusion
-    from fleet_sim.swarm.metrics import DistanceSizeRatio as DistanceSizeRatio
-    from fleet_sim.swarm.metrics import DistanceTravelled as DistanceTravelled
-    from fleet_sim.swarm.metrics import EntityLen as EntityLen
-    from fleet_sim.swarm.metrics import ExplodingDispersion as ExplodingDispersion
-    from fleet_sim.swarm.metrics import Fatness as Fatness
-    from fleet_sim.swarm.metrics import Fatness2 as Fatness2
-    from fleet_sim.swarm.metrics import GeneElementDifference as GeneElementDifference
-    from fleet_sim.swarm.metrics import GroupRotation as GroupRotation
-    from fleet_sim.swarm.metrics import GroupRotationBehavior as GroupRotationBehavior
-    from fleet_sim.swarm.metrics import InstantHyperLSQCircularity as InstantHyperLSQCircularity
-    from fleet_sim.swarm.metrics import InstantHyperSVDCircularity as InstantHyperSVDCircularity
-    from fleet_sim.swarm.metrics import InstantLMCircularity as InstantLMCircularity
-    from fleet_sim.swarm.metrics import InstantLSQCircularity as InstantLSQCircularity
-    from fleet_sim.swarm.metrics import InstantPrattSVDCircularity as InstantPrattSVDCircularity
-    from fleet_sim.swarm.metrics import InstantTaubinSVDCircularity as InstantTaubinSVDCircularity
-    from fleet_sim.swarm.metrics import InteragentDispersion as InteragentDispersion
-    from fleet_sim.swarm.metrics import NearestNeighbourDistance as NearestNeighbourDistance
-    from fleet_sim.swarm.metrics import PercentageAtGoal as PercentageAtGoal
-    from fleet_sim.swarm.metrics import Polarization as Polarization
-    from fleet_sim.swarm.metrics import RadialVariance as RadialVariance
-    from fleet_sim.swarm.metrics import RadialVarianceMetric as RadialVarianceMetric
-    from fleet_sim.swarm.metrics import RoutRin as RoutRin
-    from fleet_sim.swarm.metrics import Scatter as Scatter
-    from fleet_sim.swarm.metrics import ScatterBehavior as ScatterBehavior
-    from fleet_sim.swarm.metrics import SensorRotation as SensorRotation
-    from fleet_sim.swarm.metrics import StepsUntil as StepsUntil
-    from fleet_sim.swarm.metrics import SubGroup as SubGroup
-    from fleet_sim.swarm.metrics import SubGroupBehavior as SubGroupBehavior
-    from fleet_sim.swarm.metrics import Tangentness as Tangentness
-    from fleet_sim.swarm.metrics import Throughput as Throughput
-    from fleet_sim.swarm.metrics import TotalCollisions as TotalCollisions
-    from fleet_sim.swarm.metrics import TotalCollisionsBehavior as TotalCollisionsBehavior
+    from fleet_sim.swarm.metrics import *  # noqa: F403  # its parts
     from fleet_sim.swarm.pictures import WorldSubscriber as WorldSubscriber
     from fleet_sim.swarm.registry import associated_type as associated_type
     from fleet_sim.swarm.registry import register_agent_type as register_agent_type
@@ -102,22 +44,9 @@ if TYPE_CHECKING:
     from fleet_sim.swarm.registry import register_sensor_type as register_sensor_type
     from fleet_sim.swarm.registry import register_spawner_type as register_spawner_type
     from fleet_sim.swarm.registry import register_world_type as register_world_type
-    from fleet_sim.swarm.sensors import BinaryFOVSensor as BinaryFOVSensor
-    from fleet_sim.swarm.sensors import BinaryLOSSensor as BinaryLOSSensor
-    from fleet_sim.swarm.sensors import NeighboursInRangeSensor as NeighboursInRangeSensor
-    from fleet_sim.swarm.sensors import PointCollisionSensor as PointCollisionSensor
-    from fleet_sim.swarm.sensors import RegionalSensor as RegionalSensor
-    from fleet_sim.swarm.sensors import StaticSensor as StaticSensor
-    from fleet_sim.swarm.sensors import Targeter as Targeter
+    from fleet_sim.swarm.sensors import *  # noqa: F403  # its parts
     from fleet_sim.swarm.simulate import run_sim as run_sim
-    from fleet_sim.swarm.spawners import AgentSpawner as AgentSpawner
-    from fleet_sim.swarm.spawners import CsvAgentSpawner as CsvAgentSpawner
-    from fleet_sim.swarm.spawners import DonutAgentSpawner as DonutAgentSpawner
-    from fleet_sim.swarm.spawners import FixedAgentSpawner as FixedAgentSpawner
-    from fleet_sim.swarm.spawners import GridAgentSpawner as GridAgentSpawner
-    from fleet_sim.swarm.spawners import PointAgentSpawner as PointAgentSpawner
-    from fleet_sim.swarm.spawners import UniformAgentSpawner as UniformAgentSpawner
-    from fleet_sim.swarm.spawners import UniformCircleAgentSpawner as UniformCircleAgentSpawner
+    from fleet_sim.swarm.spawners import *  # noqa: F403  # its parts
     from fleet_sim.swarm.swarm_state import AbstractMetric as AbstractMetric
     from fleet_sim.swarm.swarm_state import Metric as Metric
     from fleet_sim.swarm.swarm_world import Spawner as Spawner

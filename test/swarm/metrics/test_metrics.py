@@ -10,7 +10,7 @@ from swarm_world import make_world
 
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import FleetSimError
-from fleet_sim.swarm.metrics import BUILT_IN, AverageSpeed, Circliness, DistanceTravelled, Throughput, TotalCollisions
+from fleet_sim.swarm.metrics import METRICS, AverageSpeed, Circliness, DistanceTravelled, Throughput, TotalCollisions
 from fleet_sim.swarm.metrics.crowd import (
     aggregation,
     angular_momentum,
@@ -36,7 +36,7 @@ from fleet_sim.swarm.world import RectangularWorld
 
 
 def add(world: RectangularWorld, kind: str, **params: Any) -> Any:
-    metric = BUILT_IN[kind](**params)
+    metric = METRICS.get(kind)(**params)
     world.add_metric(metric)
     return metric
 
@@ -349,7 +349,7 @@ VALUES = [
 def value_in(places: str, kind: str, **params: Any) -> float:
     positions, headings = PLACES[places]
     world = make_world("static", positions=positions, angles=headings, size=[5.0, 4.0])
-    metric = BUILT_IN[kind](**params)
+    metric = METRICS.get(kind)(**params)
     world.add_metric(metric)
     metric.calculate()
     return metric.value

@@ -16,5 +16,4 @@ from fleet_sim.swarm.controllers.walks import LevyController as LevyController
 from fleet_sim.swarm.controllers.walks import WaypointPIDController as WaypointPIDController
 from fleet_sim.swarm.parameters import OWNERS, PartRegistry, built_in_names
 
-BUILT_IN: dict[str, type[Controller]] = built_in_names(globals(), suffix="Controller")
-CONTROLLERS = PartRegistry("controller", Controller, BUILT_IN, OWNERS)
+CONTROLLERS = PartRegistry("controller", Controller, built_in_names(globals(), suffix="Controller"), OWNERS)

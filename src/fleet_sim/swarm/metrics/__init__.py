@@ -54,7 +54,6 @@ from fleet_sim.swarm.metrics.shape import Tangentness as Tangentness
 from fleet_sim.swarm.parameters import PartRegistry, built_in_names
 from fleet_sim.swarm.swarm_state import Metric
 
-BUILT_IN: dict[str, type[Metric]] = built_in_names(
-    globals(), short={InteragentDispersion: "dispersion", Fatness2: "roundness"}
+METRICS = PartRegistry(
+    "metric", Metric, built_in_names(globals(), short={InteragentDispersion: "dispersion", Fatness2: "roundness"})
 )
-METRICS = PartRegistry("metric", Metric, BUILT_IN)

@@ -12,5 +12,4 @@ from fleet_sim.swarm.sensors.targets import RegionalSensor as RegionalSensor
 from fleet_sim.swarm.sensors.targets import StaticSensor as StaticSensor
 from fleet_sim.swarm.sensors.targets import Targeter as Targeter
 
-BUILT_IN: dict[str, type[Sensor]] = built_in_names(globals(), suffix="Sensor")
-SENSORS = PartRegistry("sensor", Sensor, BUILT_IN, OWNERS)
+SENSORS = PartRegistry("sensor", Sensor, built_in_names(globals(), suffix="Sensor"), OWNERS)

@@ -13,7 +13,6 @@ from fleet_sim.swarm.spawners.agent_spawner import UniformAgentSpawner as Unifor
 from fleet_sim.swarm.spawners.agent_spawner import UniformCircleAgentSpawner as UniformCircleAgentSpawner
 from fleet_sim.swarm.swarm_world import Spawner
 
-BUILT_IN: dict[str, type[Spawner]] = built_in_names(
-    globals(), suffix="AgentSpawner", short={UniformCircleAgentSpawner: "circle"}
+SPAWNERS = PartRegistry(
+    "spawner", Spawner, built_in_names(globals(), suffix="AgentSpawner", short={UniformCircleAgentSpawner: "circle"})
 )
-SPAWNERS = PartRegistry("spawner", Spawner, BUILT_IN)
