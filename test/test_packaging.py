@@ -147,6 +147,13 @@ def test_colcon_runs_the_tests_by_pytest() -> None:
     assert {f"python3-{name}" for name in wanted if name != "pytest-xdist"} <= told
 
 
+def test_rosdep_installs_what_reads_the_pictures_of_shipped_maps() -> None:
+    """The first command of docs/nav2.md opens one; pip's extras are not rosdep's."""
+    assert {path.suffix for path in (ROOT / "config").rglob("*.*")} <= {".yaml", ".png"}
+    told = {node.text for node in ElementTree.parse(ROOT / "package.xml").iter("exec_depend")}
+    assert "python3-pil" in told
+
+
 @pytest.mark.skipif(which("colcon") is None, reason="colcon is not on the PATH (pip install colcon-common-extensions)")
 def test_colcon_finds_both_packages_where_the_page_on_installation_looks(tmp_path: Path) -> None:
     page = (ROOT / "docs/install.md").read_text(encoding="utf-8")
