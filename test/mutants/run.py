@@ -106,7 +106,9 @@ TURNED = {ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<", ast.Eq: "!=", 
 COMPARISONS = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "=="}
 OPERATORS = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*"}
 SYMMETRIC = {"isinstance", "getattr", "hasattr", "cast", "min", "max", "minimum", "maximum", "add", "multiply", "hypot"}
-"""Calls whose arguments are not swapped: it would change nothing, or fail at once."""
+SYMMETRIC |= {"hypot_of", "array_equal", "intersect1d", "suppress", "clip"}
+"""Calls whose arguments are not swapped: it would change nothing, or fail at once. A number cut off at both ends is
+`min(max(number, least), most)`."""
 PAIRS = (("min", "max"), ("minimum", "maximum"), ("sin", "cos"), ("floor", "ceil"))
 CALLS = dict(PAIRS) | {second: first for first, second in PAIRS}
 AXES = {"x": "y", "y": "x", "vx": "vy", "vy": "vx", "width": "height", "height": "width"}

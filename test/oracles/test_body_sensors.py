@@ -174,11 +174,23 @@ def test_a_bumper_tells_who_touches_its_side_and_where(compiled: str) -> None:
     out = here[:3, 3] - ball
     rim = back @ np.append(ball + radius * out / np.linalg.norm(out), 1.0)
     wanted = {crate.object_id: corner[:3], globe.object_id: rim[:3]}
+    # Of round bars on the line to their axis; a capsule ends in balls, and a cylinder in discs.
+    for kind, place in (("capsule", (-0.15, -0.33, 0.1)), ("cylinder", (0.05, 0.36, -0.05))):
+        lying = fs.Pose.from_euler(*(rigid.frame_of(SKY) @ np.append(place, 1.0))[:3], 0.9, 0.4, -0.8)
+        bar = fs.ShapeParams(kind, radius=0.14, height=0.34)
+        x, y, z, _ = rigid.inverse(rigid.frame_of(lying)) @ here[:, 3]
+        core = np.array((0.0, 0.0, z if kind == "cylinder" else np.clip(z, -0.17, 0.17)))
+        near = core + 0.14 * (np.array((x, y, z)) - core) / np.linalg.norm(np.array((x, y, z)) - core)
+        near[2] = np.clip(z, -0.17, 0.17) if kind == "cylinder" else near[2]
+        made = sim.spawn(fs.SimObjectSpawnParams(bar, bar, lying, name=kind))
+        wanted[made.object_id] = (back @ rigid.frame_of(lying) @ np.append(near, 1.0))[:3]
     bearings = {key: math.atan2(point[1], point[0]) for key, point in wanted.items()}
-    first, second = sorted(wanted)
-    sides = [(-math.pi, math.pi, [first, second])]
-    sides += [(bearings[key] - 0.3, bearings[key] + 0.2, [key]) for key in (first, second)]
-    sides += [(bearings[first] + 0.1, bearings[first] + 0.3, [])]
+    ends = [(-math.pi, math.pi), *((at + low, at + low + 0.4) for at in bearings.values() for low in (-0.3, 0.01))]
+    sides = [
+        (low, high, [key for key in sorted(wanted) if (bearings[key] - low) % math.tau <= high - low])
+        for low, high in ends
+    ]
+    assert [] in [felt for _, _, felt in sides] and [4] in [felt for _, _, felt in sides]
     bumpers = [
         sim.add_sensor(fs.ContactParams(pose=MOUNT, name=f"b{index}", angle_min=low, angle_max=high), robot)
         for index, (low, high, _) in enumerate(sides)

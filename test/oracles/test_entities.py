@@ -300,3 +300,28 @@ def test_numbers_of_joints_are_by_order_by_index_or_by_name(make_sim: Make, tmp_
     assert not robot.are_joints_at_targets(tolerance=0.02) and robot.are_joints_at_targets(tolerance=0.041)
     # A short list: the others have 0.01.
     assert robot.are_joints_at_targets(tolerance=[0.05]) and not robot.are_joints_at_targets(tolerance=[0.03])
+
+
+@holds(
+    "api:SetVelocity", "api:SetJoints", "api:SimObjectSpawnParams.initial_pose",
+    fault="robots/drive.py: a speed is too large where all three numbers are",
+)  # fmt: skip
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_one_number_that_is_too_large_is_enough(make_sim: Make, place: int) -> None:
+    sim = make_sim()
+    given = np.array([0.2, -0.3, 0.4])
+    given[place] = -1e13
+    with pytest.raises(fs.ConfigError):
+        fs.SimObjectSpawnParams(initial_pose=given.tolist())
+    arm = sim.spawn(fs.AgentSpawnParams(urdf_path="arm6", mass=0.0, motion_mode="omnidirectional", name="arm"))
+    small = np.full((1, 3), 0.1)
+    for command in (
+        fs.SetVelocity(names=("arm",), linear=given[None], angular=small),
+        fs.SetVelocity(names=("arm",), linear=small, angular=given[None]),
+        fs.SetJoints(names=("arm",), velocities=np.concatenate((given, small[0]))[None]),
+    ):
+        answer = sim.inbox.put(command)
+        sim.step_once()
+        assert "arm" in dict(answer.result().rejected)
+    sim.step_once()
+    assert not np.any(arm.velocity) and not np.any(arm.get_pose().position)

@@ -230,10 +230,10 @@ def test_bodies_made_by_hand_join_the_world(sim: MultiRobotSimulationCore) -> No
 
     shape = pybullet.createCollisionShape(pybullet.GEOM_BOX, halfExtents=[0.5] * 3, physicsClientId=sim.client)
     body = pybullet.createMultiBody(0, shape, basePosition=[3, 0, 0], physicsClientId=sim.client)
-    obj = SimObject(body, sim, pickable=False, name="by hand", user_data={"a": 1})
+    obj = SimObject(body, sim, pickable=False, collision_mode="disabled", name="by hand", user_data={"a": 1})
     assert obj.body_id == body
     assert obj.get_pose() == Pose((3, 0, 0))
-    assert (obj.pickable, obj.user_data) == (False, {"a": 1})
+    assert (obj.pickable, obj.collision_mode.value, obj.user_data) == (False, "disabled", {"a": 1})
     obj.set_pose(Pose((4, 0, 0)))
     assert pybullet.getBasePositionAndOrientation(body, physicsClientId=sim.client)[0] == (4, 0, 0)
 
