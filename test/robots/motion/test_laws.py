@@ -249,19 +249,6 @@ class Arms:
         return settled
 
 
-def test_a_joint_arrives_exactly_and_is_at_rest_then() -> None:
-    arms = Arms()
-    target = 1.0 / 3.0
-    joint_steering.give_joint_targets(arms.world, arms.slots[0, :1], np.array([target]))
-    assert [len(arms.step()) for _ in range(4)] == [0, 0, 0, 1]
-    assert arms.joints.position[arms.slots[0, 0]] == target
-    assert arms.joints.velocity[arms.slots[0, 0]] == 0.0
-    assert not arms.joints.moving.any()
-    arms.world.robots.joints_moved[:] = False
-    assert len(arms.step()) == 0
-    assert not arms.world.robots.joints_moved.any(), "who stands still is not touched"
-
-
 def test_a_row_is_settled_when_its_last_joint_is_there() -> None:
     arms = Arms(2)
     joint_steering.give_joint_targets(arms.world, arms.slots[0, :2], np.array([0.1, 0.1]))

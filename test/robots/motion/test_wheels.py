@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -12,13 +11,10 @@ import pytest
 import fleet_sim as fs
 from fleet_sim.base.errors import ConfigError, InvalidValueError
 from fleet_sim.models import load_robot_model, resolve_urdf
-from fleet_sim.models.kinematics.links import body_boxes
 from fleet_sim.models.kinematics.wheel_places import find_places
-from fleet_sim.world.shapes import RobotModel
 
 RADIUS, TRACK = 0.09, 0.41
 """Of diff_base."""
-CAR = {"wheelbase": 0.7, "min_turning_radius": 1.3, "max_steering_rate": None}
 
 
 def simulation(**settings: Any) -> fs.MultiRobotSimulationCore:
@@ -35,16 +31,6 @@ def robot(sim: fs.MultiRobotSimulationCore, model: str = "diff_base", name: str 
 def steps(sim: fs.MultiRobotSimulationCore, count: int) -> None:
     for _ in range(count):
         sim.step_once()
-
-
-def test_a_goal_turns_wheels_by_its_distance_and_nobody_else_s() -> None:
-    sim = simulation()
-    going, resting = robot(sim, name="going"), robot(sim, name="resting", pose=fs.Pose.from_xyz(0, 3, 0))
-    going.set_goal_pose(fs.Pose.from_xyz(2.0, 0.0, 0.0))
-    steps(sim, 100)
-    assert going.is_goal_reached()
-    np.testing.assert_allclose(going.joint_positions, 2.0 / RADIUS, rtol=1e-9)
-    np.testing.assert_array_equal(resting.joint_positions, 0.0)
 
 
 def test_only_driving_turns_wheels() -> None:
@@ -102,22 +88,6 @@ def test_given_sizes_take_the_place_of_those_described() -> None:
     np.testing.assert_allclose(agent.joint_velocities, (-2.0, 2.0), rtol=1e-9)
 
 
-def test_a_car_steers_both_front_wheels_to_one_centre() -> None:
-    sim = simulation()
-    car = robot(sim, "car", motion_mode="ackermann", features={"ackermann": CAR}, max_linear_accel=1e6)
-    car.set_velocity(vx=1.0, wz=0.5)
-    steps(sim, 2)
-    states = car.get_all_joints_state_by_name()
-    for side, y in (("left", 0.26), ("right", -0.26)):
-        # The centre is 2 m to the left of the rear axle.
-        assert states[f"{side}_steering_joint"][0] == pytest.approx(math.atan2(0.7, 2.0 - y))
-        assert states[f"rear_{side}_wheel_joint"][1] == pytest.approx(0.5 * (2.0 - y) / 0.13)
-        assert states[f"front_{side}_wheel_joint"][1] == pytest.approx(0.5 * math.hypot(0.7, 2.0 - y) / 0.13)
-    car.set_velocity(vx=-1.0)
-    steps(sim, 2)
-    np.testing.assert_allclose(np.sort(car.joint_velocities), [-1.0 / 0.13] * 4 + [0.0] * 2, rtol=1e-9, atol=1e-9)
-
-
 def test_meshes_tell_the_radius_and_steering_is_found() -> None:
     model = load_robot_model(resolve_urdf("racecar"))
     places = find_places(model)
@@ -126,21 +96,6 @@ def test_meshes_tell_the_radius_and_steering_is_found() -> None:
     seen = find_places(replace(model, collisions=()))
     np.testing.assert_allclose(seen.radii, 0.05, atol=0.01)
     assert seen.wheels.tolist() == places.wheels.tolist()
-
-
-def test_a_round_wheel_keeps_the_box_of_its_robot() -> None:
-    model: RobotModel = load_robot_model(resolve_urdf("mobile_manipulator"))
-    sim = simulation()
-    agent = robot(sim, "mobile_manipulator")
-    before = sim.world.half_extents[agent.row].copy()
-    agent.set_velocity(vx=0.5)
-    steps(sim, 15)
-    agent.stop()
-    # The arm moves by nothing worth naming, so the box is computed anew, with the wheels as they are.
-    agent.set_joint_target("joint_1", 1e-12)
-    steps(sim, 2)
-    np.testing.assert_allclose(sim.world.half_extents[agent.row], before, atol=1e-9)
-    assert (body_boxes(model).bodies[:3] == -1).any()
 
 
 def test_joints_of_a_robot_removed_on_arrival_are_left_alone() -> None:
@@ -158,12 +113,3 @@ def test_joints_of_a_robot_removed_on_arrival_are_left_alone() -> None:
     steps(sim, 100)
     np.testing.assert_array_equal(arm[0].joint_positions, 0.0)
     np.testing.assert_allclose(agents[2].joint_positions, 3.0 / RADIUS, rtol=1e-9)
-
-
-def test_turned_wheels_leave_boxes_as_they_are() -> None:
-    sim = simulation()
-    agent = robot(sim)
-    rows = np.array([agent.row])
-    sim.world.robots.boxes_behind[:] = False
-    sim.world.touch_joints(rows, outline=False)
-    assert sim.world.robots.joints_behind[agent.row] and not sim.world.robots.boxes_behind[agent.row]

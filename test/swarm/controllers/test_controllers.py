@@ -11,8 +11,7 @@ from swarm_world import make_world
 from fleet_sim.base.arrays import AnyArray
 from fleet_sim.base.errors import FleetSimError
 from fleet_sim.swarm.agents import Group, Sensor
-from fleet_sim.swarm.controllers import BinaryController, MultibitBinaryController, WaypointPIDController
-from fleet_sim.swarm.controllers.walks import PID
+from fleet_sim.swarm.controllers import BinaryController, MultibitBinaryController
 from fleet_sim.swarm.world import RectangularWorld
 
 
@@ -100,21 +99,6 @@ def test_a_sensor_that_does_not_exist_is_named() -> None:
 def test_binary_needs_two_actions(given: Any) -> None:
     with pytest.raises(FleetSimError, match="a must hold both actions"):
         BinaryController(given)
-
-
-def test_pid_terms_by_hand() -> None:
-    memory = np.array([[0.0, np.nan]])
-
-    def out(pid: PID, error: float) -> float:
-        return float(pid.output(np.array([error]), memory, 0.5)[0])
-
-    pid = PID(p=2.0, i=1.0, d=0.1, imax=0.8)
-    assert out(pid, 1.0) == pytest.approx(2.0 + 0.5)
-    assert out(pid, 2.0) == pytest.approx(4.0 + 0.8 + 0.1 * (2.0 - 1.0) / 0.5)
-    assert out(PID(p=2.0, min=-1.0, max=1.0), 4.0) == 1.0
-    assert out(PID(p=2.0, min=-1.0, max=1.0), -4.0) == -1.0
-    with pytest.raises(FleetSimError, match="Did you mean 'imax'"):
-        WaypointPIDController(static_waypoint=(1.0, 1.0), steer_pid={"imaxx": 1})
 
 
 def test_human_steers_by_keys() -> None:

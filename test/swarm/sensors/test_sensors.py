@@ -97,21 +97,6 @@ def test_targeters_hold(hold: str, after_move: int, out_of_sight: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("attribute", "value"), [("position", [2.0, 1.0]), ("velocity", [0.3, 0.0]), ("angle", 0.0), ("distance", 1.0)]
-)
-def test_targeters_read(attribute: str, value: Any) -> None:
-    sensor = {"type": "targeter", "attribute": attribute, "target_name": "other"}
-    world = make_world(None, [sensor], positions=[[1.0, 1.0]])
-    assert np.isnan(readings(world)).all()
-    world.spawn(
-        {"type": "MazeAgent", "name": "other", "controller": {"type": "static", "output": [0.3, 0.0]}},
-        [1.985, 1.0],
-        0.0,
-    )
-    assert readings(world)[0] == pytest.approx(value)
-
-
-@pytest.mark.parametrize(
     "params",
     [{"target_mode": "closets"}, {"hold": "holdloss"}, {"attribute": "pos"}, {"target_name": 5}, {"distance": -1}],
 )

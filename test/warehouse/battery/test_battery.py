@@ -18,7 +18,6 @@ from fleet_sim import (
     Navigate,
     Pose,
     SetVelocity,
-    SimObjectSpawnParams,
     StaleHandleError,
     StateError,
 )
@@ -74,20 +73,6 @@ def heard(sim: Sim) -> list[tuple[str, str, int]]:
             event, lambda agent, event=event: told.append((event.removeprefix("battery_"), agent.name, sim.step_count))
         )
     return told
-
-
-# ---- draining --------------------------------------------------------------------------------------------------------
-
-
-def test_who_is_carried_does_not_pay_for_the_way(sim: Sim) -> None:
-    carrier, _ = robot(sim)
-    params = SimObjectSpawnParams(name="box", initial_pose=Pose((0.1, 0, 0)), features={"battery": SETTINGS})
-    box = sim.spawn(params)
-    assert carrier.attach_object(box)
-    carrier.set_velocity(vx=0.5)
-    steps(sim, 10)
-    assert box.get_pose().x > 0.5
-    assert Battery.of(box).energy == FULL - 10.0
 
 
 # ---- empty -----------------------------------------------------------------------------------------------------------
