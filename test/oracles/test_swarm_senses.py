@@ -112,6 +112,44 @@ def test_readings_are_what_brute_force_finds(count: int, update: str, theta: flo
     assert decided > count and found.min() > 0
 
 
+@holds(
+    "api:BinaryFOVSensor.current_state", fault="swarm/neighbours.py: the nearest point of a wall may be beyond its ends"
+)
+@pytest.mark.parametrize("theta", [0.43, 2.1, 10.0])
+def test_walls_and_goals_are_seen_that_have_a_point_in_the_sector(theta: float) -> None:
+    corners = [3.1 + 1.2j, 4.4 + 1.9j, 3.6 + 2.4j]
+    frame = [0.4 + 0.5j, 5.9 + 0.5j, 5.9 + 4.4j, 0.4 + 4.4j]
+    border = [0.0, SIZE[0] + 0.0j, SIZE[0] + 1j * SIZE[1], 1j * SIZE[1]]
+    # Of a team that nobody has, so that agents are not seen.
+    sector = {"type": "BinaryFOVSensor", "theta": theta, "distance": 0.9, "bias": 0.31, "target_team": "none"}
+    sensors = [
+        {**sector, "walls": True, "wall_sensing_range": 0.62},
+        {**sector, "walls": [[0.4, 0.5], [5.9, 4.4]]},
+        {**sector, "walls": False, "detect_goal_with_added_state": True, "goal_sensing_range": 1.3},
+    ]
+    pillar = {"type": "StaticObject", "points": [[at.real, at.imag] for at in corners], "anchor_point": [0, 0]}
+    goal = {"type": "circle", "position": [2.2, 3.3], "radius": 0.6}
+    world, _ = crowd(60, "together", sensors, 3, objects=[pillar | {"position": [0, 0]}], goals=[goal])
+    readings = np.array([[sensor.current_state for sensor in agent.sensors] for agent in world.population])
+    shares = np.linspace(0.0, 1.0, 2000)
+    outlines = [[*itertools.chain(*(a + shares * (b - a) for a, b in zip(each, each[1:] + each[:1], strict=True)))]
+                for each in (border, corners, frame)]  # fmt: skip
+    rim = 2.2 + 3.3j + 0.6 * DISC
+    for column, points, depth, told in (
+        (0, np.array(outlines[0] + outlines[1]), 0.62, 1),
+        (1, np.array(outlines[2]), 0.9, 1),
+        (2, rim, 1.3, 2),
+    ):
+        local = in_frames(world, 0.31, points)
+        room = 0.05 if column == 2 else 0.005
+        wide, narrow = (
+            ((np.abs(np.angle(local)) <= theta + more) & (np.abs(local) <= depth + more)).any(axis=1)
+            for more in (room, -room)
+        )
+        assert (readings[narrow, column] == told).all() and (readings[~wide, column] == 0).all()
+        assert narrow.sum() > 4 and (~wide).sum() > 4
+
+
 @holds("api:LevyController.act", fault="swarm/controllers/walks.py: max of length and timeout in place of min")
 def test_ways_of_a_levy_walk_have_the_tail_that_its_index_says() -> None:
     index, speed, dt, longest = 1.3, 0.7, 0.05, 4.0
