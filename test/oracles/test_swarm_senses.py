@@ -129,12 +129,19 @@ def test_walls_and_goals_are_seen_that_have_a_point_in_the_sector(theta: float) 
     ]
     pillar = {"type": "StaticObject", "points": [[at.real, at.imag] for at in corners], "anchor_point": [0, 0]}
     goal = {"type": "circle", "position": [2.2, 3.3], "radius": 0.6}
-    world, _ = crowd(60, "together", sensors, 3, objects=[pillar | {"position": [0, 0]}], goals=[goal])
+    world, _ = crowd(
+        60,
+        "together",
+        sensors,
+        3,
+        objects=[pillar | {"position": [0, 0]}],
+        goals=[goal, goal | {"position": [5.1, 0.9]}],
+    )
     readings = np.array([[sensor.current_state for sensor in agent.sensors] for agent in world.population])
     shares = np.linspace(0.0, 1.0, 2000)
     outlines = [[*itertools.chain(*(a + shares * (b - a) for a, b in zip(each, each[1:] + each[:1], strict=True)))]
                 for each in (border, corners, frame)]  # fmt: skip
-    rim = 2.2 + 3.3j + 0.6 * DISC
+    rim = np.add.outer([2.2 + 3.3j, 5.1 + 0.9j], 0.6 * DISC).ravel()
     for column, points, depth, told in (
         (0, np.array(outlines[0] + outlines[1]), 0.62, 1),
         (1, np.array(outlines[2]), 0.9, 1),
