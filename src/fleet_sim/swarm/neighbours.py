@@ -272,7 +272,7 @@ def in_frame(x: Some, y: Some, cosine: Some, sine: Some) -> tuple[Some, Some]:
 def ray_segment_distances(cosine: Number, sine: Number, begin: Floats, end: Floats) -> Floats:
     """Return how far (M,) along the ray from the origin in direction (cosine, sine) it meets each segment; inf: never.
 
-    `begin` and `end` (2, M) are the segments' ends. A segment along the ray is met at its nearer end.
+    `begin` and `end` (2, M) are the segments' ends. One along the ray is met where others go on from its ends.
     """
     way = end - begin
     turn = cosine * way[1] - sine * way[0]
@@ -286,12 +286,7 @@ def ray_segment_distances(cosine: Number, sine: Number, begin: Floats, end: Floa
         # Cramer's rule: `turn` is the determinant of both directions.
         along = (begin[0] * way[1] - begin[1] * way[0]) / safe
     met_mask = ~parallel_mask & (share >= 0.0) & (share <= 1.0) & (along >= 0.0)
-    first = cosine * begin[0] + sine * begin[1]
-    # On one line with the ray: the nearer end counts, or the origin where the segment goes over it.
-    last = cosine * end[0] + sine * end[1]
-    touch_mask = parallel_mask & (begin_side == 0.0) & (np.maximum(first, last) >= 0.0)
-    nearest = np.maximum(np.minimum(first, last), 0.0)
-    return np.asarray(np.where(touch_mask, nearest, np.where(met_mask, along, np.inf)))
+    return np.asarray(np.where(met_mask, along, np.inf))
 
 
 LINE = -1.0
