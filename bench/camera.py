@@ -22,8 +22,8 @@ from fleet_sim.engines.bullet.mirror import BulletMirror
 from fleet_sim.sensing.sensors.render.renderer import make_renderer
 from fleet_sim.sensing.sensors.render.shot import Intrinsics, Shot, optical_orientations
 from fleet_sim.world.clock import Clock
+from fleet_sim.world.joints import keep_freed_memory
 from fleet_sim.world.shapes import BodyShape, Geometry
-from fleet_sim.world.waypoints import keep_freed_memory
 from fleet_sim.world.world import World
 
 ROBOT = Geometry(ShapeKind.BOX, half_extents=(0.25, 0.2, 0.15), rgba=(0.9, 0.5, 0.1, 1.0))

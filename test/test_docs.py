@@ -20,7 +20,7 @@ from command_line import fleet_sim_command
 from pages import blocks, code_blocks
 
 import fleet_sim
-from fleet_sim.base.ros_params import Group, RateParams, RosParams
+from fleet_sim.base.scenario import Group, RateParams, RosParams
 from fleet_sim.sensing.sensors.registry import SENSORS
 
 ROOT = Path(__file__).parents[1]

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.geometry import Path, Pose
-from fleet_sim.base.tools import (
+from fleet_sim.base.geometry import (
+    Path,
+    Pose,
     body_to_world_velocity_2d,
     body_to_world_velocity_3d,
     calculate_offset_pose,

@@ -154,9 +154,9 @@ if TYPE_CHECKING:
     from fleet_sim.world.inbox import LoggedCommand as LoggedCommand
     from fleet_sim.world.inbox import record_commands as record_commands
     from fleet_sim.world.inbox import replay_commands as replay_commands
-    from fleet_sim.world.look import LogLevelManager as LogLevelManager
     from fleet_sim.world.pipeline import Phase as Phase
     from fleet_sim.world.pipeline import System as System
+    from fleet_sim.world.schema import LogLevelManager as LogLevelManager
     from fleet_sim.world.shapes import RobotModel as RobotModel
     from fleet_sim.world.snapshot import Snapshot as Snapshot
     from fleet_sim.world.world import World as World

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from fleet_sim.base.errors import ConfigError, FleetSimError
 from fleet_sim.base.registry import Fit, Registry
-from fleet_sim.base.sections import Section
+from fleet_sim.base.scenario import Section
 from fleet_sim.base.settings import Checked, read, setting
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.world.user_code import SIM_PLUGINS, SimHooks

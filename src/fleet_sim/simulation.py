@@ -21,11 +21,10 @@ from fleet_sim.engines.bullet.handle import BulletHandle
 from fleet_sim.engines.bullet.mirror import BulletMirror
 from fleet_sim.facade.control import Extensions, RunControl
 from fleet_sim.facade.documented import DocumentedNames
-from fleet_sim.facade.engines import follow_changes, make_engine, used
 from fleet_sim.facade.population import Population
 from fleet_sim.facade.runner import Runner
 from fleet_sim.facade.state import Origin, State, scenario_of, with_settings
-from fleet_sim.facade.update import CompiledCode, FiniteGuard, StepEvents, Update
+from fleet_sim.facade.update import CompiledCode, FiniteGuard, StepEvents, Update, follow_changes, make_engine, used
 from fleet_sim.facade.view import CollisionQueries, Monitor, View
 from fleet_sim.models.kinematics.links import WorldLinks
 from fleet_sim.models.tiers import checked_folder
@@ -34,14 +33,12 @@ from fleet_sim.robots.actions.scheduler import ActionScheduler
 from fleet_sim.robots.dispatch import FleetCommandDispatcher
 from fleet_sim.robots.motion import controllers, laws
 from fleet_sim.robots.motion.avoidance import AvoidanceSystem
-from fleet_sim.robots.motion.by_engine import EngineDriven
-from fleet_sim.robots.motion.system import MotionSystem
+from fleet_sim.robots.motion.system import EngineDriven, MotionSystem
 from fleet_sim.robots.spawning import fill_scenario
 from fleet_sim.sensing.collision.blocking_system import BlockingSystem
 from fleet_sim.sensing.collision.broad import BroadPhase, candidate_pairs
 from fleet_sim.sensing.collision.contacts import ExactDistances
-from fleet_sim.sensing.collision.self_collisions import LinkContacts, SelfCollisions
-from fleet_sim.sensing.collision.system import CollisionSystem
+from fleet_sim.sensing.collision.system import CollisionSystem, LinkContacts, SelfCollisions
 from fleet_sim.sensing.queries import SpatialQueries
 from fleet_sim.sensing.sensors.sensor import SensorContext
 from fleet_sim.sensing.sensors.system import SensorSystem

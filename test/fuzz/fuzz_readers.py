@@ -29,7 +29,7 @@ from fleet_sim.base import files
 from fleet_sim.base.budget import from_outside
 from fleet_sim.base.errors import LONGEST_MESSAGE, FleetSimError, InvalidValueError
 from fleet_sim.base.gate import OperatorFolder, Pattern, read_json
-from fleet_sim.base.sections import SECTIONS
+from fleet_sim.base.scenario import SECTIONS
 from fleet_sim.base.settings import parse_remote
 from fleet_sim.robots.actions.registry import ACTIONS, parse_action_goal
 from fleet_sim.warehouse.vda5050.messages import VERSIONS, WireMany, WireNumber, WireShape, WireText, WireTruth

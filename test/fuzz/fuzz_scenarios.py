@@ -22,8 +22,7 @@ from fleet_sim import MultiRobotSimulationCore, SimulationParams
 from fleet_sim.apps.cli.check import check
 from fleet_sim.apps.cli.schema import scenario_schema
 from fleet_sim.base.errors import FleetSimError
-from fleet_sim.base.ros_params import RosParams
-from fleet_sim.base.scenario import as_scenario, is_scenario
+from fleet_sim.base.scenario import RosParams, as_scenario, is_scenario
 from fleet_sim.base.settings import load_mapping
 from fleet_sim.robots.spawning import fill_scenario
 

@@ -30,7 +30,7 @@ from fleet_sim.apps.cli.schema import scenario_schema
 from fleet_sim.base.errors import FleetSimError, InvalidValueError
 from fleet_sim.base.files import remote_input
 from fleet_sim.base.gate import Pattern
-from fleet_sim.base.sections import SECTIONS
+from fleet_sim.base.scenario import SECTIONS
 from fleet_sim.base.settings import parse_remote
 from fleet_sim.robots.dispatch import LoadWorld
 from fleet_sim.swarm.registry import world_schema

@@ -73,7 +73,7 @@ def test_a_robot_is_what_its_file_says(make_sim: Make, raw: Any, name: str) -> N
 @holds(
     "api:Agent.joint_efforts",
     "ros:sensor_msgs/JointState.effort",
-    fault="engines/bullet/joints.py: efforts have the other sign",
+    fault="engines/bullet/models.py: efforts have the other sign",
 )
 @pytest.mark.parametrize("engine", ["bullet", "mujoco"])
 @pytest.mark.parametrize("name", ["arm6", "panda"])

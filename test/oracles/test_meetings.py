@@ -230,7 +230,7 @@ def folding_arm(path: Path) -> None:
 
 @holds(
     "api:MultiRobotSimulationCore.get_self_collisions",
-    fault="sensing/collision/self_collisions.py: a robot rests with all joints at 0, whatever their limits",
+    fault="sensing/collision/system.py: a robot rests with all joints at 0, whatever their limits",
 )
 def test_links_of_one_robot_touch_but_for_neighbours_and_those_that_do_at_rest(tmp_path: Path) -> None:
     pin: Any = pytest.importorskip("pinocchio")

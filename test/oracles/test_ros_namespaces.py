@@ -23,7 +23,7 @@ from fleet_sim_msgs.action import MoveTo
 use_own_domain()
 
 
-@holds("api:RosParams.map_frame", fault="world/names.py: the map in the namespace")
+@holds("api:RosParams.map_frame", fault="world/commands.py: the map in the namespace")
 @pytest.mark.parametrize("frame", ["map", "left/map"])
 def test_the_map_is_shared_unless_it_is_named(tmp_path: Path, frame: str) -> None:
     scenario: dict[str, Any] = {

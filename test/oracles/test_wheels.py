@@ -115,7 +115,7 @@ def rolled(wheel: Wheel, twist: tuple[float, float, float], steered: float, radi
 )
 @holds(
     "api:Agent.get_joint_state",
-    fault="models/kinematics/wheel_places.py: a wheel counts whose axis is level by 0.87",
+    fault="models/kinematics/links.py: a wheel counts whose axis is level by 0.87",
 )  # fmt: skip
 def test_wheels_roll_without_slipping(
     tmp_path: Path,

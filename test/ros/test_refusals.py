@@ -120,7 +120,7 @@ def test_frames_that_come_without_end_are_taken_some_at_once_and_kept_up_to_a_li
 def test_a_chain_of_frames_without_end_is_refused() -> None:
     from fleet_sim import MultiRobotSimulationCore
     from fleet_sim.ros.transforms import Transforms
-    from fleet_sim.world.names import Frames
+    from fleet_sim.world.commands import Frames
 
     some: Any = Endless(transform)
     listener = TfListener(some, lambda name: False, lambda what, reason: None)

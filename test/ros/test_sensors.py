@@ -27,7 +27,7 @@ from sensor_msgs.msg import LaserScan  # noqa: E402
 from fleet_sim.ros.node import FleetSimNode  # noqa: E402
 from fleet_sim.ros.tf import frame_transform  # noqa: E402
 from fleet_sim.sensing.sensors.sensor import frame_links  # noqa: E402
-from fleet_sim.world.names import Frames  # noqa: E402
+from fleet_sim.world.commands import Frames  # noqa: E402
 
 SCENARIO = """
 robots:

@@ -24,8 +24,7 @@ from fleet_sim.ros.monitoring import markers_template
 from fleet_sim.ros.robot_states import joint_states_template
 from fleet_sim.ros.tf import fixed_transforms, moving_transforms
 from fleet_sim.world.clock import Clock, RosTime
-from fleet_sim.world.commands import CommandAck
-from fleet_sim.world.names import Frames
+from fleet_sim.world.commands import CommandAck, Frames
 from fleet_sim_msgs.msg import Cause, FleetColumns, FleetState, RobotState
 
 # Names of every length modulo the alignment of what follows them.

@@ -12,7 +12,7 @@ from nav2_fleet import WALL, Navigator, action, nav2_fleet
 from nav_msgs.msg import Odometry
 
 from fleet_sim.base.errors import ConfigError
-from fleet_sim.base.ros_params import RosParams
+from fleet_sim.base.scenario import RosParams
 
 SUCCEEDED = GoalStatus.STATUS_SUCCEEDED
 LATITUDE, LONGITUDE = 48.0, 11.0

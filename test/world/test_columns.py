@@ -15,8 +15,8 @@ from fleet_sim.base.arrays import Floats, Ints
 from fleet_sim.base.errors import DuplicateNameError, InvalidValueError
 from fleet_sim.world.clock import Clock
 from fleet_sim.world.columns import ColumnTable, column, named_columns
+from fleet_sim.world.joints import WaypointPool
 from fleet_sim.world.schema import BodyColumns, MotionColumns
-from fleet_sim.world.waypoints import WaypointPool
 from fleet_sim.world.world import World, restore_world, save_world
 
 

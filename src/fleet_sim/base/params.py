@@ -12,8 +12,7 @@ from fleet_sim.base import gate
 from fleet_sim.base.errors import ConfigError, InvalidValueError, did_you_mean, unknown_name
 from fleet_sim.base.files import beside, is_folder
 from fleet_sim.base.registry import saved
-from fleet_sim.base.scenario import as_scenario, check_sections, check_spelling, is_scenario, simulation_in
-from fleet_sim.base.sections import check_kind
+from fleet_sim.base.scenario import as_scenario, check_kind, check_sections, check_spelling, is_scenario, simulation_in
 from fleet_sim.base.settings import Checked, UsedSettings, load_mapping, names_of, read, setting
 
 # Named choices for code and config files, each equal to its string value. Columns store the small integer `code` of a

@@ -16,11 +16,9 @@ from fleet_sim.engines.bullet.mirror import BulletMirror
 from fleet_sim.robots.actions.scheduler import ActionScheduler
 from fleet_sim.robots.dispatch import FleetCommandDispatcher
 from fleet_sim.robots.motion.avoidance import AvoidanceSystem
-from fleet_sim.robots.motion.by_engine import EngineDriven
-from fleet_sim.robots.motion.system import MotionSystem
+from fleet_sim.robots.motion.system import EngineDriven, MotionSystem
 from fleet_sim.sensing.collision.blocking_system import BlockingSystem
-from fleet_sim.sensing.collision.self_collisions import SelfCollisions
-from fleet_sim.sensing.collision.system import CollisionSystem
+from fleet_sim.sensing.collision.system import CollisionSystem, SelfCollisions
 from fleet_sim.sensing.sensors.system import SensorSystem
 from fleet_sim.world.checkpoint import Checkpoints
 from fleet_sim.world.clock import Clock

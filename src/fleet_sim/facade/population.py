@@ -27,7 +27,7 @@ from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.robots.spawn_params import SimObjectSpawnParams
 from fleet_sim.robots.spawning import remove, spawn_each, spawn_entries
 from fleet_sim.robots.template import adopt_joints
-from fleet_sim.world.names import BodyId
+from fleet_sim.world.commands import BodyId
 from fleet_sim.world.schema import KIND_AGENT, KIND_STATIC_BODY, NO_ROW
 from fleet_sim.world.snapshot import Snapshot
 from fleet_sim.world.world import World

@@ -33,8 +33,8 @@ from fleet_sim.robots.sim_object import Handle, SimObject, handle_of
 from fleet_sim.robots.spawning import SPAWNED, emit_spawned, remove
 from fleet_sim.world.checkpoint import Checkpoint, check_range, check_tables, check_world
 from fleet_sim.world.clock import Clock
+from fleet_sim.world.commands import BodyId, ObjectId
 from fleet_sim.world.hashing import state_hash
-from fleet_sim.world.names import BodyId, ObjectId
 from fleet_sim.world.pipeline import Pipeline
 from fleet_sim.world.shapes import BodyShape, RobotModel
 from fleet_sim.world.state_files import (

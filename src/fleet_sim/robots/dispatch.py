@@ -30,8 +30,7 @@ from fleet_sim.robots.spawning import LoadableSimulation, fill_scenario, remove,
 from fleet_sim.world import commands as c
 from fleet_sim.world import steering
 from fleet_sim.world.checkpoint import NamedCheckpoints
-from fleet_sim.world.commands import Command, CommandAck, command
-from fleet_sim.world.names import NamedRows
+from fleet_sim.world.commands import Command, CommandAck, NamedRows, command
 from fleet_sim.world.schema import KIND_AGENT
 from fleet_sim.world.shapes import BASE, RobotModel
 from fleet_sim.world.steering import hold_joints

@@ -15,7 +15,7 @@ from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.world import steering
 from fleet_sim.world.columns import FeatureColumns
-from fleet_sim.world.names import NamedRows
+from fleet_sim.world.commands import NamedRows
 from fleet_sim.world.schema import KIND_AGENT, NO_ROW
 from fleet_sim.world.steering import POSE, hold_joints
 from fleet_sim.world.world import World

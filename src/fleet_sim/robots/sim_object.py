@@ -21,10 +21,9 @@ from fleet_sim.robots.drive import is_steered
 from fleet_sim.robots.sdf_models import params_of_world, read_world_file
 from fleet_sim.robots.spawn_params import AgentSpawnParams, ShapeParams, SimObjectSpawnParams, Vector, read_spawn_params
 from fleet_sim.world.collision_rules import checked_group, checked_mask
-from fleet_sim.world.look import Rgba
-from fleet_sim.world.names import BodyId, ObjectId
+from fleet_sim.world.commands import BodyId, ObjectId
 from fleet_sim.world.ports import Contact
-from fleet_sim.world.schema import KIND_AGENT, KIND_OBJECT, NO_ROW
+from fleet_sim.world.schema import KIND_AGENT, KIND_OBJECT, NO_ROW, Rgba
 from fleet_sim.world.shapes import BASE, FIXED, Geometry, RobotModel
 from fleet_sim.world.user_code import EventBus
 from fleet_sim.world.world import World

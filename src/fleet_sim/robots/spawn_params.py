@@ -18,7 +18,7 @@ from fleet_sim.base.params import CollisionMode, MotionMode, MovementDirection
 from fleet_sim.base.settings import Checked, read, setting, time_setting
 from fleet_sim.base.settings.fields import fields_of
 from fleet_sim.base.spatial.shapes import ShapeKind
-from fleet_sim.models.height_fields import (
+from fleet_sim.models.generated import (
     Heights,
     Triangles,
     Vertices,

@@ -24,8 +24,7 @@ from fleet_sim.models import bullet_file, resolve_urdf
 from fleet_sim.models.export import urdf_text
 from fleet_sim.models.generated import keep
 from fleet_sim.models.kinematics.inverse import check_ik_params
-from fleet_sim.models.kinematics.links import mesh_box, model_box
-from fleet_sim.models.kinematics.wheel_places import find_places
+from fleet_sim.models.kinematics.links import find_places, mesh_box, model_box
 from fleet_sim.models.loading import load_robot_model, scaled_model
 from fleet_sim.models.profile import Structure
 from fleet_sim.robots.agent import ControllerPlan, plan_controllers

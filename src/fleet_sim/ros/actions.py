@@ -19,7 +19,7 @@ from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from fleet_sim.base.errors import InvalidValueError, UnknownNameError
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.params import ActionCause, ActionStatus
-from fleet_sim.base.ros_params import RosParams
+from fleet_sim.base.scenario import RosParams
 from fleet_sim.robots.actions.action import Action
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.arrivals import SleepingServers

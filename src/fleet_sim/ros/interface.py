@@ -17,7 +17,7 @@ from std_srvs.srv import SetBool
 
 from fleet_sim.base.arrays import NO_ROWS, Rows
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, brief
-from fleet_sim.base.ros_params import RosParams
+from fleet_sim.base.scenario import RosParams
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.arrivals import SUBSCRIPTION, Arrivals
 from fleet_sim.ros.commands import CommandGateway, Mailbox
@@ -26,8 +26,7 @@ from fleet_sim.ros.roster import Roster, Throttle
 from fleet_sim.ros.transforms import Transforms
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.world.clock import RosTime
-from fleet_sim.world.commands import Command
-from fleet_sim.world.names import Frames, NamedRows, is_ros_name
+from fleet_sim.world.commands import Command, Frames, NamedRows, is_ros_name
 from fleet_sim.world.world import World
 
 

@@ -36,7 +36,7 @@ from fleet_sim.ros.services import CheckpointServices, PictureService, Populatio
 from fleet_sim.ros.tf import ClockTopic, LinkFramesTopic, TfTopic
 from fleet_sim.ros.transforms import TfListener, Transforms
 from fleet_sim.world.clock import RosTime
-from fleet_sim.world.names import Frames
+from fleet_sim.world.commands import Frames
 from fleet_sim.world.pipeline import Phase, System
 
 # Every interface of the node, by name and in order. The files they are in are beside this one, one each.

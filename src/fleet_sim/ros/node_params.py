@@ -15,8 +15,14 @@ from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.base.files import resolve_config
 from fleet_sim.base.gate import LONGEST_TIME, OperatorFolder
 from fleet_sim.base.params import SimulationParams, ViewParams
-from fleet_sim.base.ros_params import RateParams, RosParams
-from fleet_sim.base.scenario import as_scenario, is_scenario, simulation_in, with_implied_settings
+from fleet_sim.base.scenario import (
+    RateParams,
+    RosParams,
+    as_scenario,
+    is_scenario,
+    simulation_in,
+    with_implied_settings,
+)
 from fleet_sim.base.settings import load_mapping
 from fleet_sim.facade.recording import InputRecorder
 from fleet_sim.robots.agent import Agent

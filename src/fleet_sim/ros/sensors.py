@@ -32,7 +32,7 @@ from fleet_sim.sensing.sensors.sensor import frame_of as frame_of
 from fleet_sim.sensing.sensors.sensor import optical_frame_of as optical_frame_of
 from fleet_sim.sensing.sensors.sensor import reference_of as reference_of
 from fleet_sim.sensing.sensors.sensor import topic_of as topic_of
-from fleet_sim.world.names import is_ros_name
+from fleet_sim.world.commands import is_ros_name
 from fleet_sim_msgs.msg import Contacts
 
 # Names of sensor topics and frames, and which sensors have them.

@@ -35,8 +35,7 @@ from fleet_sim.ros.messages import pose_from_msg
 from fleet_sim.ros.services import MOST_STEPS, make_steps, pose_entry
 from fleet_sim.ros.simulation_answers import Refusal, result_of, serve, unsupported
 from fleet_sim.world import commands as c
-from fleet_sim.world.commands import Clear
-from fleet_sim.world.names import is_ros_name
+from fleet_sim.world.commands import Clear, is_ros_name
 from fleet_sim.world.world import World, spawned_since
 
 STATES = (

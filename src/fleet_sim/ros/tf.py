@@ -17,7 +17,7 @@ from fleet_sim.ros import messages as qos
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.messages import MessageTemplate, time_to_msg
 from fleet_sim.ros.roster import Roster
-from fleet_sim.world.names import Frames
+from fleet_sim.world.commands import Frames
 from fleet_sim.world.shapes import RobotModel
 
 

@@ -19,7 +19,7 @@ from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.quaternions import IDENTITY
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.messages import TopicNode, decode
-from fleet_sim.world.names import Frames
+from fleet_sim.world.commands import Frames
 from fleet_sim.world.world import World
 
 # Receives the frames of other nodes on /tf and /tf_static; it subscribes only if there are such nodes.

@@ -21,7 +21,7 @@ from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import ConfigError, FleetSimError, of_extra, unknown_name
 from fleet_sim.base.files import beside, exists, opened, read_text, refusals, resolve_config, write_file
 from fleet_sim.base.parallel import Executor, Job, LocalExecutor, Perform
-from fleet_sim.base.sections import checker_of
+from fleet_sim.base.scenario import checker_of
 from fleet_sim.base.settings import Checked, read, read_either, set_key, setting
 from fleet_sim.swarm.together import MOST, Squares
 from fleet_sim.swarm.world import World_from_config

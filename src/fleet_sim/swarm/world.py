@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from fleet_sim.base.arrays import Floats, as_float, as_floats
 from fleet_sim.base.errors import ConfigError, InvalidValueError, StateError, located
-from fleet_sim.base.sections import Section
+from fleet_sim.base.scenario import Section
 from fleet_sim.base.settings import object_schema, read
 from fleet_sim.base.settings.expressions import Expression
 from fleet_sim.base.spatial import trigonometry as trig

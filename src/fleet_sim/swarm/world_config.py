@@ -15,8 +15,7 @@ import yaml
 from fleet_sim.base.errors import ConfigError, StateError
 from fleet_sim.base.files import write_file
 from fleet_sim.base.params import SimulationParams
-from fleet_sim.base.scenario import as_scenario
-from fleet_sim.base.sections import check_kind
+from fleet_sim.base.scenario import as_scenario, check_kind
 from fleet_sim.base.settings import UsedSettings, Variables, load_documents, parse_value, read, setting
 from fleet_sim.base.settings.fields import fields_of, shown
 from fleet_sim.swarm.canvas import Color

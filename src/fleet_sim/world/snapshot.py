@@ -15,10 +15,9 @@ from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Bytes, Floats, Ints,
 from fleet_sim.base.errors import unknown_name
 from fleet_sim.base.spatial.shapes import distances_to_lines
 from fleet_sim.world.columns import FeatureColumns
-from fleet_sim.world.look import Rgba, colors_given
-from fleet_sim.world.schema import KIND_AGENT, NO_ROW
+from fleet_sim.world.joints import EntityPaths
+from fleet_sim.world.schema import KIND_AGENT, NO_ROW, Rgba, colors_given
 from fleet_sim.world.shapes import BodyShape, RobotModel
-from fleet_sim.world.waypoints import EntityPaths
 from fleet_sim.world.world import World
 
 LinkColors = Mapping[int, Mapping[int, Rgba]]

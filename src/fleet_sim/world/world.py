@@ -20,15 +20,12 @@ from fleet_sim.world.clock import Clock, RandomStreams
 from fleet_sim.world.collision_rules import CollisionFilters, CollisionRules
 from fleet_sim.world.columns import ColumnTable, FeatureColumns, column
 from fleet_sim.world.entity_index import EntityIndex, FreeRows, HandleTable, PlaceSources
-from fleet_sim.world.hooks import EntityHooks
-from fleet_sim.world.joints import JointPool, RobotColumns
-from fleet_sim.world.look import LookColumns
+from fleet_sim.world.joints import JointPool, RobotColumns, WaypointPool
 from fleet_sim.world.ports import ConnectedParts
 from fleet_sim.world.routes import Routes
-from fleet_sim.world.schema import BodyColumns, MaterialColumns, MotionColumns
+from fleet_sim.world.schema import BodyColumns, LookColumns, MaterialColumns, MotionColumns
 from fleet_sim.world.shapes import BASE, RobotModel, ShapeCatalog
-from fleet_sim.world.user_code import EntityEvents, EventBus, FaultGuard
-from fleet_sim.world.waypoints import WaypointPool
+from fleet_sim.world.user_code import EntityEvents, EntityHooks, EventBus, FaultGuard
 
 # Rules: what a feature adds to a world, and takes away again.
 

@@ -177,7 +177,7 @@ EXEMPT = {
     "swarm/controllers/walks.py": "its steps are drawn from a power law, which has no other form",
     "sensing/sensors/occupancy.py": "compares with a tolerance",
     "warehouse/nav2/maps.py": "pictures for others: no robot here drives by costs",
-    "base/tools.py": "compares with a tolerance",
+    "base/geometry.py": "compares with a tolerance",
     "apps/sweeps/settings.py": "values drawn from a distribution become part of the table",
 }
 

@@ -11,7 +11,7 @@ import pytest
 from fleet_sim.base import params as modes
 from fleet_sim.base.errors import ConfigError, InvalidValueError, UnknownNameError
 from fleet_sim.base.params import CameraParams, CollisionDetectionMethod, SimulationParams, SpatialHashCellSizeMode
-from fleet_sim.base.ros_params import RosParams
+from fleet_sim.base.scenario import RosParams
 
 DEFAULTS: dict[str, Any] = {
     "target_rtf": 1.0,

@@ -12,8 +12,7 @@ import pytest
 from fleet_sim.apps.cli.main import main
 from fleet_sim.base.errors import ConfigError, InvalidValueError
 from fleet_sim.base.params import SimulationParams
-from fleet_sim.base.scenario import check_sections, is_scenario, section_names, with_implied_settings
-from fleet_sim.base.sections import SECTIONS, Section
+from fleet_sim.base.scenario import SECTIONS, Section, check_sections, is_scenario, section_names, with_implied_settings
 from fleet_sim.simulation import MultiRobotSimulationCore
 
 

@@ -32,7 +32,7 @@ from fleet_sim import (
     SimulationParams,
 )
 from fleet_sim.base.params import CameraParams
-from fleet_sim.base.ros_params import RosParams
+from fleet_sim.base.scenario import RosParams
 from fleet_sim.base.settings.fields import fields_of
 from fleet_sim.learning import envs
 from fleet_sim.learning.envs import FleetNavigation

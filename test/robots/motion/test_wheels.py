@@ -11,7 +11,7 @@ import pytest
 import fleet_sim as fs
 from fleet_sim.base.errors import ConfigError, InvalidValueError
 from fleet_sim.models import load_robot_model, resolve_urdf
-from fleet_sim.models.kinematics.wheel_places import find_places
+from fleet_sim.models.kinematics.links import find_places
 
 RADIUS, TRACK = 0.09, 0.41
 """Of diff_base."""

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 import fleet_sim as fs
 from fleet_sim import Agent, AgentSpawnParams, MultiRobotSimulationCore, Pose, ShapeParams, SimObjectSpawnParams
+from fleet_sim.apps.cli.summary import WallPassages
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.sensing.collision.bounds import world_aabbs
-from fleet_sim.sensing.collision.passages import WallPassages
 from fleet_sim.sensing.collision.system import PairSet
 
 BOX = fs.ShapeParams("box", half_extents=(0.25, 0.25, 0.25))

@@ -23,7 +23,7 @@ from fleet_sim.models.kinematics.tree import FrameLink, base_frame, fixed_links,
 from fleet_sim.sensing.sensors import Sensor, list_sensors, register_sensor
 from fleet_sim.sensing.sensors.registry import SENSORS
 from fleet_sim.sensing.sensors.sensor import frame_links, frame_of, optical_frame_of, owner_of
-from fleet_sim.world.names import Frames
+from fleet_sim.world.commands import Frames
 
 Sim = fs.MultiRobotSimulationCore
 MakeSim = Callable[..., Sim]

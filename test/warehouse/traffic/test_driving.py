@@ -17,8 +17,8 @@ from fleet_sim.apps.cli.main import main
 from fleet_sim.base.params import ActionCause
 from fleet_sim.warehouse.sites import Site, Warehouse, write_site
 from fleet_sim.world.commands import ExecuteAction
+from fleet_sim.world.joints import EntityPaths
 from fleet_sim.world.snapshot import NEAR, paths_ahead, recorded_paths_ahead
-from fleet_sim.world.waypoints import EntityPaths
 
 DIFF = {"name": "amr", "urdf_path": "diff_base"}
 OMNI = {

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fleet_sim.base.errors import ConfigError, FleetSimError
 from fleet_sim.base.files import resolve_config
 from fleet_sim.base.params import SimulationParams
-from fleet_sim.base.scenario import as_scenario, check_entries, with_implied_settings
-from fleet_sim.base.sections import load_scenario
+from fleet_sim.base.scenario import as_scenario, check_entries, load_scenario, with_implied_settings
 
 if TYPE_CHECKING:
     from fleet_sim.simulation import MultiRobotSimulationCore
@@ -104,7 +103,7 @@ def _doomed(sim: MultiRobotSimulationCore, *, for_ros: bool) -> Iterator[str]:
 
     from fleet_sim.robots.actions.drive import MoveAction
     from fleet_sim.robots.drive import LEAST_DEPTH
-    from fleet_sim.world.names import is_ros_name
+    from fleet_sim.world.commands import is_ros_name
     from fleet_sim.world.schema import NO_ROW
 
     world, params = sim.world, sim.params

@@ -15,8 +15,7 @@ from fleet_sim.base.errors import ConfigError
 from fleet_sim.base.files import check_target, resolve_config, write_png
 from fleet_sim.base.monitor import DataMonitor, MonitorOutput, TerminalMonitor, window_hindrance
 from fleet_sim.base.params import EngineChoice
-from fleet_sim.base.scenario import as_scenario, is_scenario
-from fleet_sim.base.sections import load_scenario
+from fleet_sim.base.scenario import as_scenario, is_scenario, load_scenario
 from fleet_sim.base.settings import parse_value, set_key
 
 if TYPE_CHECKING:

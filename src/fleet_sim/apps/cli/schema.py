@@ -30,8 +30,7 @@ def scenario_schema() -> dict[str, Any]:
     """Return the JSON schema of a scenario file, put together from the settings of every part that reads a section."""
     # Imported here: a schema loads every part with settings, and --help needs none of them.
     from fleet_sim.base.params import SimulationParams
-    from fleet_sim.base.scenario import OWN_SECTIONS
-    from fleet_sim.base.sections import SECTIONS
+    from fleet_sim.base.scenario import OWN_SECTIONS, SECTIONS
     from fleet_sim.base.settings import json_schema, nullable, object_schema
     from fleet_sim.robots.spawning import ENTRIES
     from fleet_sim.sensing.sensors.registry import sensors_schema

@@ -11,8 +11,7 @@ from fleet_sim.apps.cli.arguments import add_view_options, announce, check_speed
 from fleet_sim.apps.cli.run import configuration, simulation_of
 from fleet_sim.base.errors import ConfigError
 from fleet_sim.base.files import as_path, is_folder, resolve_config
-from fleet_sim.base.scenario import as_scenario, is_scenario
-from fleet_sim.base.sections import check_not_written, is_recording
+from fleet_sim.base.scenario import as_scenario, check_not_written, is_recording, is_scenario
 from fleet_sim.base.settings import load_mapping
 
 

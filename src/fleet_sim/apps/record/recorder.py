@@ -53,7 +53,7 @@ from fleet_sim.warehouse.orders.order import OrderStatus
 from fleet_sim.warehouse.orders.orders import OrderNews
 from fleet_sim.warehouse.sites.pictures import floor_plans_of, plans_to_json
 from fleet_sim.world.clock import RosTime
-from fleet_sim.world.names import Frames, is_ros_name
+from fleet_sim.world.commands import Frames, is_ros_name
 from fleet_sim.world.pipeline import Phase, System
 from fleet_sim.world.schema import KIND_AGENT
 from fleet_sim.world.snapshot import EntityRoster, GivenColors, KnownPaths, SnapshotBoard, StateArrays, keep_paths

@@ -21,9 +21,9 @@ from fleet_sim.apps.record.message_types import serializer
 from fleet_sim.base.arrays import AnyArray, Floats, Ints
 from fleet_sim.base.cdr import STAMP, ByteTemplate, MessagePart
 from fleet_sim.base.kernels import compiled, inlined
-from fleet_sim.base.ros_params import FRAME_SCHEMA, NAMESPACE_SCHEMA, read_frame, read_namespace
+from fleet_sim.base.scenario import FRAME_SCHEMA, NAMESPACE_SCHEMA, read_frame, read_namespace
 from fleet_sim.base.settings import Checked, setting
-from fleet_sim.world.names import Frames
+from fleet_sim.world.commands import Frames
 from fleet_sim.world.snapshot import STATE as SNAPSHOT_STATE
 from fleet_sim.world.snapshot import EntityRoster, GivenColors, Snapshot, StateArrays, snapshot_of
 

@@ -35,9 +35,9 @@ from fleet_sim.base.files import data_roots, read_bytes
 from fleet_sim.base.params import ControllerMode
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.models.kinematics.tree import FrameLink, base_frame, fixed_links, joint_frames, link_frame, moving_links
+from fleet_sim.world.commands import Frames, is_ros_name
 from fleet_sim.world.features import FEATURES
-from fleet_sim.world.look import Rgba
-from fleet_sim.world.names import Frames, is_ros_name
+from fleet_sim.world.schema import Rgba
 from fleet_sim.world.shapes import (
     TRANSPARENT,
     BodyShape,

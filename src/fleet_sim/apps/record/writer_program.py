@@ -24,9 +24,9 @@ from fleet_sim.apps.record.samples import RecordedTopic, RingReceiver, Sample, S
 from fleet_sim.apps.record.topics import TOPICS, files_of
 from fleet_sim.base.errors import FleetSimError
 from fleet_sim.base.files import exists
-from fleet_sim.world.names import Frames
+from fleet_sim.world.commands import Frames
+from fleet_sim.world.joints import keep_freed_memory
 from fleet_sim.world.snapshot import EntityRoster, GivenColors
-from fleet_sim.world.waypoints import keep_freed_memory
 
 if TYPE_CHECKING:
     from fleet_sim.apps.record.readings import ReadingWriter

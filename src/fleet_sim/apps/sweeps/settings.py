@@ -21,8 +21,7 @@ from fleet_sim.base.errors import ConfigError, InvalidValueError, unknown_name
 from fleet_sim.base.files import beside, resolve_config
 from fleet_sim.base.params import ActionStatus
 from fleet_sim.base.registry import Fit, Registry
-from fleet_sim.base.scenario import as_scenario, is_scenario
-from fleet_sim.base.sections import checker_of
+from fleet_sim.base.scenario import as_scenario, checker_of, is_scenario
 from fleet_sim.base.settings import Checked, load_mapping, read, read_either, set_key, setting
 from fleet_sim.robots.actions.action import FINAL
 from fleet_sim.simulation import MultiRobotSimulationCore

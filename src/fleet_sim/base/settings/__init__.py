@@ -13,8 +13,17 @@ from fleet_sim.base.settings.files import (
     parse_value,
     read_either,
 )
-from fleet_sim.base.settings.in_use import UsedSettings, set_key
-from fleet_sim.base.settings.reader import Checked, check_fields, json_schema, nullable, object_schema, read, read_list
+from fleet_sim.base.settings.reader import (
+    Checked,
+    UsedSettings,
+    check_fields,
+    json_schema,
+    nullable,
+    object_schema,
+    read,
+    read_list,
+    set_key,
+)
 
 __all__ = [
     "Checked",

@@ -13,8 +13,14 @@ from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.engines.bullet.client import NO_BODY, BulletClient
-from fleet_sim.engines.bullet.joints import BulletJoints
-from fleet_sim.engines.bullet.models import BodyDynamics, LoadedModel, body_of_own, inertial_frame, load_model
+from fleet_sim.engines.bullet.models import (
+    BodyDynamics,
+    BulletJoints,
+    LoadedModel,
+    body_of_own,
+    inertial_frame,
+    load_model,
+)
 from fleet_sim.engines.bullet.shapes import ShapeCache, ShapeColor, shape_colors
 from fleet_sim.world.collision_rules import LinkPairs
 from fleet_sim.world.columns import ColumnTable, column

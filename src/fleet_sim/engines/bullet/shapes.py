@@ -15,7 +15,7 @@ from fleet_sim.base.files import is_file, to_read
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.engines.bullet.client import BulletClient
-from fleet_sim.models.height_fields import height_field_file, mesh_file, read_triangles, read_vertices
+from fleet_sim.models.generated import height_field_file, mesh_file, read_triangles, read_vertices
 from fleet_sim.models.meshes import mesh as primitives
 from fleet_sim.models.meshes.loading import load_mesh, version_of
 from fleet_sim.models.meshes.mesh import Mesh

@@ -29,8 +29,7 @@ from fleet_sim.engines.mujoco.contacts import (
     pairs_in_contact,
 )
 from fleet_sim.engines.mujoco.geoms import xyzw
-from fleet_sim.engines.mujoco.motors import MujocoMotors
-from fleet_sim.engines.mujoco.movers import Movers
+from fleet_sim.engines.mujoco.movers import Movers, MujocoMotors
 from fleet_sim.engines.mujoco.spec import SpecOptions
 from fleet_sim.world.collision_rules import LinkPairs
 from fleet_sim.world.ports import Contact

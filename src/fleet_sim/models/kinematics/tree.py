@@ -16,7 +16,7 @@ from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.kernels import compiled_step, sin_cos
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.world.columns import numbers_of
-from fleet_sim.world.names import Frames
+from fleet_sim.world.commands import Frames
 from fleet_sim.world.shapes import BASE, FIXED, PRISMATIC, REVOLUTE, RobotModel
 
 _UPRIGHT = quaternions.IDENTITY[None]

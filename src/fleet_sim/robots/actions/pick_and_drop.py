@@ -12,13 +12,12 @@ import numpy as np
 from fleet_sim.base.arrays import Floats, Ints, as_floats
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, UnknownNameError
 from fleet_sim.base.gate import LONGEST_TIME
-from fleet_sim.base.geometry import Path, Pose
+from fleet_sim.base.geometry import Path, Pose, calculate_offset_pose
 from fleet_sim.base.params import ActionCause, ActionStatus, MovementDirection
 from fleet_sim.base.registry import saved
 from fleet_sim.base.settings import setting
 from fleet_sim.base.settings.fields import fields_of
 from fleet_sim.base.spatial import quaternions
-from fleet_sim.base.tools import calculate_offset_pose
 from fleet_sim.robots import attachments, drive
 from fleet_sim.robots.actions.action import (
     BLOCKED_DOC,
@@ -37,8 +36,8 @@ from fleet_sim.robots.agent import Agent
 from fleet_sim.robots.arm import TOLERANCE
 from fleet_sim.robots.joint_values import JointNumbers, Tolerance, limits_cause, read_joint_numbers, read_tolerances
 from fleet_sim.robots.sim_object import SimObject
+from fleet_sim.world.commands import BodyId, ObjectId
 from fleet_sim.world.joints import DEFAULT_FORCE
-from fleet_sim.world.names import BodyId, ObjectId
 from fleet_sim.world.schema import NO_ROW
 from fleet_sim.world.shapes import BASE
 from fleet_sim.world.world import World

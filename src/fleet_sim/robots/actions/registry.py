@@ -18,8 +18,7 @@ from fleet_sim.robots.actions.pick_and_drop import Drop, DropAction, Pick, PickA
 from fleet_sim.robots.joint_values import check_arguments
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.robots.spawn_params import read_pose
-from fleet_sim.world.commands import plain
-from fleet_sim.world.names import BodyId, ObjectId
+from fleet_sim.world.commands import BodyId, ObjectId, plain
 
 ACTIONS = Registry(
     "action",

@@ -1,4 +1,4 @@
-"""The law of cars: no arc tighter than they can steer; the curve to each waypoint, and the speed along it.
+"""The law of cars, and the feature `ackermann`: no arc tighter than they can steer; curves and the speed along them.
 
 To a goal a car drives a shortest curve of arcs and straight lines (`reeds_shepp`, `dubins`). Between pieces it stops
 where it has to steer, unless steering takes no time. Arcs are exact: a car is put at the end of a chord from where its
@@ -8,7 +8,8 @@ piece began, so that rounding does not add up from step to step.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,6 +18,7 @@ from fleet_sim.base.arrays import NO_ROWS, Bools, Bytes, Floats, Ints, Rows
 from fleet_sim.base.errors import InvalidValueError, StateError
 from fleet_sim.base.kernels import atan2, compiled_step, heading, inlined, multiply, norm_of, sin_cos
 from fleet_sim.base.params import ControllerMode, MovementDirection
+from fleet_sim.base.settings import Checked, setting
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots.motion.car_curves import PIECES, Curves, dubins, reeds_shepp, to_point
@@ -37,12 +39,13 @@ from fleet_sim.robots.motion.rows import (
     write_vector,
 )
 from fleet_sim.world.columns import FeatureColumns, Scalars, column, named_columns, numbers_of
+from fleet_sim.world.features import Feature, FeatureHost
 from fleet_sim.world.world import World
 
 # The columns of robots that are steered like cars.
 
 
-FEATURE = "ackermann"
+ACKERMANN = "ackermann"
 """Name of the feature, of its table, and of the law."""
 
 
@@ -227,9 +230,9 @@ def drive_cars(world: World, rows: Rows, dt: float) -> Rows:
 
 def _table_of(world: World) -> AckermannColumns:
     """Return the table of cars; raises StateError where the feature is not in use."""
-    table = world.tables.get(FEATURE)
+    table = world.tables.get(ACKERMANN)
     if not isinstance(table, AckermannColumns):
-        raise StateError(f"the feature {FEATURE!r} is not in use; spawn robots with it, or call use({FEATURE!r})")
+        raise StateError(f"the feature {ACKERMANN!r} is not in use; spawn robots with it, or call use({ACKERMANN!r})")
     return table
 
 
@@ -590,3 +593,75 @@ def _rest(row: int, bodies: BodyArrays, steering: Steering) -> None:
     write_vector(steering.body_angular, row, _NOTHING)
     write_vector(bodies.velocity, row, _NOTHING)
     write_vector(bodies.angular_velocity, row, _NOTHING)
+
+
+# The settings under `ackermann:`, in the spawn entry of a robot.
+
+
+MOST = 1e4
+"""Upper limit of lengths: beyond it rounding would be seen."""
+
+
+class AckermannSettings(Checked):
+    """What a robot with `motion_mode: ackermann` can steer. Its origin is the middle of the rear axle."""
+
+    wheelbase: float = setting(0.5, low=1e-3, high=MOST, unit="m", doc="From the rear axle to the front axle.")
+    min_turning_radius: float = setting(
+        1.0, low=1e-3, high=MOST, unit="m", doc="Radius of the tightest arc, of the middle of the rear axle."
+    )
+    max_steering_rate: float | None = setting(
+        1.0,
+        low=1e-3,
+        high=1e3,
+        unit="rad/s",
+        doc="How fast the front wheels are steered; null: at once, so that arcs follow each other without a stop.",
+    )
+
+
+class AckermannFeature(Feature[AckermannSettings, AckermannColumns]):
+    """Steering: `ackermann:` in the spawn entry of a robot with `motion_mode: ackermann`."""
+
+    doc = "What a robot with motion_mode ackermann can steer."
+    settings = AckermannSettings
+    table = AckermannColumns
+
+    def values(self, settings: AckermannSettings) -> Mapping[str, Any]:
+        """Return the columns of a car with `settings`, its wheels straight ahead."""
+        rate = settings.max_steering_rate
+        return {
+            "wheelbase": settings.wheelbase,
+            "min_radius": settings.min_turning_radius,
+            "steering_rate": np.inf if rate is None else rate,
+            "steering": 0.0,
+            "pieces": 0,
+        }
+
+    def start(self, host: FeatureHost, table: AckermannColumns) -> World:
+        """Return the world, for `enter`; the law of motion does the rest."""
+        return host.world
+
+    def enter(self, part: World, table: AckermannColumns, rows: Rows) -> None:
+        """Refuse robots that do not drive as cars, or that ask for what cars cannot do."""
+        for row in rows.tolist():
+            reason = _hindrance(part, row)
+            if reason:
+                table.clear_rows(rows)
+                raise InvalidValueError(f"ackermann: {part.label(row)!r} {reason}")
+        # Goals in the plane: a car neither climbs nor leans.
+        part.motion.planar[rows] = part.motion.whole_steps[rows] = True
+
+
+def _hindrance(world: World, row: int) -> str:
+    """Return why a robot cannot be steered like a car, "" where it can."""
+    law = world.laws.names()[int(world.motion.law[row])]
+    # Law 0 is a car on a fixed base, which is allowed to stand there.
+    if world.motion.law[row] and law != ACKERMANN:
+        return f"has motion_mode {law!r}; steering is for motion_mode: {ACKERMANN}"
+    if world.motion.avoidance[row] > 0.0:
+        return "avoids others (avoidance), which needs robots that turn on the spot or move aside; set avoidance: 0"
+    if world.dynamic[row]:
+        return "is moved by the physics engine, which has no law for cars; give it a mass of 0"
+    return ""
+
+
+FEATURE = AckermannFeature()

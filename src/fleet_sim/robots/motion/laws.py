@@ -15,7 +15,7 @@ from fleet_sim.base.registry import Registry, instances_of
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots.motion import rows as limits
-from fleet_sim.robots.motion.cars import FEATURE, drive_cars
+from fleet_sim.robots.motion.cars import ACKERMANN, drive_cars
 from fleet_sim.robots.motion.driving import drive_any_way, expire_commands, follow_poses
 from fleet_sim.world import steering
 from fleet_sim.world.world import World
@@ -48,7 +48,7 @@ class Law:
 
     Robots that are given a law with a `feature` get that feature with it. A law with `motors` commands motors of joints
     and writes no poses: the engine moves the body by them. What another law plans for a body of the engine becomes
-    velocities of that body (`by_engine`).
+    velocities of that body (`EngineDriven`).
     """
 
     name: str
@@ -269,6 +269,6 @@ for _law in (
     Law(MotionMode.OMNIDIRECTIONAL.value, drive_any_way),
     Law(MotionMode.DIFFERENTIAL.value, follow_poses),
     Law("wheels", drive_by_wheels, motors=True),
-    Law(MotionMode.ACKERMANN.value, drive_cars, feature=FEATURE),
+    Law(MotionMode.ACKERMANN.value, drive_cars, feature=ACKERMANN),
 ):
     register_motion_law(_law.name, _law)

@@ -14,9 +14,8 @@ from fleet_sim.base.kernels import atan2, compiled_step, multiply, norm_of, rota
 from fleet_sim.base.params import MotionMode
 from fleet_sim.base.settings import Checked, setting
 from fleet_sim.base.spatial import trigonometry as trig
-from fleet_sim.models.kinematics.wheel_places import UNSTEERED, WheelPlaces, find_places
-from fleet_sim.robots.motion.cars import FEATURE as CARS
-from fleet_sim.robots.motion.cars import AckermannColumns
+from fleet_sim.models.kinematics.links import UNSTEERED, WheelPlaces, find_places
+from fleet_sim.robots.motion.cars import ACKERMANN, AckermannColumns
 from fleet_sim.world import steering as mimic
 from fleet_sim.world.columns import FeatureColumns, column
 from fleet_sim.world.features import Feature, FeatureHost
@@ -230,7 +229,7 @@ def steer(world: World, fleet: WheelFleet, dt: float) -> Floats:
 
     All wheels of a car point at right angles to the line to the centre of the arc, as on an Ackermann linkage.
     """
-    joints, cars = world.joints, world.tables.get(CARS)
+    joints, cars = world.joints, world.tables.get(ACKERMANN)
     slots = fleet.steering_slots
     if isinstance(cars, AckermannColumns):
         rows = fleet.rows[fleet.steering_owners]

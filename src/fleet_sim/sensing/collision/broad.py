@@ -18,7 +18,7 @@ from fleet_sim.base.arrays import Bools, Floats, Ints, Rows, is_finite
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.kernels import compiled_step, inlined
 from fleet_sim.base.params import SpatialHashCellSizeMode
-from fleet_sim.world.waypoints import keep_freed_memory
+from fleet_sim.world.joints import keep_freed_memory
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -28,7 +28,7 @@ from fleet_sim.robots.spawn_params import ORIGIN, pose_setting
 from fleet_sim.sensing.sensors.render import shot
 from fleet_sim.sensing.sensors.render.renderer import Renderer, check_renderer, make_renderer
 from fleet_sim.world.clock import Keys
-from fleet_sim.world.names import Frames
+from fleet_sim.world.commands import Frames
 from fleet_sim.world.ports import JointSensing
 from fleet_sim.world.schema import NO_ROW
 from fleet_sim.world.shapes import RobotModel

@@ -9,7 +9,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import AnyArray, Bools, Floats, Rows, as_float
 from fleet_sim.base.params import ActionCause
-from fleet_sim.base.sections import SettingsSection
+from fleet_sim.base.scenario import SettingsSection
 from fleet_sim.base.settings import Checked, setting
 from fleet_sim.facade.update import StepEvents
 from fleet_sim.robots import drive

@@ -11,7 +11,7 @@ from fleet_sim.base.arrays import Rows
 from fleet_sim.base.errors import InvalidValueError, located
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.params import CollisionMode
-from fleet_sim.base.sections import SettingsSection
+from fleet_sim.base.scenario import SettingsSection
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.robots.spawn_params import ShapeParams, SimObjectSpawnParams

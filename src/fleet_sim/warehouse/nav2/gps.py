@@ -9,7 +9,7 @@ from geometry_msgs.msg import PoseStamped
 from nav2_msgs.action import FollowGPSWaypoints
 
 from fleet_sim.base.errors import InvalidValueError, StateError
-from fleet_sim.base.ros_params import RosParams
+from fleet_sim.base.scenario import RosParams
 from fleet_sim.base.spatial.trigonometry import sin_cos_of
 from fleet_sim.robots.actions.action import Action
 from fleet_sim.ros.actions import GoalReader

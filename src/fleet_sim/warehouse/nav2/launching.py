@@ -15,7 +15,7 @@ from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from launch_ros.actions import Node
 
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.world.names import is_ros_name
+from fleet_sim.world.commands import is_ros_name
 
 SERVERS = {
     "controller_server": "nav2_controller",

@@ -14,7 +14,7 @@ from nav2_msgs.action import ComputePathToPose, FollowWaypoints, NavigateThrough
 
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.geometry import Path
-from fleet_sim.base.ros_params import RosParams
+from fleet_sim.base.scenario import RosParams
 from fleet_sim.robots.actions.action import Action
 from fleet_sim.robots.actions.drive import MoveAction, MoveTo, TourAction
 from fleet_sim.ros.actions import CODES, ActionKind, GoalOutcome, GoalReader, Progress

@@ -17,7 +17,7 @@ from fleet_sim.base.arrays import Floats, Ints, Rows
 from fleet_sim.base.budget import Work
 from fleet_sim.base.files import beside, is_file
 from fleet_sim.base.params import RouteMode
-from fleet_sim.base.sections import SettingsSection
+from fleet_sim.base.scenario import SettingsSection
 from fleet_sim.base.settings import read
 from fleet_sim.base.settings.fields import fields_of
 from fleet_sim.simulation import MultiRobotSimulationCore

@@ -15,7 +15,7 @@ from fleet_sim.base.errors import InvalidValueError, located
 from fleet_sim.base.files import beside
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.params import CollisionMode
-from fleet_sim.base.sections import Section
+from fleet_sim.base.scenario import Section
 from fleet_sim.base.settings import Checked, object_schema, read, setting, time_setting
 from fleet_sim.robots.spawn_params import AgentSpawnParams, ShapeParams, SimObjectSpawnParams
 from fleet_sim.simulation import MultiRobotSimulationCore

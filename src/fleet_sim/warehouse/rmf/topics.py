@@ -22,7 +22,7 @@ from rmf_lift_msgs.msg import LiftRequest, LiftState
 
 from fleet_sim.base.arrays import Floats, Rows
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.ros_params import RmfParams
+from fleet_sim.base.scenario import RmfParams
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.ros import messages as qos

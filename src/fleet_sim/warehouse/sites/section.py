@@ -14,7 +14,7 @@ from fleet_sim.base.files import beside, resolve_config
 from fleet_sim.base.gate import LARGEST_EXTENT
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.params import CollisionMode, ControllerMode
-from fleet_sim.base.sections import Section
+from fleet_sim.base.scenario import Section
 from fleet_sim.base.settings import Checked, object_schema, read, setting
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots.sim_object import SimObject

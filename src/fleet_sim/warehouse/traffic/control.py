@@ -22,9 +22,9 @@ from fleet_sim.warehouse.traffic.network import Network
 from fleet_sim.warehouse.traffic.planners.planner import NO_BARS, Planner
 from fleet_sim.warehouse.traffic.planners.registry import PLANNERS
 from fleet_sim.warehouse.traffic.settings import TrafficSettings
+from fleet_sim.world.joints import EntityPaths
 from fleet_sim.world.state_files import Form
 from fleet_sim.world.steering import IDLE
-from fleet_sim.world.waypoints import EntityPaths
 from fleet_sim.world.world import DriveRule, World
 
 # Planned paths: where the plan leads the robots of the traffic, as readers outside of it see their paths.

@@ -20,7 +20,7 @@ from fleet_sim.base.arrays import Bools, Bytes, Floats, Ints, Rows
 from fleet_sim.base.errors import ConfigError, InvalidValueError, PlanError
 from fleet_sim.base.files import resolve_config
 from fleet_sim.base.kernels import compiled_step
-from fleet_sim.base.sections import SettingsSection
+from fleet_sim.base.scenario import SettingsSection
 from fleet_sim.base.settings import Checked, setting
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.sites.grid import NO_CELL, Grid

@@ -10,7 +10,7 @@ import numpy as np
 from fleet_sim.base.arrays import AnyArray, Bools, Floats, Ints, Rows, as_float
 from fleet_sim.base.errors import ConfigError, InvalidValueError, StateError, located, unknown_name
 from fleet_sim.base.params import RouteMode
-from fleet_sim.base.sections import SettingsSection
+from fleet_sim.base.scenario import SettingsSection
 from fleet_sim.base.settings import read, setting
 from fleet_sim.robots.agent import Agent
 from fleet_sim.robots.sim_object import SimObject

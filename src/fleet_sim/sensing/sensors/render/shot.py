@@ -1,4 +1,4 @@
-"""The request to a renderer, its light, and its result."""
+"""The request to a renderer, its light and its result; and the choice of a renderer, with TinyRenderer as fallback."""
 
 from __future__ import annotations
 
