@@ -164,7 +164,7 @@ def test_a_renderer_draws_for_cameras(sim: Sim) -> None:
 @row("a reason not to drive, or to drive slower")
 def test_a_drive_rule_rejects_commands_and_a_speed_rule_lowers_speeds(sim: Sim, robot: fs.Agent) -> None:
     slowly = Slowly(sim.world, 0.25)
-    sim.world.speed_rules.add(slowly)
+    sim.world.speed_rules.append(slowly)
     robot.set_goal(fs.Pose((3.0, 0.0, 0.0)))
     fastest = 0.0
     while robot.is_moving:
@@ -172,7 +172,7 @@ def test_a_drive_rule_rejects_commands_and_a_speed_rule_lowers_speeds(sim: Sim, 
         fastest = max(fastest, abs(robot.velocity[0]))
     assert fastest == pytest.approx(0.25)
     sim.world.speed_rules.remove(slowly)
-    sim.world.drive_rules.add(Asleep())
+    sim.world.drive_rules.append(Asleep())
     answer = sim.inbox.put(fs.SetVelocity(names=("robot",), linear=[[1.0, 0, 0]], angular=[[0, 0, 0]]))  # type: ignore[arg-type]
     sim.step_once()
     assert answer.result().rejected == {"robot": "it sleeps"} and not robot.is_moving

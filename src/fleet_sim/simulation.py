@@ -48,7 +48,6 @@ from fleet_sim.world.collision_rules import LinkPairs
 from fleet_sim.world.features import Features
 from fleet_sim.world.inbox import Inbox
 from fleet_sim.world.pipeline import Phase, Pipeline, Profiler, System, each_step
-from fleet_sim.world.ports import Parts
 from fleet_sim.world.snapshot import SnapshotBoard
 from fleet_sim.world.user_code import FaultGuard
 from fleet_sim.world.world import World
@@ -198,18 +197,10 @@ class MultiRobotSimulationCore(DocumentedNames):
 
     def _connect(self) -> None:
         """Connect the parts to the world, and register their state outside the columns for checkpoints."""
-        self.world.connect(
-            Parts(
-                actions=self.actions,
-                bodies=self.engine,
-                blocking=self.blocking,
-                links=WorldLinks(self.world),
-                sensors=self.sensors,
-                laws=laws,
-                plan_controller=controllers.plan,
-                features=self.features,
-            )
-        )
+        world = self.world
+        world.actions, world.bodies, world.bodies_at = self.actions, self.engine, self.blocking.bodies_at
+        world.links, world.sensors, world.features = WorldLinks(world), self.sensors, self.features
+        world.laws, world.plan_controller = laws, controllers.plan
         self.mirror.on_read = partial(attachments.follow_rows, self.world)
         self.checkpoints = Checkpoints(self.world)
         self.checkpoints.register("actions", self.actions)
@@ -217,16 +208,15 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.checkpoints.register("collision_filters", self.world.collision_filters)
         self.checkpoints.register("collisions", self.collisions)
         self.checkpoints.register("self_collisions", self.self_collisions)
-        self.checkpoints.register("sensors", self.sensors, self.sensors.forms())
+        self.checkpoints.register("sensors", self.sensors)
         self.checkpoints.register("reactions", self.engine.reactions)
-        engine = self.engine.checkpoints
-        self.checkpoints.register("engine", engine, engine.forms())
+        self.checkpoints.register("engine", self.engine.checkpoints)
 
     def _build_services(self, collision_color: Sequence[float] | None) -> None:
         """Build the objects of the public interface, each from the parts it needs."""
         self.control = RunControl(self.world, self.inbox)
         self.extensions = Extensions(self, self.clock, self.guard)
-        self.checkpoints.register("plugins", self.extensions.plugin_runner, self.extensions.plugin_runner.forms())
+        self.checkpoints.register("plugins", self.extensions)
         self.population = Population(self)
         self.collision_queries = CollisionQueries(self)
         self.queries = SpatialQueries(self.world, self.exact, floor=self.params.enable_floor)
@@ -262,7 +252,7 @@ class MultiRobotSimulationCore(DocumentedNames):
             System("collision_events", Phase.COLLIDE, self.collisions.emit, self.collisions.has_news),
             System("highlight", Phase.OBSERVE, each_step(self.view.show_collisions), self.view.colors_collisions),
             System("sensors", Phase.OBSERVE, self.sensors.run, self.sensors.has_work),
-            System("snapshot", Phase.OBSERVE, self.snapshots.end_step, lambda: self.snapshots.has_readers),
+            System("snapshot", Phase.OBSERVE, each_step(self.snapshots.refresh), lambda: self.snapshots.has_readers),
             System("monitor", Phase.OBSERVE, each_step(self.monitor.log_profile), self.monitor.logs),
             System("post_step", Phase.OBSERVE, events.post_step, world.events.asking("post_step")),
         ):

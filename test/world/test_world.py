@@ -21,7 +21,6 @@ from fleet_sim.world.clock import Clock
 from fleet_sim.world.commands import NamedRows
 from fleet_sim.world.entity_index import EntityIndex, FreeRows
 from fleet_sim.world.hashing import state_hash
-from fleet_sim.world.ports import Parts
 from fleet_sim.world.schema import NO_ROW, BodyColumns
 from fleet_sim.world.world import World, restore_world, save_world
 
@@ -176,16 +175,15 @@ def test_a_part_that_is_not_connected_says_what_to_do(part: str) -> None:
         getattr(new_world(), part)
 
 
-def test_parts_are_connected_once() -> None:
+def test_a_part_that_is_connected_is_there() -> None:
     world, links = new_world(), NoLinks()
-    world.connect(Parts(links=links))
-    assert world.links is links
-    with pytest.raises(StateError, match="connected"):
-        world.connect(Parts())
+    assert not world.has_part("links")
+    world.links = links
+    assert world.has_part("links") and world.links is links
 
 
 class NoLinks:
-    """A LinkBook of a world without robots."""
+    """A RobotLinks of a world without robots."""
 
     def link_poses(self, rows: Rows, links: Ints) -> tuple[Floats, Floats]:
         raise NotImplementedError

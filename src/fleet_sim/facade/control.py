@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from copy import deepcopy
 from itertools import count
 from threading import Condition, RLock, get_ident
 from typing import Any, TypeVar
 
-from fleet_sim.base.errors import DuplicateNameError, StateError, unknown_name
+from fleet_sim.base.errors import DuplicateNameError, StateError, StateFileError, brief, unknown_name
 from fleet_sim.base.params import SimulationParams
 from fleet_sim.engines.bullet.engine import BulletQueries
 from fleet_sim.engines.bullet.mirror import BulletMirror
@@ -21,13 +22,14 @@ from fleet_sim.sensing.collision.blocking_system import BlockingSystem
 from fleet_sim.sensing.collision.system import CollisionSystem, SelfCollisions
 from fleet_sim.sensing.sensors.system import SensorSystem
 from fleet_sim.world.checkpoint import Checkpoints
-from fleet_sim.world.clock import Clock
+from fleet_sim.world.clock import Clock, Schedule
 from fleet_sim.world.features import Features
 from fleet_sim.world.inbox import Inbox
 from fleet_sim.world.pipeline import Pipeline, Profiler
 from fleet_sim.world.ports import PhysicsEngine
 from fleet_sim.world.snapshot import SnapshotBoard
-from fleet_sim.world.user_code import CallbackList, FaultGuard, PluginRunner, SimHooks, check_plugin
+from fleet_sim.world.state_files import Form
+from fleet_sim.world.user_code import CallbackList, FaultGuard, GuardedPart, SimHooks, check_plugin, keeps_state
 from fleet_sim.world.world import World
 
 LONGEST_HELD = 1.0
@@ -216,7 +218,10 @@ class Extensions:
     def __init__(self, owner: Any, clock: Clock, guard: FaultGuard) -> None:
         self._owner = owner
         self._callbacks = CallbackList(clock, guard)
-        self._plugins = PluginRunner(clock, guard)
+        self._clock, self._guard = clock, guard
+        self._plugins: tuple[tuple[SimHooks[Any], Schedule, GuardedPart], ...] = ()
+        # Of plugins, for the next `reset`.
+        self._states: list[tuple[SimHooks[Any], Any]] = []
         self._managers: dict[str, Any] = {}
         self._callers: dict[str, Any] = {}
 
@@ -235,7 +240,7 @@ class Extensions:
     @property
     def plugins(self) -> list[SimHooks[Any]]:
         """The registered plugins, in order."""
-        return self._plugins.plugins
+        return [plugin for plugin, _, _ in self._plugins]
 
     def add_plugin(
         self, plugin: type[Plugin] | Plugin, config: dict[str, Any] | None = None, frequency: float | None = None
@@ -243,22 +248,25 @@ class Extensions:
         """Add a plugin (a class is made into one with `config`) and return it; raises InvalidValueError."""
         check_plugin(plugin, SimHooks, "SimPlugin")
         made = plugin(self._owner, config) if isinstance(plugin, type) else plugin
-        self._plugins.add(made, frequency)
+        # Replaced and never changed: a step may be iterating over the old tuple.
+        entry = (made, self._clock.schedule(frequency), self._guard.part("plugin on_step"))
+        self._plugins = (*self._plugins, entry)
+        self._guard.call("plugin on_init", made.on_init)
         return made
 
     def remove_plugin(self, plugin: SimHooks[Any]) -> bool:
         """Shut `plugin` down and remove it; return whether it was registered."""
-        return self._plugins.remove(plugin)
+        kept = tuple(entry for entry in self._plugins if entry[0] is not plugin)
+        if len(kept) == len(self._plugins):
+            return False
+        self._plugins = kept
+        self._guard.call("plugin on_shutdown", plugin.on_shutdown)
+        return True
 
     @property
     def callbacks(self) -> list[Callable[..., object]]:
         """The functions added by `add_callback`."""
         return self._callbacks.functions
-
-    @property
-    def plugin_runner(self) -> PluginRunner:
-        """What runs the plugins; their state is part of checkpoints."""
-        return self._plugins
 
     # ---- managers ----------------------------------------------------------------------------------------------------
 
@@ -301,7 +309,7 @@ class Extensions:
 
     def __bool__(self) -> bool:
         """Whether there is anything to run in a step."""
-        if self._callbacks.entries or self._plugins.entries:
+        if self._callbacks.entries or self._plugins:
             return True
         return bool(self._callers) and any(map(_has_callbacks, self._callers.values()))
 
@@ -319,19 +327,55 @@ class Extensions:
 
     def has_plugins(self) -> object:
         """Return something true if there are plugins to call."""
-        return self._plugins.entries
+        return self._plugins
 
     def run_plugins(self) -> None:
         """Call `on_step` of the plugins that are due."""
-        self._plugins.step()
+        for plugin, schedule, part in self._plugins:
+            elapsed = schedule.poll()
+            if elapsed is not None:
+                part.call(plugin.on_step, elapsed)
 
     def reset(self) -> None:
         """Call `on_reset` of all plugins."""
-        self._plugins.reset()
+        plugins = self.plugins
+        for plugin in plugins:
+            self._guard.call("plugin on_reset", plugin.on_reset)
+        # After `on_reset`, which goes back to the beginning.
+        states, self._states = self._states, []
+        for plugin, state in states:
+            if plugin in plugins:
+                self._guard.call("plugin take_state", plugin.take_state, deepcopy(state))
 
     def shutdown(self) -> None:
         """Shut all plugins down."""
-        self._plugins.shutdown()
+        for plugin in self.plugins:
+            self.remove_plugin(plugin)
+
+    # ---- checkpoints -------------------------------------------------------------------------------------------------
+
+    def save(self) -> Any:
+        """Return the states of the plugins that keep one."""
+        return [(plugin, deepcopy(plugin.state_of())) for plugin in self.plugins if keeps_state(plugin)]
+
+    def restore(self, saved: Any) -> None:
+        """Give plugins back what `save` returned, at the next `reset`."""
+        self._states = list(saved)
+
+    def forms(self) -> Iterator[Form[Any]]:
+        """Yield how plugins are found again: by their place and the name of their class."""
+        yield Form(
+            "plugin", SimHooks, lambda one: (self.plugins.index(one), type(one).__qualname__), self._plugin_saved_as
+        )
+
+    def _plugin_saved_as(self, saved: tuple[int, str]) -> SimHooks[Any]:
+        place, name = saved
+        plugins = self.plugins
+        if not 0 <= place < len(plugins) or type(plugins[place]).__qualname__ != name:
+            raise StateFileError(
+                f"it holds the state of the plugin {brief(name)}; register that before, in the same order"
+            )
+        return plugins[place]
 
 
 def _has_callbacks(manager: Any) -> bool:

@@ -323,12 +323,12 @@ Tables = dict[str, dict[str, AnyArray]]
 
 def catalogs_of(world: World) -> dict[str, Any]:
     """Return what the numbers in columns stand for."""
-    laws, used = world.parts.laws, set(world.motion.law.tolist())
+    used = set(world.motion.law.tolist())
     return {
         "shapes": [world.shapes[number] for number in range(len(world.shapes))],
         "models": [attributes_of(model) for model in world.models],
         # Only those in use: others may not be known to the process that reads the file.
-        "laws": [] if laws is None else [name if number in used else None for number, name in enumerate(laws.names())],
+        "laws": [name if number in used else None for number, name in enumerate(world.laws.names())],
     }
 
 
@@ -341,11 +341,10 @@ def take_catalogs(world: World, catalogs: Any, tables: Tables) -> None:
     _renumber(tables["body"], "shape_id", shapes)
     models = [_number_of(world, attributes) for attributes in catalogs["models"]]
     _renumber(tables["robots"], "model", models)
-    laws = world.parts.laws
-    names = [] if laws is None else list(laws.names())
+    names = list(world.laws.names())
     # The first law stands for none, and has no name to look up.
     numbers = [
-        0 if name is None else names.index(name) if name in names else _loaded_law(world, name)
+        0 if name is None else names.index(name) if name in names else world.laws.index(name)
         for name in catalogs["laws"]
     ]
     _renumber(tables["motion"], "law", numbers)
@@ -396,12 +395,6 @@ def _equal(first: Any, second: Any) -> bool:
     return type(first) is type(second) and bool(first == second)
 
 
-def _loaded_law(world: World, name: str) -> int:
-    """Return the number of a law of another package, which is loaded at its first use."""
-    assert world.parts.laws is not None
-    return world.parts.laws.index(name)
-
-
 # The forms of what every simulation has in its checkpoints: entities, actions, controllers, models.
 
 
@@ -427,11 +420,13 @@ class WorldForms:
         yield Form("world", World, lambda world: None, lambda nothing: self._world)
         yield Form("clock", Clock, lambda clock: None, lambda nothing: self._world.clock)
         yield Form("entity", Handle, self._of_entity, self._entity)
-        yield Form("model", RobotModel, self._of_model, self._model)
+        yield Form("model", RobotModel, self._of_model, lambda number: self._world.models[number])
         yield Form("object_id", ObjectId, int, ObjectId)
-        yield Form("body_id", BodyId, _of_body_id, _body_id)
-        yield Form("action", Action, _of_action, _blank_action)
-        yield Form("controller", AgentController, _of_controller, _blank_controller)
+        yield Form("body_id", BodyId, _of_body_id, lambda saved: BodyId(*saved))
+        name_of_action = lambda action: _name(ACTIONS, named_class(action), "register_action")  # noqa: E731
+        yield Form("action", Action, name_of_action, partial(_blank, ACTIONS))
+        name_of_controller = lambda made: _name(CONTROLLERS, type(made), "register_controller")  # noqa: E731
+        yield Form("controller", AgentController, name_of_controller, partial(_blank, CONTROLLERS))
         yield Form("part", GuardedPart, GuardedPart.state_of, self._world.guard.part_of)
 
     # ---- entities ----------------------------------------------------------------------------------------------------
@@ -494,9 +489,6 @@ class WorldForms:
     def _of_model(self, model: RobotModel) -> object:
         return next(number for number, known in enumerate(self._world.models) if known is model)
 
-    def _model(self, number: int) -> RobotModel:
-        return self._world.models[number]
-
 
 def _class_number(cls: type[Any], handle: object) -> int:
     """Return the place, from 1 on, of the class of `handle` in ENTITIES; raises StateFileError."""
@@ -520,33 +512,15 @@ def _name(registry: Registry[Any], cls: type[Any], advice: str) -> str:
     )
 
 
-def _of_action(action: Action) -> str:
-    return _name(ACTIONS, named_class(action), "register_action")
-
-
-def _blank_action(name: str) -> Action:
-    # Without its constructor: the scheduler gives it its attributes.
-    cls: type[Action] = ACTIONS.get(name)
-    return object.__new__(cls)
-
-
-def _of_controller(controller: AgentController) -> str:
-    return _name(CONTROLLERS, type(controller), "register_controller")
-
-
-def _blank_controller(name: str) -> AgentController:
-    cls: type[AgentController] = CONTROLLERS.get(name)
-    return object.__new__(cls)
+def _blank(registry: Registry[Any], name: str) -> Any:
+    """Return an object of the class called `name` without its constructor: the scheduler gives it its attributes."""
+    return object.__new__(registry.get(name))
 
 
 def _of_body_id(body: BodyId) -> object:
     if body.object_id < 0:
         raise StateFileError(f"{body!r} is the number of a body of the engine, which is another one next time")
     return int(body), body.object_id
-
-
-def _body_id(saved: tuple[int, int]) -> BodyId:
-    return BodyId(*saved)
 
 
 # Origin: what a simulation was built from, so that another process can build it again.

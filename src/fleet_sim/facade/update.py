@@ -211,7 +211,7 @@ class Update:
             or world.entity_events.buses
             or (self._commands_due and sim.inbox.runs_code(self._commands_due))
             or sim.actions.user_defined
-            or world.events.has_handlers_of_any(PHASE_1_EVENTS)
+            or not PHASE_1_EVENTS.isdisjoint(world.events.handled)
         )
 
     def take_commands(self) -> None:
@@ -221,11 +221,14 @@ class Update:
     def move(self, dt: float) -> None:
         """Move the robots' bases with avoidance and blocking; wake the actions of robots that arrived."""
         sim, world = self._sim, self._sim.world
-        if world.speed_rules.asking():
-            with world.speed_rules.applied():
-                ended = self._advance(dt)
-        else:
+        for rule in world.speed_rules:
+            rule.lower()
+        try:
             ended = self._advance(dt)
+        finally:
+            # In reverse: a rule found what those before it had lowered.
+            for rule in reversed(world.speed_rules):
+                rule.restore()
         # Before arrival is decided: who was held back has not arrived.
         blocked = sim.blocking.after(ended) if sim.blocking.is_active else Blocked(ended, NO_ROWS, NO_ROWS)
         done = sim.driven.end(blocked.arrived, dt)

@@ -43,42 +43,6 @@ def resolve_joint_index(entity: SimObject, joint: int | str) -> int:
     return model.joint_index(joint)
 
 
-# PowerHandle: the part of a robot's handle for its battery, by the documented names.
-
-
-class PowerHandle(SimObject):
-    """A robot that may have a battery: the feature of that name, given as `battery` when it is spawned."""
-
-    __slots__ = ()
-
-    @property
-    def battery_plugin(self) -> Any:
-        """The battery, as `feature("battery")` returns it; None without one."""
-        try:
-            return self.feature("battery")
-        except StaleHandleError:
-            raise
-        except StateError:
-            # The same error for a robot without a battery and for a run in which nobody has one.
-            return None
-
-    @property
-    def battery_soc(self) -> float | None:
-        """The battery's state of charge, 0 to 1; None without a battery."""
-        battery = self.battery_plugin
-        return None if battery is None else float(battery.battery_soc)
-
-    @property
-    def is_charging(self) -> bool:
-        """Whether the robot has a battery that is connected to a charger."""
-        battery = self.battery_plugin
-        return battery is not None and bool(battery.is_charging)
-
-    def set_charging(self, charging: bool = True) -> None:
-        """Connect the battery to a charger, or disconnect it; raises StateError for a robot without a battery."""
-        self.feature("battery").set_charging(charging)
-
-
 # The plan made from the `controller` of a spawn entry: limits and defaults, a motion law, Python controllers.
 
 
@@ -110,7 +74,7 @@ Plugin = TypeVar("Plugin", bound=AgentHooks[Any])
 Hook = TypeVar("Hook")
 
 
-class Agent(EndEffectorHandle, PowerHandle):
+class Agent(EndEffectorHandle):
     """A robot.
 
     The last command wins: a new goal, path, velocity or stop cancels its running and queued actions. Base and joints
@@ -470,6 +434,35 @@ class Agent(EndEffectorHandle, PowerHandle):
     def get_plugin(self, cls: type[Hook]) -> Hook | None:
         """Return the agent's plugin of type `cls`, or None."""
         return next((plugin for plugin in self.plugins if isinstance(plugin, cls)), None)
+
+    # ---- the battery: the feature of that name, given as `battery` when it is spawned --------------------------------
+
+    @property
+    def battery_plugin(self) -> Any:
+        """The battery, as `feature("battery")` returns it; None without one."""
+        try:
+            return self.feature("battery")
+        except StaleHandleError:
+            raise
+        except StateError:
+            # The same error for a robot without a battery and for a run in which nobody has one.
+            return None
+
+    @property
+    def battery_soc(self) -> float | None:
+        """The battery's state of charge, 0 to 1; None without a battery."""
+        battery = self.battery_plugin
+        return None if battery is None else float(battery.battery_soc)
+
+    @property
+    def is_charging(self) -> bool:
+        """Whether the robot has a battery that is connected to a charger."""
+        battery = self.battery_plugin
+        return battery is not None and bool(battery.is_charging)
+
+    def set_charging(self, charging: bool = True) -> None:
+        """Connect the battery to a charger, or disconnect it; raises StateError for a robot without a battery."""
+        self.feature("battery").set_charging(charging)
 
 
 def checked_path(path: Path | Sequence[Pose]) -> Path:

@@ -22,15 +22,29 @@ from fleet_sim.world import steering
 from fleet_sim.world.joints import DEFAULT_FORCE, DEFAULT_TOLERANCE, TO_POSITION
 from fleet_sim.world.shapes import RobotModel
 
-# JointReadings: the part of a robot's handle that tells its description, and the state of its joints and links.
+# JointHandle: the part of a robot's handle for its description, its joints and links.
 
 
 JointState = tuple[float, float]
 """Position (rad or m) and velocity (rad/s or m/s) of a joint."""
 
 
-class JointReadings(SimObject):
-    """An entity with joints, to be read; see JointHandle."""
+_PLURALS = {"position": "positions", "velocity": "velocities", "force": "forces"}
+
+
+class JointHandle(SimObject):
+    """An entity with joints, if it was spawned from a robot description.
+
+    Joints are given by name, or by index as in PyBullet, where fixed joints are numbered too. Lists have one number per
+    movable joint, in order, or one per joint, where numbers of fixed joints are ignored. Everything is read from
+    columns: the state is current inside a step too, and needs no call of PyBullet.
+
+    Targets beyond a joint's limits are clipped. A command to a joint ends the action that moves it as CANCELLED.
+    A joint that mimics another one follows it, and is commanded through it; numbers for both have to agree.
+
+    Methods raise StateError if there are no joints, UnknownNameError for unknown ones, InvalidValueError for fixed
+    joints, mimic joints, a wrong number of values, and values that are not finite.
+    """
 
     __slots__ = ()
 
@@ -163,29 +177,6 @@ class JointReadings(SimObject):
 
     def _slot(self, joint: int | str) -> int:
         return int(self._world.robots.joint_start[self.row]) + place_of(self._model(), joint)
-
-
-# JointHandle: the part of a robot's handle that commands its joints.
-
-
-_PLURALS = {"position": "positions", "velocity": "velocities", "force": "forces"}
-
-
-class JointHandle(JointReadings):
-    """An entity with joints, if it was spawned from a robot description.
-
-    Joints are given by name, or by index as in PyBullet, where fixed joints are numbered too. Lists have one number per
-    movable joint, in order, or one per joint, where numbers of fixed joints are ignored. Everything is read from
-    columns: the state is current inside a step too, and needs no call of PyBullet.
-
-    Targets beyond a joint's limits are clipped. A command to a joint ends the action that moves it as CANCELLED.
-    A joint that mimics another one follows it, and is commanded through it; numbers for both have to agree.
-
-    Methods raise StateError if there are no joints, UnknownNameError for unknown ones, InvalidValueError for fixed
-    joints, mimic joints, a wrong number of values, and values that are not finite.
-    """
-
-    __slots__ = ()
 
     # ---- targets -----------------------------------------------------------------------------------------------------
 

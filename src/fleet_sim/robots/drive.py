@@ -107,7 +107,7 @@ def goals_inside(
     last_mask[ends] = True
     slack = np.where(last_mask, max(tolerance, LEAST_DEPTH), LEAST_DEPTH)
     stopping = np.flatnonzero(world.block_on_collision[owners])
-    found = world.blocking.bodies_at(
+    found = world.bodies_at(
         owners[stopping],
         positions[stopping],
         orientations[stopping],

@@ -76,23 +76,19 @@ _LIMIT = 64
 _KNOWN: WeakKeyDictionary[World, dict[Hashable, Template]] = WeakKeyDictionary()
 
 
-class Said(NamedTuple):
-    """What params say but pose and name: a key that is equal where that is the same."""
-
-    key: tuple[Hashable, ...]
-    by_value: bool
-    """Whether all of it was compared by value. What is compared by identity may change and stay the same object, and
-    the key is for as long as the params live."""
+Said = tuple[tuple[Hashable, ...], bool]
+"""What params say but pose and name: a key that is equal where that is the same, and whether all of it was compared by
+value. What counts by identity may change and stay the same object; then the key is for as long as the params live."""
 
 
 def template_for(world: World, params: SimObjectSpawnParams, said: Said | None = None) -> Template:
     """Return the template of `params`, see `make_template`; those that say the same share it. `said` is `said_by`."""
-    said = said_by(all_but_place(params)) if said is None else said
+    said_key, by_value = said_by(all_but_place(params)) if said is None else said
     # Each time, as it looks whether the file may be read and has changed.
     model = model_of(world, params)
-    if not said.by_value or not _says_all(params):
+    if not by_value or not _says_all(params):
         return make_template(world, params, model)
-    known, key = _KNOWN.setdefault(world, {}), (id(model), said.key)
+    known, key = _KNOWN.setdefault(world, {}), (id(model), said_key)
     template = known.get(key)
     if template is None:
         if len(known) >= _LIMIT:
@@ -117,7 +113,7 @@ def said_by(values: tuple[object, ...]) -> Said:
     by_identity: list[Any] = []
     cls, *others = values
     key = (cls, *[value if isinstance(value, _PLAIN) else _content(value, by_identity) for value in others])
-    return Said(key, not by_identity)
+    return key, not by_identity
 
 
 def _says_all(params: SimObjectSpawnParams) -> bool:
@@ -266,9 +262,9 @@ def spawn_each_row(world: World, cls: type[SimObject] | None, params_list: Seque
         last = values
         said = said_by(values)
         # Checking params costs more than writing rows, so equal ones are checked once.
-        template = templates.get(said.key)
+        template = templates.get(said[0])
         if template is None:
-            template = templates[said.key] = template_for(world, params, said)
+            template = templates[said[0]] = template_for(world, params, said)
         if runs and runs[-1].template is template:
             runs[-1] = runs[-1]._replace(size=runs[-1].size + 1)
         else:
@@ -447,7 +443,7 @@ class GridSpawnParams:
     def from_dict(cls, config: Mapping[str, Any]) -> GridSpawnParams:
         """Read either the ranges (`x_min`, ...) or `count` with optional `columns`, `spacing`, `offset`."""
         if "count" in config:
-            return cls.from_count(**vars(read(_CountForm, config)))
+            return cls.from_count(**vars(read(GridEntry, config)))
         return cls(**vars(read(_RangeForm, config)))
 
     @property
@@ -467,7 +463,7 @@ class GridSpawnParams:
         return np.asarray(np.array(self.offset) + np.array(self.spacing) * (coordinates + lowest))
 
 
-# The two forms of a mapping; they only tell the reader of settings which keys belong together.
+# The form of a mapping with ranges: it only says to the reader of settings which keys belong together.
 @dataclass
 class _RangeForm:
     """Ranges of cells along each axis, both ends included, as an alternative to a number of cells."""
@@ -480,14 +476,6 @@ class _RangeForm:
     offset: tuple[float, float, float]
     z_min: int = 0
     z_max: int = 0
-
-
-@dataclass
-class _CountForm:
-    count: int
-    columns: int | None = None
-    spacing: tuple[float, float, float] = (1.0, 1.0, 0.0)
-    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
 # The robots and objects of a scenario file.
@@ -723,7 +711,9 @@ def _spawn_at(world: World, cls: type[SimObject], entry: Any, params: Any) -> Sp
     if entry.grid is not None or pose.position[0] or pose.position[1]:
         raise ConfigError("give one of pose, grid and at: they say where it starts in different ways", path="at")
     try:
-        places, headings = world.places.source("site").places(at.site, at.count, seed=at.seed, clearance=at.clearance)
+        if "site" not in world.places:
+            raise InvalidValueError("needs the section 'site', which this scenario does not have")
+        places, headings = world.places["site"].places(at.site, at.count, seed=at.seed, clearance=at.clearance)
     except FleetSimError as error:
         raise ConfigError.of(error).within("at") from error
     points = np.column_stack((places, np.full(len(places), pose.position[2])))

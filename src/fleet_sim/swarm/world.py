@@ -417,7 +417,7 @@ class RectangularWorld(NamedWorld):
         self._stepper = Stepper(self, self.check_stop)
         self._stepper.install()
         memory = SwarmMemory(self)
-        self.sim.checkpoints.register("swarm", memory, memory.forms())
+        self.sim.checkpoints.register("swarm", memory)
         self.sim.register_manager(self, "swarm")
         self.sim.events.on("closed", self.close_subscribers)
         if self.config.collide_walls:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,7 +14,7 @@ from fleet_sim.base.errors import InvalidValueError, StateFileError, brief, unkn
 from fleet_sim.base.gate import check_extent
 from fleet_sim.base.registry import saved_name
 from fleet_sim.world.columns import Column, ColumnTable
-from fleet_sim.world.state_files import Form, Forms, PartState, attributes_of
+from fleet_sim.world.state_files import Forms, PartState, attributes_of
 from fleet_sim.world.world import World, restore_world, save_world
 
 # What is read from a state file is checked before it becomes a world: kinds, lengths, and every number of a row. A
@@ -229,10 +229,10 @@ class Checkpoints:
         """The names of the parts that registered, in order."""
         return tuple(self._parts)
 
-    def register(self, name: str, part: Participant, forms: Iterable[Form[Any]] = ()) -> None:
-        """Include `part` in checkpoints from now on; `forms` are of the objects in what it saves."""
+    def register(self, name: str, part: Participant) -> None:
+        """Include `part` in checkpoints from now on; its `forms()`, if there are any, are of objects in its state."""
         self._parts[name] = part
-        for form in forms:
+        for form in getattr(part, "forms", tuple)():
             self.forms.add(form)
 
     def unregister(self, name: str) -> None:
@@ -240,10 +240,10 @@ class Checkpoints:
         self._parts.pop(name, None)
         self._beginnings.pop(name, None)
 
-    def register_late(self, name: str, part: Participant, forms: Iterable[Form[Any]] = ()) -> None:
+    def register_late(self, name: str, part: Participant) -> None:
         """Include `part`, which was created late: older checkpoints restore it to the state it has now."""
         self._beginnings[name] = part.save()
-        self.register(name, part, forms)
+        self.register(name, part)
 
     def check_parts(self, parts: Any) -> None:
         """Raise StateFileError unless `parts` are those that registered here; late ones may be missing."""

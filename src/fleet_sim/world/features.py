@@ -129,7 +129,7 @@ def read_features(value: object) -> dict[str, Checked]:
 
 
 class Features:
-    """The features of one simulation (a FeatureBook)."""
+    """The features of one simulation (a EntityFeatures)."""
 
     def __init__(self, host: FeatureHost) -> None:
         self._host = host

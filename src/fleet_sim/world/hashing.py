@@ -113,9 +113,9 @@ def _keys(world: World, rows: Rows) -> tuple[Words, _Meanings]:
     # One entry more than rows: NO_ROW is index -1, which finds that entry and so counts as 0.
     key_of_row = np.zeros(world.capacity + 1, np.uint64)
     key_of_row[rows] = keys
-    # A world of its own has no book of laws: its indices count as they are.
-    laws, book = np.arange(1 << 8, dtype=np.uint64), world.parts.laws
-    for index, name in enumerate(book.names() if book is not None else ()):
+    # A world of its own has no laws: its indices count as they are.
+    laws = np.arange(1 << 8, dtype=np.uint64)
+    for index, name in enumerate(world.laws.names() if world.has_part("laws") else ()):
         laws[index] = _key(f"law {name}")
     return keys, _Meanings(key_of_row, laws)
 

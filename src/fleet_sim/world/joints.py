@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -215,11 +216,8 @@ class EntityPaths(NamedTuple):
     orientations: Floats
 
 
-class PathSource(Protocol):
-    """Drives robots along paths that are not in the pool, as the traffic of a site does."""
-
-    def paths_of(self, rows: Rows) -> EntityPaths:
-        """Return the paths of `rows` (N,), without waypoints for those that it does not drive; read only."""
+PathSource: TypeAlias = Callable[[Rows], EntityPaths]
+"""Returns the paths of `rows` (N,) that it drives robots along, without waypoints for others; read only."""
 
 
 class WaypointPool:
@@ -286,7 +284,7 @@ class WaypointPool:
         """Return the paths of `rows` (N,), whoever drives them; the arrays are copies, or read-only."""
         own = self._own_paths(motion, rows)
         for source in self.sources:
-            own = _joined(own, source.paths_of(rows))
+            own = _joined(own, source(rows))
         return own
 
     def _own_paths(self, motion: MotionColumns, rows: Rows) -> EntityPaths:

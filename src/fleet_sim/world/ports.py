@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.base.errors import StateError
 from fleet_sim.base.params import ActionCause
+from fleet_sim.base.registry import saved
+from fleet_sim.world.state_files import Stateful
 
 # Contact points found by the physics engine.
 
@@ -106,20 +109,13 @@ class BodyRegistry(Protocol):
         """Return the contacts of the entity in the last step of physics."""
 
 
-class BlockingBook(Protocol):
-    """Stops robots before obstacles."""
-
-    def bodies_at(
-        self, rows: Rows, positions: Floats, orientations: Floats, aligned_mask: Bools, slack: Floats
-    ) -> Rows:
-        """Return the static body (N,) that each of `rows`, with its base at a pose, is inside of; NO_ROW for none.
-
-        Depths up to `slack` (N,) in m do not count.
-        Outside of `aligned_mask` (N,) any heading counts: what is free at some heading is free.
-        """
+BodiesAt: TypeAlias = Callable[[Rows, Floats, Floats, Bools, Floats], Rows]
+"""Given rows (N,), poses of their bases (N, 3) and (N, 4), which of them are aligned, and depths that do not count (N,)
+in m, return the static body (N,) that each would be inside of; NO_ROW for none. Of those that are not aligned any
+heading counts: what is free at some heading is free."""
 
 
-class LinkBook(Protocol):
+class RobotLinks(Protocol):
     """The links of robots."""
 
     def link_poses(self, rows: Rows, links: Ints) -> tuple[Floats, Floats]:
@@ -135,7 +131,7 @@ class LinkBook(Protocol):
         """Update the boxes of robots whose joints moved; return their rows."""
 
 
-class SensorBook(Protocol):
+class Sensors(Protocol):
     """The sensors of all entities."""
 
     def plan(self, specs: Any) -> Sequence[Any]:
@@ -154,7 +150,7 @@ class SensorBook(Protocol):
         """Return the sensor `name` of the entity."""
 
 
-class LawBook(Protocol):
+class MotionLaws(Protocol):
     """The motion laws by name."""
 
     def names(self) -> Sequence[str]:
@@ -167,7 +163,7 @@ class LawBook(Protocol):
         """Return the feature that robots with the law of this index need, or None."""
 
 
-class FeatureBook(Protocol):
+class EntityFeatures(Protocol):
     """The features that entities have besides a body."""
 
     def use(self, name: str) -> Any:
@@ -183,94 +179,91 @@ class FeatureBook(Protocol):
         """Return the feature of one entity."""
 
 
-@dataclass(frozen=True)
-class Parts:
-    """The systems above the world that entities use, each as one of the protocols here.
-
-    A simulation connects all of them. A world without one works until it is used.
-    """
-
-    actions: ActionQueues | None = None
-    bodies: BodyRegistry | None = None
-    blocking: BlockingBook | None = None
-    links: LinkBook | None = None
-    sensors: SensorBook | None = None
-    laws: LawBook | None = None
-    plan_controller: Callable[[Any], Any] | None = None
-    """Returns the checked ControllerPlan for the `controller` of a spawn entry."""
-    features: FeatureBook | None = None
-
-
-# The systems above a world, as its attributes: how handles, which know a world and a row only, reach them.
-
-
-Part = TypeVar("Part")
-_NO_PARTS = Parts()
-
-
-class _Connected(Generic[Part]):
-    """A part as an attribute of a world: the one it was connected to under that name."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-
-    def __set_name__(self, owner: type[ConnectedParts], name: str) -> None:
-        self._name = name
-
-    def __get__(self, world: ConnectedParts, owner: type[ConnectedParts]) -> Part:
-        part: Part | None = getattr(world.parts, self._name)
-        if part is None:
-            raise StateError(f"this world has no {self._what}; use MultiRobotSimulationCore")
-        return part
+_PARTS = {
+    "actions": "action system",
+    "bodies": "engine",
+    "bodies_at": "blocking",
+    "links": "kinematics",
+    "sensors": "sensor system",
+    "laws": "motion laws",
+    "plan_controller": "registry of controllers",
+    "features": "features",
+}
 
 
 class ConnectedParts:
-    """A world with parts. One of its own has none: asking for a part by its name then raises StateError."""
+    """The systems above a world, as its attributes: how handles, which have a world and a row only, reach them.
 
-    actions = _Connected[ActionQueues]("action system")
-    """The action queues."""
-    bodies = _Connected[BodyRegistry]("PyBullet view")
-    """The PyBullet bodies."""
-    blocking = _Connected[BlockingBook]("blocking")
-    """What stops robots before obstacles."""
-    links = _Connected[LinkBook]("kinematics")
-    """The links of robots."""
-    sensors = _Connected[SensorBook]("sensor system")
-    """The sensors."""
-    laws = _Connected[LawBook]("motion laws")
-    """The motion laws."""
-    plan_controller = _Connected[Callable[[Any], Any]]("registry of controllers")
+    Whoever builds a simulation sets them. A world without one works until it is used, which raises StateError.
+    """
+
+    actions: ActionQueues
+    bodies: BodyRegistry
+    bodies_at: BodiesAt
+    links: RobotLinks
+    sensors: Sensors
+    laws: MotionLaws
+    plan_controller: Callable[[Any], Any]
     """Returns the checked ControllerPlan for the `controller` of a spawn entry."""
-    features = _Connected[FeatureBook]("features")
-    """The features in use."""
+    features: EntityFeatures
 
-    parts: Parts = _NO_PARTS
-    """What `connect` was given; ask for one by its own name instead, which raises where it is missing."""
+    def has_part(self, name: str) -> bool:
+        """Return whether the world has the part of this name."""
+        return name in vars(self)
 
-    def connect(self, parts: Parts) -> None:
-        """Connect the systems above the world, for use by handles; once, by the builder. Raises StateError."""
-        if self.parts is not _NO_PARTS:
-            raise StateError("this world is already connected to its parts; a part cannot be replaced")
-        self.parts = parts
+    # Hidden from type checkers, for which a class with this method has every attribute.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in _PARTS:
+                raise StateError(f"this world has no {_PARTS[name]}; use MultiRobotSimulationCore")
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
 
 # PhysicsEngine: what a simulation asks of the engine that moves its dynamic bodies, whichever that is.
 
 
-class JointSensing(Protocol):
-    """Measures what acts in joints: for a checkpoint, the measurements of the last step."""
+@saved
+class MeasuredJoint(NamedTuple):
+    """A joint of an entity: its row and generation, and the index of the joint, which is that of its link."""
+
+    row: int
+    generation: int
+    joint: int
+
+
+NOT_MEASURED = (math.nan,) * 6
+
+
+class JointSensing(Stateful):
+    """Measures what acts in chosen joints in each step of physics; an engine fills `_wrenches`.
+
+    A wrench is what the parent applies to the link: a force and a torque about the origin of the link frame, (6,), in
+    that frame, motors included. A checkpoint has the measurements of the last step.
+    """
+
+    STATE = ("_wrenches",)
+
+    def __init__(self, generations: Callable[[Rows], Ints]) -> None:
+        """`generations(rows)` returns the generation of the entity in each of `rows` (N,)."""
+        self._generations = generations
+        self._wanted: dict[MeasuredJoint, int] = {}
+        """The joints to be measured, each with a number for the engine; -1 at first."""
+        self._wrenches: dict[MeasuredJoint, tuple[float, ...]] = {}
 
     def want(self, rows: Rows, joints: Ints) -> None:
         """Measure `joints` (N,) of `rows` (N,) from the next step on."""
+        for key in self._keys(rows, joints):
+            self._wanted.setdefault(key, -1)
 
     def wrenches(self, rows: Rows, joints: Ints) -> Floats:
-        """Return the wrenches (N, 6) in the last step, in the link frames; NaN where there was none."""
+        """Return the wrenches (N, 6) in the last step; NaN where there was none, or the engine did not move the row."""
+        known = [self._wrenches.get(key, NOT_MEASURED) for key in self._keys(rows, joints)]
+        return np.array(known, np.float64).reshape(-1, 6)
 
-    def save(self) -> Any:
-        """Return the last wrenches."""
-
-    def restore(self, saved: Any) -> None:
-        """Restore what `save` returned."""
+    def _keys(self, rows: Rows, joints: Ints) -> list[MeasuredJoint]:
+        generations = self._generations(rows)
+        return [MeasuredJoint(*key) for key in zip(rows.tolist(), generations.tolist(), joints.tolist(), strict=True)]
 
 
 class PhysicsEngine(BodyRegistry, Protocol):

@@ -400,18 +400,14 @@ class SnapshotBoard:
         self._between_steps = between_steps
         # Guards what follows; notified when there is a new snapshot, and when a reader leaves.
         self._changed = Condition()
-        self._latest: Snapshot | None = None
+        self.latest: Snapshot | None = None
+        """The newest snapshot; None before the first subscription. It is replaced as a whole and never changed."""
         self._readers: tuple[Subscription, ...] = ()
         self._requested: Future[Snapshot] | None = None
         self._roster: EntityRoster | None = None
         self._colors: GivenColors | None = None
         self._names_version = -1
         self._look_version = -1
-
-    @property
-    def latest(self) -> Snapshot | None:
-        """The newest snapshot; None before the first subscription. It is replaced as a whole and never changed."""
-        return self._latest
 
     @property
     def has_readers(self) -> bool:
@@ -460,12 +456,12 @@ class SnapshotBoard:
         """Wait for a snapshot other than `seen` while `subscription` lasts; returns None where none comes in time."""
 
         def settled() -> bool:
-            return self._latest is not seen or subscription not in self._readers
+            return self.latest is not seen or subscription not in self._readers
 
         with self._changed:
             # It returns at the timeout too, so both conditions are asked once more.
             self._changed.wait_for(settled, timeout)
-            return self._latest if self._latest is not seen and subscription in self._readers else None
+            return self.latest if self.latest is not seen and subscription in self._readers else None
 
     def close(self) -> None:
         """End all subscriptions."""
@@ -519,12 +515,8 @@ class SnapshotBoard:
             # Before the lock is taken: readers do not wait while the columns are copied.
             snapshot = self.take()
             with self._changed:
-                self._latest = snapshot
+                self.latest = snapshot
                 self._changed.notify_all()
-
-    def end_step(self, dt: float) -> None:
-        """Replace the snapshot at the end of a step, if anybody reads it."""
-        self.refresh()
 
     def _answer(self) -> None:
         """Take a snapshot for who asked for one; an exception goes to them, too."""

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from copy import deepcopy
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Set
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from fleet_sim.base.errors import InvalidValueError, StateError, StateFileError, brief
+from fleet_sim.base.errors import InvalidValueError, StateError
 from fleet_sim.base.registry import Registry, subclasses_of
 from fleet_sim.world.clock import Clock, Schedule
 from fleet_sim.world.entity_index import HandleTable
-from fleet_sim.world.state_files import Form
 
 log = logging.getLogger("fleet_sim")
 
@@ -164,13 +161,6 @@ def _identity(function: Callable[..., object]) -> tuple[str, object]:
 # User callbacks, each with its own rate.
 
 
-@dataclass
-class _CallbackEntry:
-    function: Callable[..., object]
-    schedule: Schedule
-    part: GuardedPart
-
-
 class CallbackList:
     """Functions called as `function(owner, dt)`, `dt` being the seconds since that function's last call.
 
@@ -180,37 +170,34 @@ class CallbackList:
     def __init__(self, clock: Clock, guard: FaultGuard) -> None:
         self._clock = clock
         self._guard = guard
-        self.entries: tuple[_CallbackEntry, ...] = ()
+        self.entries: tuple[tuple[Callable[..., object], Schedule, GuardedPart], ...] = ()
         """The functions with their rates; replaced where they change."""
 
     def add(self, function: Callable[..., object], frequency: float | None, what: str) -> None:
         """Call `function` `frequency` times per simulated second (None: at each step); raises InvalidValueError."""
         if not callable(function):
             raise InvalidValueError(f"{what}: expected a function, got {function!r}")
-        self.entries = (
-            *self.entries,
-            _CallbackEntry(function, self._clock.schedule(frequency), self._guard.part(what)),
-        )
+        self.entries = (*self.entries, (function, self._clock.schedule(frequency), self._guard.part(what)))
 
     def remove(self, function: Callable[..., object]) -> bool:
         """Stop calling `function`; returns whether it was in the list."""
         # By `!=`, as bound methods are made anew at each access.
-        kept = tuple(entry for entry in self.entries if entry.function != function)
+        kept = tuple(entry for entry in self.entries if entry[0] != function)
         removed = len(kept) < len(self.entries)
         self.entries = kept
         return removed
 
     def run(self, owner: object) -> None:
         """Call the functions that are due in this step."""
-        for entry in self.entries:
-            elapsed = entry.schedule.poll()
+        for function, schedule, part in self.entries:
+            elapsed = schedule.poll()
             if elapsed is not None:
-                entry.part.call(entry.function, owner, elapsed)
+                part.call(function, owner, elapsed)
 
     @property
     def functions(self) -> list[Callable[..., object]]:
         """The functions, in order."""
-        return [entry.function for entry in self.entries]
+        return [entry[0] for entry in self.entries]
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -294,90 +281,6 @@ def check_plugin(plugin: object, base: type[object], name: str) -> None:
         raise InvalidValueError(f"expected a plugin that derives from {name}, got {plugin!r}")
 
 
-class PluginRunner:
-    """Runs the plugins of a simulation; an exception in one does not affect the others."""
-
-    def __init__(self, clock: Clock, guard: FaultGuard) -> None:
-        self._clock = clock
-        self._guard = guard
-        self.entries: tuple[tuple[SimHooks[Any], Schedule, GuardedPart], ...] = ()
-        """The plugins with their rates; replaced where they change."""
-        self._states: list[tuple[SimHooks[Any], Any]] = []
-
-    @property
-    def plugins(self) -> list[SimHooks[Any]]:
-        """The registered plugins, in order."""
-        return [plugin for plugin, _, _ in self.entries]
-
-    def add(self, plugin: SimHooks[Any], frequency: float | None) -> None:
-        """Register `plugin` at `frequency` Hz of simulated time (None: at each step)."""
-        check_plugin(plugin, SimHooks, "SimPlugin")
-        # Replaced and never changed: `step` may be iterating over the old tuple.
-        self.entries = (*self.entries, (plugin, self._clock.schedule(frequency), self._guard.part("plugin on_step")))
-        self._guard.call("plugin on_init", plugin.on_init)
-
-    def remove(self, plugin: SimHooks[Any]) -> bool:
-        """Shut `plugin` down and remove it; return whether it was registered."""
-        kept = tuple(entry for entry in self.entries if entry[0] is not plugin)
-        if len(kept) == len(self.entries):
-            return False
-        self.entries = kept
-        self._guard.call("plugin on_shutdown", plugin.on_shutdown)
-        return True
-
-    def __bool__(self) -> bool:
-        return bool(self.entries)
-
-    def step(self) -> None:
-        """Call `on_step` of the plugins that are due."""
-        for plugin, schedule, part in self.entries:
-            elapsed = schedule.poll()
-            if elapsed is not None:
-                part.call(plugin.on_step, elapsed)
-
-    def reset(self) -> None:
-        """Call `on_reset` of all plugins."""
-        plugins = self.plugins
-        for plugin in plugins:
-            self._guard.call("plugin on_reset", plugin.on_reset)
-        # After `on_reset`, which knows the beginning only.
-        states, self._states = self._states, []
-        for plugin, state in states:
-            if plugin in plugins:
-                self._guard.call("plugin take_state", plugin.take_state, deepcopy(state))
-
-    # ---- checkpoints -------------------------------------------------------------------------------------------------
-
-    def save(self) -> Any:
-        """Return the states of the plugins that keep one."""
-        return [(plugin, deepcopy(plugin.state_of())) for plugin in self.plugins if keeps_state(plugin)]
-
-    def restore(self, saved: Any) -> None:
-        """Give plugins back what `save` returned, at the next `reset`."""
-        self._states = list(saved)
-
-    def forms(self) -> Iterator[Form[Any]]:
-        """Yield how plugins are found again: by their place and the name of their class."""
-        yield Form("plugin", SimHooks, self._of_plugin, self._plugin)
-
-    def _of_plugin(self, plugin: SimHooks[Any]) -> object:
-        return self.plugins.index(plugin), type(plugin).__qualname__
-
-    def _plugin(self, saved: tuple[int, str]) -> SimHooks[Any]:
-        place, name = saved
-        plugins = self.plugins
-        if not 0 <= place < len(plugins) or type(plugins[place]).__qualname__ != name:
-            raise StateFileError(
-                f"it holds the state of the plugin {brief(name)}; register that before, in the same order"
-            )
-        return plugins[place]
-
-    def shutdown(self) -> None:
-        """Shut all plugins down."""
-        for plugin in self.plugins:
-            self.remove(plugin)
-
-
 # Named events with handlers that are called in a defined order.
 
 
@@ -446,13 +349,9 @@ class EventBus:
         return [(event, entry[1]) for event, entries in self._handlers.items() for entry in entries]
 
     @property
-    def handled(self) -> frozenset[str]:
+    def handled(self) -> Set[str]:
         """The events that have handlers."""
-        return frozenset(self._handlers)
-
-    def has_handlers_of_any(self, events: frozenset[str]) -> bool:
-        """Return whether one of `events` has handlers."""
-        return not events.isdisjoint(self._handlers)
+        return self._handlers.keys()
 
     def __bool__(self) -> bool:
         return bool(self._handlers)

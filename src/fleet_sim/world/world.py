@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast
 
@@ -19,7 +18,7 @@ from fleet_sim.base.spatial import quaternions
 from fleet_sim.world.clock import Clock, RandomStreams
 from fleet_sim.world.collision_rules import CollisionFilters, CollisionRules
 from fleet_sim.world.columns import ColumnTable, FeatureColumns, column
-from fleet_sim.world.entity_index import EntityIndex, FreeRows, HandleTable, PlaceSources
+from fleet_sim.world.entity_index import EntityIndex, FreeRows, HandleTable, PlaceSource
 from fleet_sim.world.joints import JointPool, RobotColumns, WaypointPool
 from fleet_sim.world.ports import ConnectedParts
 from fleet_sim.world.routes import Routes
@@ -28,27 +27,6 @@ from fleet_sim.world.shapes import BASE, RobotModel, ShapeCatalog
 from fleet_sim.world.user_code import EntityEvents, EntityHooks, EventBus, FaultGuard
 
 # Rules: what a feature adds to a world, and takes away again.
-
-
-Rule = TypeVar("Rule")
-
-
-class WorldRules(Generic[Rule]):
-    """The rules of one kind in a simulation, in the order in which they were added."""
-
-    def __init__(self) -> None:
-        self._rules: list[Rule] = []
-
-    def add(self, rule: Rule) -> None:
-        """Apply `rule` from now on."""
-        self._rules.append(rule)
-
-    def remove(self, rule: Rule) -> None:
-        """Apply `rule` no longer."""
-        self._rules.remove(rule)
-
-    def __iter__(self) -> Iterator[Rule]:
-        return iter(self._rules)
 
 
 # Rules for which robots may not drive at present, checked whenever a robot is commanded to drive.
@@ -73,10 +51,6 @@ class DriveRule(ABC):
         return
 
 
-DriveRules = WorldRules[DriveRule]
-"""The rules of a simulation: `world.drive_rules`."""
-
-
 # Rules that lower the speed limits of robots for a step, such as those of zones, while their laws move them.
 
 
@@ -90,30 +64,6 @@ class SpeedRule(ABC):
     @abstractmethod
     def restore(self) -> None:
         """Write back what `lower` found, bit for bit."""
-
-
-class SpeedRules(WorldRules[SpeedRule]):
-    """The rules of a simulation: `world.speed_rules`. They are applied from the next step on."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asking: Callable[[], int] = self._rules.__len__
-        """Returns how many there are, for who asks in every step."""
-
-    def __bool__(self) -> bool:
-        return bool(self._rules)
-
-    @contextmanager
-    def applied(self) -> Iterator[None]:
-        """Lower the limits for what runs inside, whatever it raises."""
-        for rule in self._rules:
-            rule.lower()
-        try:
-            yield
-        finally:
-            # In reverse: a rule found what those before it had lowered.
-            for rule in reversed(self._rules):
-                rule.restore()
 
 
 # Drives: how bodies that an engine moves follow their laws of motion. A law plans the pose at the end of a step. For
@@ -230,8 +180,8 @@ class World(ConnectedParts, BodyColumns):
         self.random = RandomStreams(seed)
         self.collision_rules = CollisionRules(self)
         self.collision_filters = CollisionFilters(self, self.collision_rules)
-        self.drive_rules = DriveRules()
-        self.speed_rules = SpeedRules()
+        self.drive_rules: list[DriveRule] = []
+        self.speed_rules: list[SpeedRule] = []
         self.motion = MotionColumns(capacity)
         self.robots = RobotColumns(capacity)
         self.material = MaterialColumns(capacity)
@@ -258,7 +208,8 @@ class World(ConnectedParts, BodyColumns):
         self.on_drive: list[Callable[[float], None]] = []
         """Called with dt when the robots have moved in a step, before anybody is told that one arrived."""
         self.free_rows = FreeRows(capacity)
-        self.places = PlaceSources()
+        self.places: dict[str, PlaceSource] = {}
+        """By the name of the section of the scenario that they are of."""
         self.routes = Routes()
 
     def _begin(self) -> None:
@@ -448,8 +399,8 @@ class World(ConnectedParts, BodyColumns):
 
     def _tell_view(self, rows: Rows | AnyArray) -> None:
         """Update the engine's view after a write outside a step; inside a step it is updated once, later."""
-        if not self.in_step and self.parts.bodies is not None:
-            self.parts.bodies.pose_written(rows)
+        if not self.in_step and self.has_part("bodies"):
+            self.bodies.pose_written(rows)
 
     def casts_compiled(self, rays: int) -> bool:
         """Return whether so many more rays are cast by compiled code: where steps use it, or many rays were cast."""
@@ -674,18 +625,9 @@ class FeatureRows(Generic[FeatureTable]):
     """Base of what runs a feature: its columns, and the rows that have it."""
 
     def __init__(self, world: World, table: FeatureTable) -> None:
-        self._world = world
-        self._table = table
-
-    @property
-    def world(self) -> World:
-        """The world of the entities."""
-        return self._world
-
-    @property
-    def table(self) -> FeatureTable:
+        self.world = self._world = world
+        self.table = self._table = table
         """The columns of the feature."""
-        return self._table
 
     @property
     def rows(self) -> Rows:

@@ -19,7 +19,6 @@ from fleet_sim.models.kinematics.links import WorldLinks
 from fleet_sim.models.kinematics.tree import tree_of
 from fleet_sim.models.meshes.loading import mesh_extents
 from fleet_sim.world.clock import Clock
-from fleet_sim.world.ports import Parts
 from fleet_sim.world.shapes import RobotModel
 from fleet_sim.world.world import World
 
@@ -31,7 +30,7 @@ def model_of(name: str) -> RobotModel:
 @pytest.fixture
 def world() -> World:
     world = World(Clock(0.1))
-    world.connect(Parts(links=WorldLinks(world)))
+    world.links = WorldLinks(world)
     return world
 
 
@@ -72,7 +71,7 @@ def test_a_row_used_again_by_another_robot_has_its_links(world: World) -> None:
     again = add_robots(world, kuka, np.zeros((1, 3)))
     assert again[0] == rows[0]
     fresh = World(Clock(0.1))
-    fresh.connect(Parts(links=WorldLinks(fresh)))
+    fresh.links = WorldLinks(fresh)
     expected = fresh.link_poses if len(add_robots(fresh, kuka, np.zeros((1, 3)))) else None
     assert expected is not None
     assert np.array_equal(world.link_poses(again, np.array([5]))[0], expected(np.array([0]), np.array([5]))[0])

@@ -121,7 +121,7 @@ def _doomed(sim: MultiRobotSimulationCore, *, for_ros: bool) -> Iterator[str]:
         if isinstance(target, str) and not world.index.has_name(target) and not target.startswith("#"):
             yield f"{agent.name}: {type(action).__name__}: there is no {target!r} to take"
     rows = np.array([agent.row for agent, _, _ in places], np.int64)
-    bodies = world.blocking.bodies_at(
+    bodies = world.bodies_at(
         rows,
         np.array([pose.position for _, pose, _ in places]).reshape(-1, 3),
         np.array([pose.orientation for _, pose, _ in places]).reshape(-1, 4),

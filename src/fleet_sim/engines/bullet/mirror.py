@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 import numpy as np
 
-from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.base.arrays import Bools, Floats, Rows
 from fleet_sim.base.errors import InvalidValueError, MissingDependencyError, StateError
 from fleet_sim.base.params import PoseFlush
-from fleet_sim.base.registry import saved
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.engines.bullet.bodies import BulletBodies, EngineFilters
 from fleet_sim.engines.bullet.client import NO_BODY, BulletClient
 from fleet_sim.engines.bullet.shapes import OwnShapes
 from fleet_sim.world.collision_rules import LinkPairs, no_links
+from fleet_sim.world.ports import JointSensing, MeasuredJoint
 from fleet_sim.world.schema import NO_ROW
 from fleet_sim.world.shapes import PRISMATIC, REVOLUTE, Vector
-from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import World
 
 # StagedPoses: what a query in phase 1 sees, which are the poses and joints from before the step.
@@ -327,65 +326,39 @@ class LastingForces:
 # Forces and torques that act in joints, as the engine's joint sensors measure them.
 
 
-NOT_MEASURED = (np.nan,) * 6
+class JointReactions(JointSensing):
+    """Enables the engine's sensors of the wanted joints, and reads them.
 
-
-@saved
-class MeasuredJoint(NamedTuple):
-    """A joint of an entity: its row and generation, and the index of the joint, which is that of its link."""
-
-    row: int
-    generation: int
-    joint: int
-
-
-class JointReactions(Stateful):
-    """Measures the wrenches of chosen joints in each step of physics; the engine's sensors are enabled for those only.
-
-    A wrench is what the parent applies to the link: a force and a torque about the origin of the link frame, (6,), in
-    that frame. The engine gives it about the centre of mass and without what the motor applies; both are taken back.
+    The engine gives wrenches about the centre of mass and without what the motor applies; both are taken back. The
+    numbers in `_wanted` say when the body was made whose sensor is enabled.
     """
 
-    STATE = ("_wrenches",)
-
     def __init__(self, bodies: BulletBodies) -> None:
+        super().__init__(lambda rows: bodies.world.generation[rows])
         self._bodies = bodies
-        self._enabled: dict[MeasuredJoint, int] = {}
-        """When the body was made whose sensor is enabled, by joint; -1: not yet."""
-        self._wrenches: dict[MeasuredJoint, tuple[float, ...]] = {}
-
-    def want(self, rows: Rows, joints: Ints) -> None:
-        """Measure `joints` (N,) of `rows` (N,) from the next step on."""
-        for key in self._keys(rows, joints):
-            self._enabled.setdefault(key, -1)
 
     def wants(self, row: int, joint: int) -> bool:
         """Return whether a joint of `row` is measured."""
-        return MeasuredJoint(row, int(self._bodies.world.generation[row]), joint) in self._enabled
-
-    def wrenches(self, rows: Rows, joints: Ints) -> Floats:
-        """Return the wrenches (N, 6) in the last step; NaN where there was none, or the engine did not move the row."""
-        known = [self._wrenches.get(key, NOT_MEASURED) for key in self._keys(rows, joints)]
-        return np.array(known, np.float64).reshape(-1, 6)
+        return MeasuredJoint(row, int(self._bodies.world.generation[row]), joint) in self._wanted
 
     def prepare(self) -> None:
         """Enable the engine's sensors of wanted joints, before its step."""
-        if not self._enabled:
+        if not self._wanted:
             return
         world, table = self._bodies.world, self._bodies.table
-        for key, made in list(self._enabled.items()):
+        for key, made in list(self._wanted.items()):
             if not world.is_live(key.row, key.generation):
-                del self._enabled[key]
+                del self._wanted[key]
             elif table.body[key.row] != NO_BODY and made != table.made[key.row]:
                 self._bodies.client.enableJointForceTorqueSensor(int(table.body[key.row]), key.joint, True)
-                self._enabled[key] = int(table.made[key.row])
+                self._wanted[key] = int(table.made[key.row])
 
     def measure(self) -> None:
         """Read the wanted joints, after the engine's step."""
-        if self._enabled or self._wrenches:
+        if self._wanted or self._wrenches:
             world = self._bodies.world
             # Of those that the engine did not move it would give what it measured last.
-            keys = [key for key, made in self._enabled.items() if made >= 0 and world.dynamic[key.row]]
+            keys = [key for key, made in self._wanted.items() if made >= 0 and world.dynamic[key.row]]
             self._wrenches = {key: tuple(self._read(key)) for key in keys}
 
     def _read(self, key: MeasuredJoint) -> list[float]:
@@ -406,10 +379,6 @@ class JointReactions(Stateful):
             torque = torque + applied * axis
         torque = torque + np.cross(centre, force)
         return [*force.tolist(), *torque.tolist()]
-
-    def _keys(self, rows: Rows, joints: Ints) -> list[MeasuredJoint]:
-        generations = self._bodies.world.generation[rows]
-        return [MeasuredJoint(*key) for key in zip(rows.tolist(), generations.tolist(), joints.tolist(), strict=True)]
 
 
 class BulletMirror:

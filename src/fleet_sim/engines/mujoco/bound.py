@@ -16,6 +16,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, Floats, Ints, Rows, span_of
 from fleet_sim.base.errors import StateError, StateFileError, of_extra
+from fleet_sim.base.registry import saved
 from fleet_sim.world.world import World
 
 # A compiled model of MuJoCo, and what its parts stand for.
@@ -197,6 +198,7 @@ def _inertias(compiled: Compiled) -> Floats:
 # out what sleeps: it would wake up, and the run would be another one.
 
 
+@saved
 class MujocoState(NamedTuple):
     """All that the next step depends on."""
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.base.registry import saved
 from fleet_sim.engines.mujoco.bound import Bound, mujoco_module
 from fleet_sim.world.ports import Contact, Vector
 from fleet_sim.world.world import World
@@ -14,6 +15,7 @@ from fleet_sim.world.world import World
 # Contacts of what sleeps, which MuJoCo does not compute any more: kept from the step in which it fell asleep.
 
 
+@saved
 class ContactTable(NamedTuple):
     """Contacts (K,): geoms (K, 2), distances (K,) in m, positions (K, 3), frames (K, 9), and forces (K, 6) in these.
 

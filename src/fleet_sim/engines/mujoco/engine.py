@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -32,9 +32,8 @@ from fleet_sim.engines.mujoco.geoms import xyzw
 from fleet_sim.engines.mujoco.movers import Movers, MujocoMotors
 from fleet_sim.engines.mujoco.spec import SpecOptions
 from fleet_sim.world.collision_rules import LinkPairs
-from fleet_sim.world.ports import Contact
+from fleet_sim.world.ports import Contact, JointSensing, MeasuredJoint
 from fleet_sim.world.schema import NO_ROW
-from fleet_sim.world.state_files import Form, Stateful
 from fleet_sim.world.world import DrivenSubsteps, World
 
 # What the solver made no numbers of: an unstable body is put back where it was, and the others go on.
@@ -139,6 +138,7 @@ def _lengths(vectors: Floats) -> Floats:
 Numbers = tuple[float, ...]
 
 
+@saved
 class Push(NamedTuple):
     """What pushes an entity: a force in N, at a point or at the centre of mass, and a torque in N m; world frame."""
 
@@ -187,52 +187,24 @@ class MujocoForces:
 # Forces and torques that act in joints, from MuJoCo's forces between bodies.
 
 
-_NONE = (np.nan,) * 6
-
-
-@saved
-class MeasuredPlace(NamedTuple):
-    """A joint of an entity: its row and generation, and the index of the joint, which is that of its link."""
-
-    row: int
-    generation: int
-    joint: int
-
-
-class MujocoReactions(Stateful):
-    """Measures the wrenches of chosen joints in each step of physics.
-
-    A wrench is what the parent applies to the link: a force and a torque about the origin of the link frame, (6,), in
-    that frame, motors included.
-    """
-
-    STATE = ("_wrenches",)
+class MujocoReactions(JointSensing):
+    """Measures in joints by MuJoCo's forces between bodies, which include motors."""
 
     def __init__(self, world: World) -> None:
+        super().__init__(lambda rows: world.generation[rows])
         self._world = world
-        self._wanted: dict[MeasuredPlace, None] = {}
-        self._wrenches: dict[MeasuredPlace, tuple[float, ...]] = {}
-
-    def want(self, rows: Rows, joints: Ints) -> None:
-        """Measure `joints` (N,) of `rows` (N,) from the next step on."""
-        self._wanted.update(dict.fromkeys(self._places(rows, joints)))
-
-    def wrenches(self, rows: Rows, joints: Ints) -> Floats:
-        """Return the wrenches (N, 6) in the last step; NaN where there was none, or the engine did not move the row."""
-        known = [self._wrenches.get(place, _NONE) for place in self._places(rows, joints)]
-        return np.array(known, np.float64).reshape(-1, 6)
 
     def measure(self, bound: bounds.Bound) -> None:
         """Read the wanted joints, after the last substep."""
         if not self._wanted:
             return
         world = self._world
-        self._wanted = {place: None for place in self._wanted if world.is_live(place.row, place.generation)}
+        self._wanted = {place: -1 for place in self._wanted if world.is_live(place.row, place.generation)}
         bounds.mujoco_module().mj_rnePostConstraint(bound.model, bound.data)
         found = {place: self._read(bound, place) for place in self._wanted if world.dynamic[place.row]}
         self._wrenches = {place: wrench for place, wrench in found.items() if wrench is not None}
 
-    def _read(self, bound: bounds.Bound, place: MeasuredPlace) -> tuple[float, ...] | None:
+    def _read(self, bound: bounds.Bound, place: MeasuredJoint) -> tuple[float, ...] | None:
         """Return force (N) and torque (N m) in a joint, in the frame of its child; None without the engine."""
         compiled, data = bound.compiled, bound.data
         at = np.flatnonzero(bound.rows == place.row)
@@ -247,38 +219,41 @@ class MujocoReactions(Stateful):
         back = quaternions.conjugate(np.array([xyzw(data.xquat[body])]))
         return tuple(np.concatenate([quaternions.rotate(back, part[None])[0] for part in (force, torque)]).tolist())
 
-    def _places(self, rows: Rows, joints: Ints) -> list[MeasuredPlace]:
-        generations = self._world.generation[rows]
-        return [MeasuredPlace(*key) for key in zip(rows.tolist(), generations.tolist(), joints.tolist(), strict=True)]
-
 
 # Checkpoints of what MuJoCo has besides the columns, in memory and in state files.
 
 
+@saved
 @dataclass(frozen=True, eq=False)
 class MujocoMoment:
-    """A state of MuJoCo: its numbers, the contacts of what sleeps, and what is driven, was moved and is pushed."""
+    """A state of MuJoCo: its numbers, the contacts of what sleeps, and what is driven, was moved and is pushed.
 
+    It is one of the `version` of MuJoCo, and of the entities with `ids` in the order of their bodies.
+    """
+
+    version: str
+    ids: Ints
     state: bounds.MujocoState
     resting: ContactTable
     driven: tuple[int, ...]
     moved: tuple[int, ...]
     pushes: tuple[Push, ...]
 
-
-@dataclass(frozen=True, eq=False)
-class SavedMujoco(MujocoMoment):
-    """A state in memory, with the model in use."""
-
-    bound: bounds.Bound
-
-
-@dataclass(frozen=True, eq=False)
-class StoredMujoco(MujocoMoment):
-    """A state from a file: its version, and the entities in their order."""
-
-    version: str
-    ids: Ints
+    def check(self) -> None:
+        """Raise StateFileError unless all arrays are of the kinds and shapes that MuJoCo's have, and finite."""
+        state, resting, count = self.state, self.resting, len(self.resting.geoms)
+        whole = self.ids, state.asleep, resting.geoms
+        real = state.vector, state.accelerations, *resting[1:]
+        right = (
+            all(array.dtype == np.int64 for array in whole)
+            and all(array.dtype == np.float64 and np.isfinite(array).all() for array in real)
+            and [array.ndim for array in (self.ids, state.asleep, state.vector, state.accelerations)] == [1, 1, 1, 2]
+            and [array.shape for array in resting] == [(count, 2), (count,), (count, 3), (count, 9), (count, 6)]
+            and all(type(number) is int for number in (*state.waking, *self.driven, *self.moved))
+            and all(type(push) is Push for push in self.pushes)
+        )
+        if not right:
+            raise StateFileError("the engine's state is not as it was written")
 
 
 @dataclass(eq=False, repr=False)
@@ -290,8 +265,10 @@ class MujocoCheckpoints:
     _movers: Movers
     _forces: MujocoForces
     _resting: RestingContacts
+    _models: WeakKeyDictionary[MujocoMoment, bounds.Bound] = field(default_factory=WeakKeyDictionary)
+    """The model in use when a state was saved; of a state from a file there is none."""
 
-    def save(self) -> SavedMujoco | None:
+    def save(self) -> MujocoMoment | None:
         """Return MuJoCo's state; None if it moves nothing, as the columns then hold the whole state."""
         world, bodies = self._world, self._bodies
         if not (world.physics and world.dynamic.any()):
@@ -305,9 +282,12 @@ class MujocoCheckpoints:
         if not np.array_equal(bound.model.opt.gravity, bodies.gravity):
             # A model that is compiled where this is loaded has the new gravity, and would not see that it is new.
             state = state._replace(waking=tuple(range(bound.model.ntree)))
-        return SavedMujoco(state, self._resting.table, driven, moved, tuple(self._forces.pushes), bound)
+        version, pushes = bounds.mujoco_module().__version__, tuple(self._forces.pushes)
+        made = MujocoMoment(version, bound.ids, state, self._resting.table, driven, moved, pushes)
+        self._models[made] = bound
+        return made
 
-    def restore(self, saved: SavedMujoco | StoredMujoco | None) -> None:
+    def restore(self, saved: MujocoMoment | None) -> None:
         """Restore MuJoCo's state; the columns must be restored already."""
         bodies = self._bodies
         bodies.forget()
@@ -319,15 +299,16 @@ class MujocoCheckpoints:
         bodies.driven.update(saved.driven)
         bodies.fixtures.moved.update(saved.moved)
         self._forces.pushes.extend(saved.pushes)
-        if isinstance(saved, StoredMujoco):
+        bound = self._models.get(saved)
+        if bound is None:
             self._load(saved)
             return
-        bounds.restore_state(saved.bound, saved.state)
-        bodies.take(saved.bound)
-        self._movers.settle(saved.bound)
-        self._resting.take(saved.bound, saved.resting)
+        bounds.restore_state(bound, saved.state)
+        bodies.take(bound)
+        self._movers.settle(bound)
+        self._resting.take(bound, saved.resting)
 
-    def _load(self, stored: StoredMujoco) -> None:
+    def _load(self, stored: MujocoMoment) -> None:
         """Take over a state from a file into a model that is compiled anew; raises StateFileError for other bodies."""
         bound = self._bodies.refresh()
         if not np.array_equal(stored.ids, bound.ids):
@@ -341,68 +322,18 @@ class MujocoCheckpoints:
         self._movers.settle(bound)
         self._resting.take(bound, stored.resting)
 
-    # ---- state files -------------------------------------------------------------------------------------------------
-
-    def forms(self) -> Iterator[Form[Any]]:
-        """Yield how MuJoCo's state is written in state files."""
-        yield Form("mujoco", SavedMujoco, _written, _stored)
-
     def check_saved(self, saved: Any) -> None:
         """Raise StateFileError for what is no state of MuJoCo."""
         if saved is None:
             return
-        if not isinstance(saved, StoredMujoco):
+        if not isinstance(saved, MujocoMoment):
             raise StateFileError("the state is one of another engine; read it with engine: bullet")
         here = bounds.mujoco_module().__version__
         if saved.version != here:
             raise StateFileError(
                 f"the state was written with MuJoCo {saved.version}, and here is {here}: it would go on otherwise"
             )
-
-
-def _written(saved: SavedMujoco) -> object:
-    """Return the state as plain values."""
-    state, pushes = saved.state, [tuple(push) for push in saved.pushes]
-    engine = (state.vector, state.asleep, state.accelerations, list(state.waking))
-    numbers = list(saved.driven), list(saved.moved)
-    return bounds.mujoco_module().__version__, saved.bound.ids, engine, tuple(saved.resting), numbers, pushes
-
-
-def _stored(saved: Any) -> StoredMujoco:
-    """Return a state from plain values; raises StateFileError for what was not written by `_written`."""
-    try:
-        version, ids, (vector, asleep, accelerations, waking), contacts, (driven, moved), pushes = saved
-        state = bounds.MujocoState(
-            _numbers(vector, np.float64, 1),
-            _numbers(asleep, np.int64, 1),
-            _numbers(accelerations, np.float64, 2),
-            tuple(map(int, waking)),
-        )
-        geoms, distances, positions, frames, forces = contacts
-        resting = ContactTable(
-            _numbers(geoms, np.int64, 2),
-            _numbers(distances, np.float64, 1),
-            _numbers(positions, np.float64, 2),
-            _numbers(frames, np.float64, 2),
-            _numbers(forces, np.float64, 2),
-        )
-        known = tuple(Push(*push) for push in pushes)
-        driven_ids, moved_ids = tuple(map(int, driven)), tuple(map(int, moved))
-    except (TypeError, ValueError) as error:
-        raise StateFileError("the engine's state is not as it was written") from error
-    count = len(resting.geoms)
-    if [array.shape for array in resting] != [(count, 2), (count,), (count, 3), (count, 9), (count, 6)]:
-        raise StateFileError("the engine's state is not as it was written")
-    return StoredMujoco(state, resting, driven_ids, moved_ids, known, str(version), _numbers(ids, np.int64, 1))
-
-
-def _numbers(array: object, kind: type[np.generic], axes: int) -> Any:
-    """Return an array of a file as it was written; raises StateFileError for another one."""
-    if not isinstance(array, np.ndarray) or array.ndim != axes or array.dtype != kind:
-        raise StateFileError("the engine's state is not as it was written")
-    if not np.isfinite(array).all():
-        raise StateFileError("the engine's state has numbers that are not finite")
-    return array
+        saved.check()
 
 
 # Substeps of MuJoCo: its own stages, with our surfaces and motors between them.

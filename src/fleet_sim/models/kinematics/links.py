@@ -164,7 +164,7 @@ _NEVER = -(2**62)
 
 
 class WorldLinks:
-    """The links of all robots of a world (a LinkBook).
+    """The links of all robots of a world (a RobotLinks).
 
     Body frames are cached together with the joint values they were computed from, so they cannot be out of date. When
     the frames of one robot are computed, so are those of all robots of its model that were queried in this or the last

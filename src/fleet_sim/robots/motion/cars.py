@@ -249,7 +249,7 @@ def _advance(world: World, table: AckermannColumns, rows: Rows, dt: float, plann
         listed = advance_cars(rows, planned, tick, dt, limited, arrays, known[1], lists)
     else:
         listed = advance_cars.in_python(rows.tolist(), planned, tick, dt, limited, arrays, known[1], lists)
-    if not world.in_step and world.parts.bodies is not None:
+    if not world.in_step and world.has_part("bodies"):
         # Inside a step the engine's view is updated once, later.
         world.touch(rows[world.moved[rows]])
     if not listed:

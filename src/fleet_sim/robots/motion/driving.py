@@ -427,7 +427,7 @@ def advance(
     else:
         each = rows.tolist()
         listed = advance_rows.in_python(each, omni, differential, world.clock.tick, dt, limited, arrays, lists)
-    if not world.in_step and world.parts.bodies is not None:
+    if not world.in_step and world.has_part("bodies"):
         # Inside a step the engine's view is updated once, later.
         world.touch(rows[world.moved[rows]])
     if not listed:

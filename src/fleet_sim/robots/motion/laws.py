@@ -211,7 +211,7 @@ def register_motion_law(name: str, law: MotionLaw) -> int:
     return _numbered(name, law)
 
 
-# The module is the LawBook of a world, which asks for `names`, `index` and `feature`.
+# The module is the MotionLaws of a world, which asks for `names`, `index` and `feature`.
 
 
 def names() -> list[str]:

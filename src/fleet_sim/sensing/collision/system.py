@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +14,7 @@ from fleet_sim.base.params import CollisionDetectionMethod, CollisionMode
 from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.sensing.collision.bounds import active_mask, refresh_bounds, shape_arrays
 from fleet_sim.sensing.collision.broad import BroadPhase
-from fleet_sim.sensing.collision.contacts import ExactDistances
-from fleet_sim.sensing.collision.contacts import LinkPair as ContactsLinkPair
+from fleet_sim.sensing.collision.contacts import ExactDistances, LinkPair
 from fleet_sim.sensing.collision.distances import DistanceSolver, contact_pairs, upright_contacts
 from fleet_sim.world import steering
 from fleet_sim.world.clock import Schedule
@@ -360,7 +359,6 @@ class CollisionSystem:
         self._changed = True
 
 
-LinkPair = tuple[int, int]
 _NONE: frozenset[LinkPair] = frozenset()
 
 
@@ -466,11 +464,6 @@ _UNKNOWN = np.empty(0)
 # Links of one robot that touch each other.
 
 
-class _Links(NamedTuple):
-    counted: list[ContactsLinkPair]
-    exempt: list[ContactsLinkPair]
-
-
 class LinkContacts:
     """Finds the pairs of links of a robot that are within `margin` m of each other.
 
@@ -482,25 +475,25 @@ class LinkContacts:
         self._world = world
         self._exact = exact
         self._margin = margin
-        self._known: dict[int, _Links] = {}
-        """The pairs of each model by its number."""
+        self._known: dict[int, tuple[list[LinkPair], list[LinkPair]]] = {}
+        """By the number of a model: its pairs that count, and those that never do for how they are at rest."""
 
-    def touching(self, row: int) -> list[ContactsLinkPair]:
+    def touching(self, row: int) -> list[LinkPair]:
         """Return the pairs of links of `row` that touch, smaller index first, sorted."""
-        return self._exact.touching_links(row, self._links_of(row).counted, self._margin)
+        return self._exact.touching_links(row, self._links_of(row)[0], self._margin)
 
-    def exempt(self, row: int) -> list[ContactsLinkPair]:
+    def exempt(self, row: int) -> list[LinkPair]:
         """Return the pairs of links of `row` that never count for how they are at rest."""
-        return self._links_of(row).exempt
+        return self._links_of(row)[1]
 
-    def _links_of(self, row: int) -> _Links:
+    def _links_of(self, row: int) -> tuple[list[LinkPair], list[LinkPair]]:
         number = int(self._world.robots.model[row])
         known = self._known.get(number)
         if known is None:
             known = self._known[number] = self._measure(row, self._world.models[number])
         return known
 
-    def _measure(self, row: int, model: RobotModel) -> _Links:
+    def _measure(self, row: int, model: RobotModel) -> tuple[list[LinkPair], list[LinkPair]]:
         """Return which pairs of links of a robot can touch by moving, and which touch already when it rests.
 
         Parents and children always touch and are left out. A robot rests with all joints at 0, or at the nearest limit.
@@ -515,4 +508,4 @@ class LinkContacts:
             if other > BASE and model.parents[other] != one
         ]
         resting = set(self._exact.touching_links(row, apart, self._margin, steering.led_positions(model, rest)))
-        return _Links([pair for pair in apart if pair not in resting], sorted(resting))
+        return [pair for pair in apart if pair not in resting], sorted(resting)

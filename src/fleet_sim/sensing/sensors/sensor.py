@@ -112,11 +112,8 @@ class SensorKeeper(Protocol):
     def new_part(self) -> GuardedPart:
         """Return what calls a new handler."""
 
-    def on_first_consumer(self, sensor: Sensor) -> None:
-        """Called when `sensor` gets its first consumer."""
-
-    def on_last_consumer_gone(self, sensor: Sensor) -> None:
-        """Called when `sensor` loses its last consumer."""
+    def consumer_changed(self, sensor: Sensor) -> None:
+        """Called when `sensor` gets its first consumer, and when it loses its last one."""
 
     def remove(self, sensors: Sequence[Sensor]) -> None:
         """Remove sensors."""
@@ -129,7 +126,7 @@ class Sensor:
     with `on_reading`, or on `read`. Using a removed sensor raises StateError.
     """
 
-    __slots__ = ("_consumers", "_handlers", "_keeper", "_latest", "_type", "group", "index", "link", "owner", "params")
+    __slots__ = ("_consumers", "_keeper", "group", "handlers", "index", "last", "link", "owner", "params", "type")
 
     def __init__(
         self, keeper: SensorKeeper, type_name: str, params: SensorParams, owner: SimObject | None, link: int
@@ -145,16 +142,14 @@ class Sensor:
         """The sensors that it is computed with; None once it is removed."""
         self.index = -1
         """Its index in its group; -1 once it is removed."""
-        self._type = type_name
-        self._keeper = keeper
-        self._latest: tuple[Readings, int] | None = None
-        self._consumers = 0
-        self._handlers: tuple[tuple[Callable[[Sensor, Any], object], GuardedPart], ...] = ()
-
-    @property
-    def type(self) -> str:
+        self.type = type_name
         """The registered name of its kind."""
-        return self._type
+        self._keeper = keeper
+        self.last: tuple[Readings, int] | None = None
+        """The readings its latest one is part of, and its place in them."""
+        self._consumers = 0
+        self.handlers: tuple[tuple[Callable[[Sensor, Any], object], GuardedPart], ...] = ()
+        """The functions called with its readings, each with what calls it."""
 
     @property
     def name(self) -> str:
@@ -171,10 +166,10 @@ class Sensor:
     @property
     def latest(self) -> Any:
         """The latest reading, of the reading class of its kind; None before the first."""
-        if self._latest is None:
+        if self.last is None:
             return None
         # Groups keep arrays; an object is made only for a sensor that is asked.
-        readings, index = self._latest
+        readings, index = self.last
         return readings[index]
 
     def read(self) -> Any:
@@ -198,7 +193,7 @@ class Sensor:
         self._consumers += 1
         # The group needs to know about the first and the last consumer only.
         if self._consumers == 1:
-            self._keeper.on_first_consumer(self)
+            self._keeper.consumer_changed(self)
 
     def unsubscribe(self) -> None:
         """Undo one `subscribe`."""
@@ -206,28 +201,23 @@ class Sensor:
             self._consumers -= 1
             # A removed sensor was already subtracted from its group.
             if not self._consumers and self.is_alive:
-                self._keeper.on_last_consumer_gone(self)
+                self._keeper.consumer_changed(self)
 
     def on_reading(self, handler: Callable[[Sensor, Any], object]) -> None:
         """Call `handler(sensor, reading)` in each step in which the sensor is read; this makes it a consumer."""
         # A new tuple instead of an append: a handler may add handlers while they are being called.
-        self._handlers = (*self._handlers, (handler, self._keeper.new_part()))
+        self.handlers = (*self.handlers, (handler, self._keeper.new_part()))
         self.subscribe()
 
     def off_reading(self, handler: Callable[[Sensor, Any], object]) -> bool:
         """Stop calling `handler`; returns whether it was registered."""
         # By `==`, as bound methods are made anew at each access.
-        place = next((place for place, (known, _) in enumerate(self._handlers) if known == handler), None)
+        place = next((place for place, (known, _) in enumerate(self.handlers) if known == handler), None)
         if place is None:
             return False
-        self._handlers = self._handlers[:place] + self._handlers[place + 1 :]
+        self.handlers = self.handlers[:place] + self.handlers[place + 1 :]
         self.unsubscribe()
         return True
-
-    @property
-    def handlers(self) -> tuple[tuple[Callable[[Sensor, Any], object], GuardedPart], ...]:
-        """The functions called with its readings, each with what calls it."""
-        return self._handlers
 
     # ---- the end -----------------------------------------------------------------------------------------------------
 
@@ -252,15 +242,6 @@ class Sensor:
         """Raise StateError if it was removed."""
         if not self.is_alive:
             raise StateError(f"sensor {self.name!r} was removed; this handle can no longer be used")
-
-    def took(self, readings: Readings | None, index: int) -> None:
-        """Store its last reading."""
-        self._latest = None if readings is None else (readings, index)
-
-    @property
-    def last(self) -> tuple[Readings, int] | None:
-        """The readings its latest one is part of, and its place in them."""
-        return self._latest
 
 
 # The base class of kinds of sensors, and the data they may use.

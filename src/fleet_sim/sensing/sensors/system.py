@@ -28,7 +28,7 @@ from fleet_sim.sensing.sensors.sensor import (
 )
 from fleet_sim.world.clock import Keys, Schedule
 from fleet_sim.world.schema import NO_ROW
-from fleet_sim.world.state_files import Form, Stateful, attributes_of
+from fleet_sim.world.state_files import Form, attributes_of, copied
 from fleet_sim.world.user_code import GuardedPart
 from fleet_sim.world.world import World
 
@@ -109,7 +109,7 @@ class SensorGroup:
         for sensor in sensors:
             self.wanted -= sensor.has_consumer
             sensor.group, sensor.index = None, -1
-            sensor.took(None, -1)
+            sensor.last = None
         self.sensors = [sensor for sensor, kept in zip(self.sensors, kept_mask.tolist(), strict=True) if kept]
         for index, sensor in enumerate(self.sensors):
             sensor.index = index
@@ -141,7 +141,7 @@ class SensorGroup:
                 value.flags.writeable = False
         readings = Readings(batch.sensors, time, tick, values, self.kind.reading_class)
         for index, sensor in enumerate(batch.sensors):
-            sensor.took(readings, index)
+            sensor.last = readings, index
         return readings
 
     def read_with(self, sensor: Sensor, params: SensorParams) -> Any:
@@ -196,14 +196,11 @@ class SensorGroup:
 
     # ---- consumers ---------------------------------------------------------------------------------------------------
 
-    def on_first_consumer(self, sensor: Sensor) -> None:
-        """Called when `sensor` gets a consumer."""
-        self.wanted += 1
-        self._prepare(np.array([sensor.index]), self.kind.resume)
-
-    def on_last_consumer_gone(self, sensor: Sensor) -> None:
-        """Called when `sensor` loses its last consumer."""
-        self.wanted -= 1
+    def consumer_changed(self, sensor: Sensor) -> None:
+        """Called when `sensor` gets its first consumer, and when it loses its last one."""
+        self.wanted += 1 if sensor.has_consumer else -1
+        if sensor.has_consumer:
+            self._prepare(np.array([sensor.index]), self.kind.resume)
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
 
@@ -218,7 +215,7 @@ class SensorGroup:
         """Reset, as if all sensors had just been added."""
         self._schedule = self._new_schedule()
         for sensor in self.sensors:
-            sensor.took(None, -1)
+            sensor.last = None
         self.begin(np.arange(len(self.sensors)))
 
     def save(self) -> dict[str, Any]:
@@ -242,8 +239,7 @@ class SensorGroup:
             kept: AnyArray = self.state[name]
             kept[members] = values[places]
         for place in places:
-            sensor, last = saved["sensors"][place], saved["latest"][place]
-            sensor.took(*(last or (None, -1)))
+            saved["sensors"][place].last = saved["latest"][place]
         # Consumers are not saved: whose sensor was not read then has subscribed to it as of now.
         idle = [place for place, read in enumerate(saved["read"]) if not read and saved["sensors"][place].is_alive]
         again = [saved["sensors"][place] for place in idle if saved["sensors"][place].has_consumer]
@@ -280,39 +276,6 @@ def _readings(saved: tuple[str, list[Sensor], float, int, dict[str, Any]]) -> Re
     return Readings(sensors, time, tick, values, sensor_kind(kind).reading_class)
 
 
-# Queues of due sensors, for kinds with a limit of readings per step.
-
-
-class Turns(Stateful):
-    """The sensors of each kind that are due, in the order in which they became so."""
-
-    STATE = ("_waiting",)
-
-    def __init__(self) -> None:
-        # Dictionaries keep insertion order: a sensor that is due again before its turn keeps its place in the queue.
-        self._waiting: dict[SensorKind, dict[Sensor, None]] = {}
-
-    def join(self, group: SensorGroup) -> None:
-        """Queue the sensors of a group that have consumers."""
-        waiting = self._waiting.setdefault(group.kind, {})
-        waiting.update(dict.fromkeys(sensor for sensor in group.sensors if sensor.has_consumer))
-
-    def take(self) -> list[Sensor]:
-        """Return the sensors whose turn it is: of each kind as many as its budget allows."""
-        taken: list[Sensor] = []
-        for kind, waiting in self._waiting.items():
-            for sensor in [sensor for sensor in waiting if not (sensor.is_alive and sensor.has_consumer)]:
-                del waiting[sensor]
-            turn = list(islice(waiting, kind.budget))
-            for sensor in turn:
-                del waiting[sensor]
-            taken += turn
-        return taken
-
-    def __bool__(self) -> bool:
-        return any(self._waiting.values())
-
-
 class SensorSystem:
     """All sensors of a simulation, on entities and fixed in the world.
 
@@ -335,7 +298,9 @@ class SensorSystem:
         self._of_row: dict[int, dict[str, Sensor]] = {}
         """The sensors of each row by name, in order of adding; those fixed in the world are in row -1."""
         self._busy: list[SensorGroup] | None = []
-        self._turns = Turns()
+        # Of kinds with a limit of readings per step, in the order in which they became due. Dictionaries keep it: a
+        # sensor that is due again before its turn keeps its place in the queue.
+        self._waiting: dict[SensorKind, dict[Sensor, None]] = {}
         context.world.on_remove.append(self._owners_removed)
 
     # ---- the step ----------------------------------------------------------------------------------------------------
@@ -359,18 +324,31 @@ class SensorSystem:
         fresh: list[Readings | None] = []
         for group in self._busy:
             if group.due():
-                # Kinds with a budget only queue here; `Turns` decides who is read in this step.
+                # Kinds with a budget only queue here; `_take_turns` decides who is read in this step.
                 if group.kind.budget is None:
                     fresh.append(group.part.call(group.compute_wanted, time, tick))
                 else:
-                    self._turns.join(group)
-        if self._turns:
-            for group, members in self._by_group(self._turns.take()):
+                    waiting = self._waiting.setdefault(group.kind, {})
+                    waiting.update(dict.fromkeys(sensor for sensor in group.sensors if sensor.has_consumer))
+        if any(self._waiting.values()):
+            for group, members in self._by_group(self._take_turns()):
                 chosen = np.array([sensor.index for sensor in members], np.int64)
                 fresh.append(group.part.call(group.compute, chosen, time, tick))
         self.fresh = [readings for readings in fresh if readings is not None]
         for readings in self.fresh:
             self._notify_handlers(readings)
+
+    def _take_turns(self) -> list[Sensor]:
+        """Return the waiting sensors whose turn it is: of each kind as many as its budget allows."""
+        taken: list[Sensor] = []
+        for kind, waiting in self._waiting.items():
+            for sensor in [sensor for sensor in waiting if not (sensor.is_alive and sensor.has_consumer)]:
+                del waiting[sensor]
+            turn = list(islice(waiting, kind.budget))
+            for sensor in turn:
+                del waiting[sensor]
+            taken += turn
+        return taken
 
     def _notify_handlers(self, readings: Readings) -> None:
         for index, sensor in enumerate(readings.sensors):
@@ -383,14 +361,9 @@ class SensorSystem:
         """Return what calls a new handler of a sensor."""
         return self._world.guard.part("sensor handler")
 
-    def on_first_consumer(self, sensor: Sensor) -> None:
-        """Called when `sensor` gets its first consumer."""
-        self._group_of(sensor).on_first_consumer(sensor)
-        self._busy = None
-
-    def on_last_consumer_gone(self, sensor: Sensor) -> None:
-        """Called when `sensor` loses its last consumer."""
-        self._group_of(sensor).on_last_consumer_gone(sensor)
+    def consumer_changed(self, sensor: Sensor) -> None:
+        """Called when `sensor` gets its first consumer, and when it loses its last one."""
+        self._group_of(sensor).consumer_changed(sensor)
         self._busy = None
 
     # ---- adding and removing -----------------------------------------------------------------------------------------
@@ -613,7 +586,7 @@ class SensorSystem:
     def save(self) -> Any:
         """Return all sensors, their state, and those that wait for their turn."""
         groups = [(key, group, group.save()) for key, group in self._groups.items()]
-        return {"groups": groups, "turns": self._turns.save()}
+        return {"groups": groups, "waiting": copied(self._waiting)}
 
     def forms(self) -> Iterator[Form[Any]]:
         """Yield how sensors are written in state files."""
@@ -674,7 +647,7 @@ class SensorSystem:
             # Resets sensors that were added since; those that were saved get their state back next.
             group.begin(np.arange(len(group.sensors)))
             group.restore(content)
-        self._turns.restore(saved["turns"])
+        self._waiting = copied(saved["waiting"])
 
     def _revive(self, group: SensorGroup, content: dict[str, Any]) -> None:
         """Add removed sensors again, unless their owner is gone or their name is taken."""

@@ -170,7 +170,7 @@ class Batteries(FeatureRows[BatteryColumns]):
         self.section = BatterySectionSettings()
         self._rule = EmptyBattery(table)
         self._events = StepEvents(world)
-        world.drive_rules.add(self._rule)
+        world.drive_rules.append(self._rule)
 
     def hold(self) -> None:
         """Stop robots that would drive with an empty battery, and cancel their actions; note how fast the others are.

@@ -596,7 +596,7 @@ class OrdersFeature(Feature[OrderRobotSettings, OrderColumns]):
         host.dispatcher.handle(SubmitOrders, desk.submit)
         host.dispatcher.handle(CancelOrders, desk.cancel)
         host.dispatcher.handle(SetStationsOpen, desk.set_open)
-        host.checkpoints.register_late("orders", desk, desk.forms())
+        host.checkpoints.register_late("orders", desk)
         host.world.on_remove.append(desk.removed)
         return desk
 

@@ -298,7 +298,7 @@ class Slotcars(FeatureRows[SlotcarColumns]):
         self.refused = 0
         """Requests that were refused, or were for nobody here."""
         self._tasks: dict[int, SlotcarTask] = {}
-        world.drive_rules.add(OnPath(self))
+        world.drive_rules.append(OnPath(self))
         world.on_remove.append(self._removed)
 
     def tasks(self, row: int) -> SlotcarTask:

@@ -45,7 +45,7 @@ class SpeedZones(SpeedRule):
         self._world = world
         self._zones = [zone for zone in zones if zone.kind is ZoneKind.SPEED_LIMIT]
         if self._zones:
-            world.speed_rules.add(self)
+            world.speed_rules.append(self)
         self._rows: Rows = NO_ROWS
         self._limit: Floats = np.empty(0)
         self._limits: Floats = np.empty((0, 3))
@@ -253,13 +253,13 @@ class SiteSection(Section[MultiRobotSimulationCore]):
     def build(self, sim: MultiRobotSimulationCore, settings: SiteSettings, site: Site) -> None:
         """Add `site` to `sim`."""
         build_walls(sim, site, settings.wall_height)
-        sim.world.places.offer("site", SitePlaces(sim.world, site))
+        sim.world.places["site"] = SitePlaces(sim.world, site)
         sim.register_manager(site, "site")
         speed_zones = SpeedZones(sim.world, site.zones)
 
         def leave() -> None:
             # `sim.clear()` removes the walls: nobody may start or be routed in a building that is gone.
-            sim.world.places.withdraw("site")
+            sim.world.places.pop("site", None)
             sim.unregister_manager(site)
             speed_zones.end()
             sim.events.off("cleared", leave)

@@ -404,14 +404,14 @@ def offer_traffic(
     control = TrafficControl(sim, site, table, chosen)
     traffic = Traffic(site, chosen, world, table, control)
     sim.register_manager(traffic, NAME)
-    sim.checkpoints.register_late(NAME, control, control.forms())
+    sim.checkpoints.register_late(NAME, control)
     sim.pipeline.add(System(NAME, Phase.UPDATE, control.step), before="motion")
     # Machine code is loaded for the traffic anyway.
     sim.collisions.use_kernels()
     world.compiled = True
-    world.drive_rules.add(control.rule)
+    world.drive_rules.append(control.rule)
     world.routes.conveyance = control.rule
-    world.waypoints.sources.append(control.paths)
+    world.waypoints.sources.append(control.paths.paths_of)
     world.on_remove.append(control.removed)
     booth.open(traffic)
     _end_with_building(sim, traffic, control, booth)
@@ -431,7 +431,7 @@ def _end_with_building(
         sim.unregister_manager(traffic)
         world.drive_rules.remove(control.rule)
         world.routes.conveyance = None
-        world.waypoints.sources.remove(control.paths)
+        world.waypoints.sources.remove(control.paths.paths_of)
         world.on_remove.remove(control.removed)
         booth.close()
         sim.events.off("cleared", leave)
