@@ -31,22 +31,13 @@ from fleet_sim.robots.agent import Agent
 from fleet_sim.robots.motion.controllers import CONTROLLERS, AgentController
 from fleet_sim.robots.sim_object import Handle, SimObject, handle_of
 from fleet_sim.robots.spawning import SPAWNED, emit_spawned, remove
+from fleet_sim.world import state_files
 from fleet_sim.world.checkpoint import Checkpoint, check_range, check_tables, check_world
 from fleet_sim.world.clock import Clock
 from fleet_sim.world.commands import BodyId, ObjectId
 from fleet_sim.world.hashing import state_hash
 from fleet_sim.world.pipeline import Pipeline
 from fleet_sim.world.shapes import BodyShape, RobotModel
-from fleet_sim.world.state_files import (
-    Form,
-    ValueReader,
-    ValueWriter,
-    attributes_of,
-    object_of,
-    read_archive,
-    refusal,
-    write_archive,
-)
 from fleet_sim.world.user_code import GuardedPart, keeps_state
 from fleet_sim.world.world import World, spawned_since
 
@@ -181,7 +172,7 @@ class State:
         # The scenario goes along, so that a file can be opened by itself.
         content = self._origin.header()
         checkpoint = self._checkpoints.take()
-        writer = ValueWriter(self._checkpoints.forms)
+        writer = state_files.ValueWriter(self._checkpoints.forms)
         content |= {
             "version": package_version(),
             "time": self._world.clock.time,
@@ -190,7 +181,7 @@ class State:
             "features": list(self._sim.features.used),
             "values": {name: writer.write(value, name) for name, value in self._pieces(checkpoint).items()},
         }
-        write_archive(path, content, writer.arrays)
+        state_files.write_archive(path, content, writer.arrays)
         return checkpoint
 
     def _pieces(self, checkpoint: Checkpoint) -> dict[str, Any]:
@@ -238,7 +229,7 @@ class State:
         """
         self._control.require_between_steps("load_state")
         try:
-            content, arrays = read_archive(path)
+            content, arrays = state_files.read_archive(path)
             check_version(content)
             self._origin.check(content)
             with _as_written():
@@ -255,7 +246,7 @@ class State:
         # Before the tables are read: features add theirs.
         for name in content["features"]:
             self._sim.features.use(name)
-        reader = ValueReader(self._checkpoints.forms, arrays)
+        reader = state_files.ValueReader(self._checkpoints.forms, arrays)
         catalogs = reader.read(values["catalogs"])
         tables = reader.read(values["tables"])
         count = check_tables(world, tables)
@@ -275,7 +266,7 @@ class State:
         # What was read of the parts refers to entities, by handles that are from now on theirs.
         self._forms.put_made(saved["handles"], tables["body"]["generation"])
         whole = {"tables": tables, "names": names, "entity_events": {}, **saved}
-        return self._checkpoints.made(clock, whole, parts)
+        return Checkpoint(world, clock, whole, parts)
 
     def _replace(self, content: Mapping[str, Any], saved: Checkpoint) -> None:
         """Go on from `saved`, or stay where the simulation is where that fails."""
@@ -326,7 +317,7 @@ def catalogs_of(world: World) -> dict[str, Any]:
     used = set(world.motion.law.tolist())
     return {
         "shapes": [world.shapes[number] for number in range(len(world.shapes))],
-        "models": [attributes_of(model) for model in world.models],
+        "models": [state_files.attributes_of(model) for model in world.models],
         # Only those in use: others may not be known to the process that reads the file.
         "laws": [name if number in used else None for number, name in enumerate(world.laws.names())],
     }
@@ -370,12 +361,12 @@ def _number_of(world: World, attributes: Mapping[str, Any]) -> int:
     Raises StateFileError where physics would use another description of the same file.
     """
     for number, known in enumerate(world.models):
-        if _same(attributes_of(known), attributes):
+        if _same(state_files.attributes_of(known), attributes):
             return number
     known_paths = {model.path for model in world.models}
     if attributes["path"] in known_paths and world.physics:
         raise StateFileError(f"{attributes['path']}: the robot description was changed since the state was saved")
-    model = object_of(RobotModel, attributes)
+    model = state_files.object_of(RobotModel, attributes)
     # Read-only, as the arrays of models that were read from a robot description are.
     for value in attributes.values():
         if isinstance(value, np.ndarray):
@@ -415,19 +406,19 @@ class WorldForms:
         """Begin to read a file."""
         self.kept_mask, self._made = kept_mask, {}
 
-    def forms(self) -> Iterator[Form[Any]]:
+    def forms(self) -> Iterator[state_files.Form[Any]]:
         """Yield all forms."""
-        yield Form("world", World, lambda world: None, lambda nothing: self._world)
-        yield Form("clock", Clock, lambda clock: None, lambda nothing: self._world.clock)
-        yield Form("entity", Handle, self._of_entity, self._entity)
-        yield Form("model", RobotModel, self._of_model, lambda number: self._world.models[number])
-        yield Form("object_id", ObjectId, int, ObjectId)
-        yield Form("body_id", BodyId, _of_body_id, lambda saved: BodyId(*saved))
+        yield state_files.Form("world", World, lambda world: None, lambda nothing: self._world)
+        yield state_files.Form("clock", Clock, lambda clock: None, lambda nothing: self._world.clock)
+        yield state_files.Form("entity", Handle, self._of_entity, self._entity)
+        yield state_files.Form("model", RobotModel, self._of_model, lambda number: self._world.models[number])
+        yield state_files.Form("object_id", ObjectId, int, ObjectId)
+        yield state_files.Form("body_id", BodyId, _of_body_id, lambda saved: BodyId(*saved))
         name_of_action = lambda action: _name(ACTIONS, named_class(action), "register_action")  # noqa: E731
-        yield Form("action", Action, name_of_action, partial(_blank, ACTIONS))
+        yield state_files.Form("action", Action, name_of_action, partial(_blank, ACTIONS))
         name_of_controller = lambda made: _name(CONTROLLERS, type(made), "register_controller")  # noqa: E731
-        yield Form("controller", AgentController, name_of_controller, partial(_blank, CONTROLLERS))
-        yield Form("part", GuardedPart, GuardedPart.state_of, self._world.guard.part_of)
+        yield state_files.Form("controller", AgentController, name_of_controller, partial(_blank, CONTROLLERS))
+        yield state_files.Form("part", GuardedPart, GuardedPart.state_of, self._world.guard.part_of)
 
     # ---- entities ----------------------------------------------------------------------------------------------------
 
@@ -495,7 +486,7 @@ def _class_number(cls: type[Any], handle: object) -> int:
     for number, known in enumerate(ENTITIES.values(), start=1):
         if known is cls:
             return number
-    raise StateFileError(f"{handle!r}: {refusal(handle).partition(';')[0]}: its code is your own")
+    raise StateFileError(f"{handle!r}: {state_files.refusal(handle).partition(';')[0]}: its code is your own")
 
 
 # ---- what entities do ------------------------------------------------------------------------------------------------
@@ -736,7 +727,7 @@ def scenario_of(path: str | Path, model_paths: Sequence[str | Path] = ()) -> Ite
 
 def _scenario_in(path: str | Path) -> tuple[dict[str, Any], str, bool]:
     try:
-        content, _ = read_archive(path)
+        content, _ = state_files.read_archive(path)
         check_version(content)
         scenario, source, remote = content.get("scenario"), content.get("source"), content.get("remote", False)
         if not isinstance(scenario, dict) or not isinstance(source, str) or not isinstance(remote, bool):

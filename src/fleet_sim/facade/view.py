@@ -21,6 +21,7 @@ from fleet_sim.base.settings import read
 from fleet_sim.engines.bullet.handle import count_own
 from fleet_sim.engines.bullet.mirror import BulletMirror
 from fleet_sim.engines.bullet.window import (
+    VISUALIZER_DEFAULTS,
     CameraView,
     Gui,
     Highlight,
@@ -29,7 +30,6 @@ from fleet_sim.engines.bullet.window import (
     fitted_all_around,
     render,
     view_from_config,
-    visualizer_keys,
 )
 from fleet_sim.engines.bullet.window import setup_camera as place_camera
 from fleet_sim.facade.control import SimulationParts
@@ -338,7 +338,7 @@ class View:
         `settings` are `enable_shadows`, `enable_gui_panel`, `enable_collision_shapes` and
         `enable_structure_transparency`; those not given are as in `params`. Raises ConfigError.
         """
-        chosen = {name: getattr(self._params, name) for name in visualizer_keys()}
+        chosen = {name: getattr(self._params, name) for name in VISUALIZER_DEFAULTS}
         self._visualizer.configure({**chosen, **settings}, self._structures())
 
     def prepare(self) -> None:

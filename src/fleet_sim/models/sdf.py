@@ -17,28 +17,7 @@ from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import InvalidValueError, did_you_mean
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ShapeKind
-from fleet_sim.models.assembly import (
-    DEFAULT_COLOR,
-    NO_LIMITS,
-    ORIGIN,
-    UNTURNED,
-    Color,
-    JointParts,
-    LinkParts,
-    MimicParts,
-    Quaternion,
-    Vector,
-    assemble,
-    checked_axis,
-    checked_size,
-    from_z,
-    inertial_of,
-    joint_kind,
-    make_geometry,
-    read_link,
-    shape_in,
-    turn_of,
-)
+from fleet_sim.models import assembly
 from fleet_sim.models.markup import Element
 from fleet_sim.models.mesh_files import MeshFinder
 from fleet_sim.world.shapes import FIXED, SPHERICAL, Geometry, Inertial, RobotModel
@@ -109,15 +88,15 @@ class SdfFrames:
         return element.error(f"its pose is relative to {above!r}, which is not another link or frame.{hint}")
 
 
-def pose_of(element: Element) -> tuple[Vector, Quaternion]:
+def pose_of(element: Element) -> tuple[assembly.Vector, assembly.Quaternion]:
     """Return the <pose> of an element, the identity if it has none."""
     pose = element.child("pose")
     if pose is None or not pose.text.strip():
-        return ORIGIN, UNTURNED
+        return assembly.ORIGIN, assembly.UNTURNED
     if pose.attributes.get("rotation_format", "euler_rpy") != "euler_rpy" or pose.attributes.get("degrees") == "true":
         raise pose.error("a pose must be x y z roll pitch yaw in m and rad")
     x, y, z, *eulers = pose.text_numbers(6)
-    return (x, y, z), turn_of(tuple(eulers))
+    return (x, y, z), assembly.turn_of(tuple(eulers))
 
 
 def relative_to(element: Element) -> str:
@@ -128,12 +107,12 @@ def relative_to(element: Element) -> str:
     return given or (element.attributes.get("attached_to", "") if element.tag == "frame" else "")
 
 
-def arrays(pose: tuple[Vector, Quaternion]) -> Pose:
+def arrays(pose: tuple[assembly.Vector, assembly.Quaternion]) -> Pose:
     """Return a pose as arrays of one row."""
     return np.array([pose[0]]), np.array([pose[1]])
 
 
-def tuples(positions: Floats, orientations: Floats) -> tuple[Vector, Quaternion]:
+def tuples(positions: Floats, orientations: Floats) -> tuple[assembly.Vector, assembly.Quaternion]:
     """Return the first row of poses; the inverse of `arrays`."""
     (x, y, z), (qx, qy, qz, qw) = positions[0].tolist(), orientations[0].tolist()
     return (x, y, z), (qx, qy, qz, qw)
@@ -202,7 +181,7 @@ class SdfModel:
 
     def frame(self, name: str) -> Pose:
         """Return the pose of a link, frame or inner model in the model; that of the world is the model's own."""
-        return self._frames.pose(name) if name in self._frames else arrays((ORIGIN, UNTURNED))
+        return self._frames.pose(name) if name in self._frames else arrays((assembly.ORIGIN, assembly.UNTURNED))
 
     def read(self, path: str, *, static: bool | None = None) -> RobotModel:
         """Return the model; links that no joint holds are fixed to the first one where it is `static`."""
@@ -210,12 +189,12 @@ class SdfModel:
         names = {link.name for link in links}
         if any(joint.parent == _WORLD for joint in joints) and _WORLD not in names:
             # A joint to the world fixes the robot there: a link of that name is what PyBullet fixes.
-            links.insert(0, LinkParts(_WORLD, self._element))
+            links.insert(0, assembly.LinkParts(_WORLD, self._element))
         if self.static if static is None else static:
             joints += self._ties(links, joints)
-        return assemble(self._element.need("name"), path, self._element, links, joints)
+        return assembly.assemble(self._element.need("name"), path, self._element, links, joints)
 
-    def _parts(self) -> tuple[list[LinkParts], list[JointParts]]:
+    def _parts(self) -> tuple[list[assembly.LinkParts], list[assembly.JointParts]]:
         """Return the links and joints of the model and of those inside of it, whose names are `inner::name`."""
         links = [self._link(link) for link in self._element.all("link")]
         joints = [self._joint(joint) for joint in self._element.all("joint")]
@@ -238,27 +217,27 @@ class SdfModel:
             joints += inner_joints
         return links, joints
 
-    def _ties(self, links: list[LinkParts], joints: list[JointParts]) -> list[JointParts]:
+    def _ties(self, links: list[assembly.LinkParts], joints: list[assembly.JointParts]) -> list[assembly.JointParts]:
         """Return fixed joints from the first link that no joint holds to the others of them."""
         held = {joint.child for joint in joints}
         # Where joints hold all links in a circle, any of them is the first.
         first, *loose = [link for link in links if link.name not in held] or links[:1]
         return [
-            JointParts(
+            assembly.JointParts(
                 f"{link.name}_fixed", link.element, FIXED, first.name, link.name,
                 *tuples(*quaternions.relative(*self.frame(first.name), *self.frame(link.name))),
             )
             for link in loose
         ]  # fmt: skip
 
-    def _link(self, element: Element) -> LinkParts:
-        return read_link(element, _inertial, self._geometry)
+    def _link(self, element: Element) -> assembly.LinkParts:
+        return assembly.read_link(element, _inertial, self._geometry)
 
-    def _joint(self, element: Element) -> JointParts:
+    def _joint(self, element: Element) -> assembly.JointParts:
         """Return a joint, placed in its parent link; raises an error with the line for what is not supported."""
         kind_name = element.need("type")
-        kind = joint_kind(element, kind_name, _MORE_KINDS)
-        if pose_of(element) != (ORIGIN, UNTURNED):
+        kind = assembly.joint_kind(element, kind_name, _MORE_KINDS)
+        if pose_of(element) != (assembly.ORIGIN, assembly.UNTURNED):
             raise element.error("a <pose> of a joint is not supported; put the child link's frame at the joint")
         parent, child = text_of(element, "parent"), text_of(element, "child")
         for role, name in (("parent", parent), ("child", child)):
@@ -270,7 +249,7 @@ class SdfModel:
         axis = element.child("axis")
         limit, dynamics = (axis.child(tag) if axis else None for tag in ("limit", "dynamics"))
         lower, upper = _limits(limit, kind_name)
-        return JointParts(
+        return assembly.JointParts(
             element.need("name"), element, kind, parent, child, position, orientation,
             self._axis(element, axis, kind, child), lower, upper,
             max_velocity=_amount(limit, "velocity"), max_force=_amount(limit, "effort"),
@@ -278,7 +257,7 @@ class SdfModel:
             mimic=_mimic(axis.child("mimic") if axis else None),
         )  # fmt: skip
 
-    def _axis(self, element: Element, axis: Element | None, kind: int, child: str) -> Vector:
+    def _axis(self, element: Element, axis: Element | None, kind: int, child: str) -> assembly.Vector:
         """Return the unit axis of a joint in the frame of its child link, whichever frame the file gives it in."""
         # SDF's default is along z.
         xyz = axis.child("xyz") if axis else None
@@ -291,12 +270,12 @@ class SdfModel:
             # From the axes of the model to those of the child link.
             turned = quaternions.conjugate(self.frame(child)[1])
             direction = tuple(quaternions.rotate(turned, np.array([direction]))[0].tolist())
-        return checked_axis(element, direction, kind)
+        return assembly.checked_axis(element, direction, kind)
 
     def _geometry(self, element: Element) -> Geometry:
         """Return the geometry of a <visual> or <collision>; raises an error with the line for what is not supported."""
         position, orientation = pose_of(element)
-        shape = shape_in(element)
+        shape = assembly.shape_in(element)
         color = _color(element)
         if shape.tag == "mesh":
             if shape.child("submesh") is not None:
@@ -304,20 +283,22 @@ class SdfModel:
             scale = shape.child("scale")
             x, y, z = scale.text_numbers(3) if scale else (1.0, 1.0, 1.0)
             mesh = self._meshes.find(shape, text_of(shape, "uri"))
-            return make_geometry(ShapeKind.MESH, position, orientation, color, mesh_path=mesh, mesh_scale=(x, y, z))
+            return assembly.make_geometry(
+                ShapeKind.MESH, position, orientation, color, mesh_path=mesh, mesh_scale=(x, y, z)
+            )
         if shape.tag == "plane":
             normal = shape.child("normal")
-            turned = from_z(shape, normal.text_numbers(3) if normal else (0.0, 0.0, 1.0), orientation)
-            return make_geometry(ShapeKind.PLANE, position, turned, color)
+            turned = assembly.from_z(shape, normal.text_numbers(3) if normal else (0.0, 0.0, 1.0), orientation)
+            return assembly.make_geometry(ShapeKind.PLANE, position, turned, color)
         kind = ShapeKind[shape.tag.upper()]
         if kind is ShapeKind.BOX:
-            x, y, z = (0.5 * checked_size(shape, side) for side in shape.need_child("size").text_numbers(3))
-            return make_geometry(kind, position, orientation, color, half_extents=(x, y, z))
-        radius = checked_size(shape, shape.need_child("radius").text_numbers(1)[0])
+            x, y, z = (0.5 * assembly.checked_size(shape, side) for side in shape.need_child("size").text_numbers(3))
+            return assembly.make_geometry(kind, position, orientation, color, half_extents=(x, y, z))
+        radius = assembly.checked_size(shape, shape.need_child("radius").text_numbers(1)[0])
         height = 1.0
         if kind is not ShapeKind.SPHERE:
-            height = checked_size(shape, shape.need_child("length").text_numbers(1)[0])
-        return make_geometry(kind, position, orientation, color, radius=radius, height=height)
+            height = assembly.checked_size(shape, shape.need_child("length").text_numbers(1)[0])
+        return assembly.make_geometry(kind, position, orientation, color, radius=radius, height=height)
 
 
 def name_of(place: Element, model: Element) -> str:
@@ -336,20 +317,20 @@ def _inertial(element: Element) -> Inertial:
     inertia, mass = element.child("inertia"), element.child("mass")
     parts = [inertia.child(name) if inertia else None for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")]
     tensor = tuple(part.text_numbers(1)[0] if part else 0.0 for part in parts)
-    return inertial_of(element, mass.text_numbers(1)[0] if mass else 0.0, position, orientation, tensor)
+    return assembly.inertial_of(element, mass.text_numbers(1)[0] if mass else 0.0, position, orientation, tensor)
 
 
 def _limits(limit: Element | None, kind: str) -> tuple[float, float]:
     """Return the limits in rad or m; NO_LIMITS for joints without, and for the huge numbers that stand for none."""
     if limit is None or kind not in ("revolute", "prismatic"):
-        return NO_LIMITS
+        return assembly.NO_LIMITS
     lower, upper = (_bound(limit.child(tag), sign) for tag, sign in (("lower", -1.0), ("upper", 1.0)))
     # Files write 1e16 or inf for no limit.
     if lower <= -_UNLIMITED or upper >= _UNLIMITED:
-        return NO_LIMITS
+        return assembly.NO_LIMITS
     if lower > upper and kind == "revolute":
         raise limit.error(f"the lower limit {lower:g} is above the upper limit {upper:g}; exchange them")
-    return (lower, upper) if lower <= upper else NO_LIMITS
+    return (lower, upper) if lower <= upper else assembly.NO_LIMITS
 
 
 def _bound(element: Element | None, sign: float) -> float:
@@ -358,7 +339,7 @@ def _bound(element: Element | None, sign: float) -> float:
     return element.text_numbers(1)[0]
 
 
-def _mimic(element: Element | None) -> MimicParts | None:
+def _mimic(element: Element | None) -> assembly.MimicParts | None:
     """Return what a joint follows, as a multiple and an offset; None where it follows nothing."""
     if element is None:
         return None
@@ -367,7 +348,7 @@ def _mimic(element: Element | None) -> MimicParts | None:
         for tag, default in (("multiplier", 1.0), ("offset", 0.0), ("reference", 0.0))
     )
     # The follower is at multiplier * (leader - reference) + offset.
-    return MimicParts(element, element.need("joint"), multiplier, offset - multiplier * reference)
+    return assembly.MimicParts(element, element.need("joint"), multiplier, offset - multiplier * reference)
 
 
 def _amount(element: Element | None, tag: str) -> float:
@@ -378,10 +359,10 @@ def _amount(element: Element | None, tag: str) -> float:
     return max(part.text_numbers(1)[0], 0.0)
 
 
-def _color(visual: Element) -> Color:
+def _color(visual: Element) -> assembly.Color:
     """Return the diffuse color of a <visual>, else the ambient one, with its transparency."""
     material, clear = visual.child("material"), visual.child("transparency")
-    red, green, blue, opacity = DEFAULT_COLOR
+    red, green, blue, opacity = assembly.DEFAULT_COLOR
     for tag in ("ambient", "diffuse"):
         color = material.child(tag) if material else None
         if color is not None:
@@ -428,8 +409,8 @@ class PlacedModel:
     name: str
     model: RobotModel
     static: bool
-    position: Vector
-    orientation: Quaternion
+    position: assembly.Vector
+    orientation: assembly.Quaternion
 
 
 @dataclass(frozen=True, eq=False)
@@ -440,7 +421,7 @@ class SdfWorld:
     """
 
     models: tuple[PlacedModel, ...]
-    gravity: Vector | None
+    gravity: assembly.Vector | None
     left_out: tuple[str, ...]
 
 

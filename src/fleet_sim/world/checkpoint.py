@@ -264,10 +264,6 @@ class Checkpoints:
             else:
                 check_alike(part.save(), saved, name)
 
-    def made(self, clock: Any, world: dict[str, Any], parts: dict[str, Any]) -> Checkpoint:
-        """Return a checkpoint of this world made of what a state file holds."""
-        return Checkpoint(self._world, clock, world, parts)
-
     def take(self) -> Checkpoint:
         """Return a checkpoint of the present state."""
         parts = {name: part.save() for name, part in self._parts.items()}

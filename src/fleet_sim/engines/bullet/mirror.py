@@ -185,96 +185,6 @@ class DetachedBodies:
             self._kept.clear()
 
 
-# PoseWriter: brings the bodies in PyBullet to the poses and joints of the columns, or to those before the step.
-
-
-class PoseWriter:
-    """Makes the bodies that are missing and writes what is outdated. `BulletMirror` says when, and which poses."""
-
-    def __init__(self, world: World, bodies: BulletBodies, detached: DetachedBodies, staged: StagedPoses) -> None:
-        self._world = world
-        self._bodies = bodies
-        self._detached = detached
-        self._staged = staged
-
-    def make_missing(self, rows: Rows) -> int:
-        """Make the bodies that `rows` lack, at the poses of the columns; return how many."""
-        missing = self._bodies.missing(rows)
-        if len(missing):
-            self._create(missing)
-        return len(missing)
-
-    def _create(self, rows: Rows) -> None:
-        world = self._world
-        # Bodies of users that outlived their entity stand for it again; the others are made.
-        new = self._detached.take_back(rows)
-        self._bodies.create(new, world.position[new], world.orientation[new])
-        world.bullet_behind[rows] = False
-        self._bodies.joints.write(rows, world.joints.position)
-        world.robots.joints_behind[rows] = False
-
-    def write(self, rows: Rows | None) -> int:
-        """Make missing bodies of `rows` (None: all) and write what is outdated; return how many poses."""
-        world, bodies = self._world, self._bodies
-        created = 0
-        # Comparing counts is cheaper than looking at each row, and usually no body is missing.
-        if rows is not None or bodies.count < len(world):
-            created = self.make_missing(world.rows if rows is None else rows)
-        if rows is None:
-            behind = np.flatnonzero(world.bullet_behind)
-            # Freed rows keep their flags until they are reused.
-            behind = behind[bodies.table.body[behind] != NO_BODY]
-        else:
-            behind = rows[world.bullet_behind[rows]]
-        if len(behind):
-            bodies.refresh_masses(behind)
-            bodies.refresh_materials(behind)
-            bodies.refresh_colors(behind)
-            bodies.write_poses(behind, world.position[behind], world.orientation[behind])
-            world.bullet_behind[behind] = False
-        self._write_joints(rows)
-        return created + len(behind)
-
-    def _write_joints(self, rows: Rows | None) -> None:
-        """Write the outdated joints of `rows`."""
-        flags = self._world.robots.joints_behind
-        behind = np.flatnonzero(flags) if rows is None else rows[flags[rows]]
-        behind = behind[self._bodies.table.body[behind] != NO_BODY]
-        if len(behind):
-            self._bodies.joints.write(behind, self._world.joints.position)
-            flags[behind] = False
-
-    def write_staged(self, rows: Rows | None) -> None:
-        """Like `write`, with the poses from the beginning of the step; raises StateError where none were kept."""
-        if not self._staged.taken:
-            raise StateError(
-                "PyBullet was queried in phase 1 of a step begun with stage=False; begin it with stage=True"
-            )
-        world, bodies = self._world, self._bodies
-        rows = world.rows if rows is None else rows
-        missing = bodies.missing(rows)
-        if len(missing):
-            known_mask, positions, orientations = self._staged.poses(missing)
-            bodies.create(missing, positions, orientations)
-            self._staged.note_poses(missing, known_mask, positions, orientations)
-            self._write_staged_joints(missing[known_mask])
-            fresh = missing[~known_mask]
-            bodies.joints.write(fresh, world.joints.position)
-            world.robots.joints_behind[fresh] = False
-        behind = self._staged.unwritten(rows)
-        if len(behind):
-            known_mask, positions, orientations = self._staged.poses(behind)
-            bodies.write_poses(behind, positions, orientations)
-            self._staged.note_poses(behind, known_mask, positions, orientations)
-        self._write_staged_joints(self._staged.unwritten_joints(rows))
-
-    def _write_staged_joints(self, rows: Rows) -> None:
-        """Write the joints of `rows`, alive when the step began, at their positions at that time."""
-        if len(rows):
-            self._bodies.joints.write(rows, self._staged.joints(rows)[1])
-            self._staged.note_joints(rows)
-
-
 # Forces and torques of the user, which last one step of the simulation.
 
 
@@ -437,7 +347,6 @@ class BulletMirror:
         self._in_phase_1 = self._reading = False
         self.staged = StagedPoses(world)
         self.detached = DetachedBodies(self.bodies)
-        self._writer = PoseWriter(world, self.bodies, self.detached, self.staged)
         self._follow_population()
 
     def _follow_population(self) -> None:
@@ -513,9 +422,9 @@ class BulletMirror:
     def _keep_up(self) -> int:
         """Write what can be looked at without asking; returns how many poses."""
         if self.eager:
-            return self._writer.write(None)
+            return self._write(None)
         told = np.flatnonzero(self.bodies.table.told)
-        return self._writer.write(told[self.world.bullet_behind[told] | self.world.robots.joints_behind[told]])
+        return self._write(told[self.world.bullet_behind[told] | self.world.robots.joints_behind[told]])
 
     # ---- demand ------------------------------------------------------------------------------------------------------
 
@@ -523,12 +432,12 @@ class BulletMirror:
         """Bring the bodies of `rows` (default: all living rows) to the poses that a query made now must see."""
         self.client.connect()
         if not self._in_phase_1:
-            self._writer.write(rows)
+            self._write(rows)
         elif self.eager:
             # All changed poses were written when the last step ended, and these are what phase 1 must show.
-            self._writer.make_missing(self.world.rows if rows is None else rows)
+            self._make_missing(self.world.rows if rows is None else rows)
         else:
-            self._writer.write_staged(rows)
+            self._write_staged(rows)
 
     def body_id(self, row: int) -> int:
         """Return the PyBullet body of `row`, created and placed if needed; other rows are not written."""
@@ -553,7 +462,7 @@ class BulletMirror:
             # Whose body it is does not depend on poses, so this must work in a step without staged ones.
             if self._in_phase_1 and not self.staged.taken:
                 self.client.connect()
-                self._writer.make_missing(self.world.rows)
+                self._make_missing(self.world.rows)
             else:
                 self.ensure()
         except MissingDependencyError:
@@ -592,15 +501,15 @@ class BulletMirror:
         if self.world.in_step or self._reading:
             return
         if self.live:
-            self._writer.write(rows)
+            self._write(rows)
         elif self._any_told:
-            self._writer.write(rows[self.bodies.table.told[rows]])
+            self._write(rows[self.bodies.table.told[rows]])
 
     # ---- what PyBullet is told ---------------------------------------------------------------------------------------
 
     def write_now(self, row: int) -> None:
         """Bring the body of `row` to the columns, also in phase 1: what PyBullet is told next counts from there."""
-        self._writer.write(np.array([row], np.int64))
+        self._write(np.array([row], np.int64))
 
     def read_now(self, row: int) -> None:
         """Read `row`, which the engine moves and which was written in it, back into the columns."""
@@ -644,7 +553,7 @@ class BulletMirror:
         self.bodies.refresh_masses(held[~misfit_mask])
         world.bullet_behind[world.rows] = True
         if self.live:
-            self._writer.write(None)
+            self._write(None)
 
     def close(self) -> None:
         """Unsubscribe from the world and disconnect."""
@@ -659,7 +568,86 @@ class BulletMirror:
     def _spawned(self, rows: Rows) -> None:
         if self.live:
             self.client.connect()
-            self._writer.make_missing(rows)
+            self._make_missing(rows)
+
+    # ---- writing: bodies come to the poses and joints of the columns, or to those before the step --------------------
+
+    def _make_missing(self, rows: Rows) -> int:
+        """Make the bodies that `rows` lack, at the poses of the columns; return how many."""
+        missing = self.bodies.missing(rows)
+        if len(missing):
+            self._create(missing)
+        return len(missing)
+
+    def _create(self, rows: Rows) -> None:
+        world = self.world
+        # Bodies of users that outlived their entity stand for it again; the others are made.
+        new = self.detached.take_back(rows)
+        self.bodies.create(new, world.position[new], world.orientation[new])
+        world.bullet_behind[rows] = False
+        self.bodies.joints.write(rows, world.joints.position)
+        world.robots.joints_behind[rows] = False
+
+    def _write(self, rows: Rows | None) -> int:
+        """Make missing bodies of `rows` (None: all) and write what is outdated; return how many poses."""
+        world, bodies = self.world, self.bodies
+        created = 0
+        # Comparing counts is cheaper than looking at each row, and usually no body is missing.
+        if rows is not None or bodies.count < len(world):
+            created = self._make_missing(world.rows if rows is None else rows)
+        if rows is None:
+            behind = np.flatnonzero(world.bullet_behind)
+            # Freed rows keep their flags until they are reused.
+            behind = behind[bodies.table.body[behind] != NO_BODY]
+        else:
+            behind = rows[world.bullet_behind[rows]]
+        if len(behind):
+            bodies.refresh_masses(behind)
+            bodies.refresh_materials(behind)
+            bodies.refresh_colors(behind)
+            bodies.write_poses(behind, world.position[behind], world.orientation[behind])
+            world.bullet_behind[behind] = False
+        self._write_joints(rows)
+        return created + len(behind)
+
+    def _write_joints(self, rows: Rows | None) -> None:
+        """Write the outdated joints of `rows`."""
+        flags = self.world.robots.joints_behind
+        behind = np.flatnonzero(flags) if rows is None else rows[flags[rows]]
+        behind = behind[self.bodies.table.body[behind] != NO_BODY]
+        if len(behind):
+            self.bodies.joints.write(behind, self.world.joints.position)
+            flags[behind] = False
+
+    def _write_staged(self, rows: Rows | None) -> None:
+        """Like `_write`, with the poses from the beginning of the step; raises StateError where none were kept."""
+        if not self.staged.taken:
+            raise StateError(
+                "PyBullet was queried in phase 1 of a step begun with stage=False; begin it with stage=True"
+            )
+        world, bodies = self.world, self.bodies
+        rows = world.rows if rows is None else rows
+        missing = bodies.missing(rows)
+        if len(missing):
+            known_mask, positions, orientations = self.staged.poses(missing)
+            bodies.create(missing, positions, orientations)
+            self.staged.note_poses(missing, known_mask, positions, orientations)
+            self._write_staged_joints(missing[known_mask])
+            fresh = missing[~known_mask]
+            bodies.joints.write(fresh, world.joints.position)
+            world.robots.joints_behind[fresh] = False
+        behind = self.staged.unwritten(rows)
+        if len(behind):
+            known_mask, positions, orientations = self.staged.poses(behind)
+            bodies.write_poses(behind, positions, orientations)
+            self.staged.note_poses(behind, known_mask, positions, orientations)
+        self._write_staged_joints(self.staged.unwritten_joints(rows))
+
+    def _write_staged_joints(self, rows: Rows) -> None:
+        """Write the joints of `rows`, alive when the step began, at their positions at that time."""
+        if len(rows):
+            self.bodies.joints.write(rows, self.staged.joints(rows)[1])
+            self.staged.note_joints(rows)
 
 
 def _check_policy(policy: str) -> None:

@@ -350,7 +350,7 @@ def _rows_of_segments(mirror: BulletMirror, segments: npt.NDArray[np.int32]) -> 
 
 TRANSPARENT = 0.3
 
-_DEFAULTS = {
+VISUALIZER_DEFAULTS = {
     "enable_shadows": True,
     "enable_gui_panel": False,
     "enable_collision_shapes": False,
@@ -379,10 +379,10 @@ class Visualizer:
 
         Missing keys get their defaults. Raises ConfigError for unknown keys and values that are not bool.
         """
-        settings = dict(_DEFAULTS)
+        settings = dict(VISUALIZER_DEFAULTS)
         for key, value in params.items():
-            if key not in _DEFAULTS:
-                raise ConfigError(f"unknown key.{did_you_mean(key, _DEFAULTS)}", path=key)
+            if key not in VISUALIZER_DEFAULTS:
+                raise ConfigError(f"unknown key.{did_you_mean(key, VISUALIZER_DEFAULTS)}", path=key)
             if not isinstance(value, (bool, np.bool_)):
                 raise ConfigError(f"expected true or false, got {value!r}", path=key)
             settings[key] = bool(value)
@@ -457,11 +457,6 @@ class Visualizer:
         # Forgotten, so that colors given later are what the next fading begins from.
         if alpha == 1.0:
             del self._colors[key]
-
-
-def visualizer_keys() -> dict[str, Any]:
-    """Return the settings `Visualizer.configure` knows, with their defaults."""
-    return dict(_DEFAULTS)
 
 
 # Maps keys pressed in the window to named actions.

@@ -63,22 +63,22 @@ def make_tree(model: RobotModel, joints: Iterable[int]) -> Tree:
     """Return the tree of `joints` alone, whose values have that order; all other joints are treated as fixed at 0."""
     slot_of = {joint: slot for slot, joint in enumerate(joints)}
     order = _by_depth(model, slot_of)
-    frames = _frames(model, order)
+    parents, offset, turn, link_body, link_position, link_orientation = _frames(model, order)
     bodies_joints = np.array(order, np.int64)
     slots = np.array([slot_of[joint] for joint in order], np.int64)
     turning = (model.joint_types[bodies_joints] == REVOLUTE).astype(float)
     sliding = (model.joint_types[bodies_joints] == PRISMATIC).astype(float)
     axes = model.axes[bodies_joints] * (turning + sliding)[:, None]
     # a a^T, the projection on the axis.
-    matrices, along = quaternions.to_matrices(frames.turn), axes[:, :, None] * axes[:, None, :]
+    matrices, along = quaternions.to_matrices(turn), axes[:, :, None] * axes[:, None, :]
     spun = turning[:, None, None]
     slide = np.zeros((len(order), 3, 4))
     # Sliding joints move the origin along the axis, in the frame of the parent.
-    slide[:, :, 3] = quaternions.rotate(frames.turn, axes * sliding[:, None])
+    slide[:, :, 3] = quaternions.rotate(turn, axes * sliding[:, None])
     # Rodrigues' formula with axis a: R(q) = a a^T + sin(q) [a]x + cos(q) (I - a a^T), times the fixed frame before it.
-    still = _framed(_product(matrices, np.where(spun > 0.0, along, np.eye(3))), frames.offset)
+    still = _framed(_product(matrices, np.where(spun > 0.0, along, np.eye(3))), offset)
     return Tree(
-        parents=frames.parents,
+        parents=parents,
         slots=slots,
         bodies=np.argsort(slots),
         still=_by_component(still),
@@ -88,28 +88,18 @@ def make_tree(model: RobotModel, joints: Iterable[int]) -> Tree:
         slides=bool(sliding.any()),
         axis=_by_component(axes),
         turning=turning[:, None],
-        link_body=frames.link_body,
-        link_position=frames.link_position,
-        link_orientation=frames.link_orientation,
+        link_body=link_body,
+        link_position=link_position,
+        link_orientation=link_orientation,
     )
 
 
-class _Frames(NamedTuple):
-    """Where bodies and links are at joint values 0: each body in its parent's frame, each link in its body's.
+def _frames(model: RobotModel, order: list[int]) -> tuple[Ints, Floats, Floats, Ints, Floats, Floats]:
+    """Return where the bodies that the joints in `order` move, and all links, are at joint values 0.
 
-    `parents` (B,), `offset` (B, 3) and `turn` (B, 4) are of bodies, the others of links and the base, as in Tree.
+    The parents (B,) of bodies, their offsets (B, 3) and turns (B, 4) in the frames of these; and of links and the base
+    the body, the position and the orientation in its frame, as in Tree.
     """
-
-    parents: Ints
-    offset: Floats
-    turn: Floats
-    link_body: Ints
-    link_position: Floats
-    link_orientation: Floats
-
-
-def _frames(model: RobotModel, order: list[int]) -> _Frames:
-    """Return the frames of the bodies that the joints in `order` move, and of all links."""
     body_of = {joint: body for body, joint in enumerate(order)}
     links, count = model.num_joints, len(order)
     link_body = np.full(links + 1, BASE, np.int64)
@@ -132,7 +122,7 @@ def _frames(model: RobotModel, order: list[int]) -> _Frames:
             # A link that a joint moves is where its body is: it keeps the identity.
             link_body[link], parents[body] = body, link_body[above]
             offset[[body]], turn[[body]] = place
-    return _Frames(parents, offset, turn, link_body, link_position, link_orientation)
+    return parents, offset, turn, link_body, link_position, link_orientation
 
 
 def _by_component(array: Floats) -> Floats:

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from fleet_sim.base.arrays import NO_ROWS, Bools, Bytes, Floats, Ints, Rows
+from fleet_sim.base.arrays import Bools, Bytes, Floats, Ints, Rows
 from fleet_sim.base.errors import InvalidValueError, StateError
 from fleet_sim.base.kernels import atan2, compiled_step, heading, inlined, multiply, norm_of, sin_cos
 from fleet_sim.base.params import ControllerMode, MovementDirection
@@ -33,6 +33,7 @@ from fleet_sim.robots.motion.rows import (
     append,
     law_columns,
     quaternion_of,
+    rows_listed,
     touch,
     within,
     write_quaternion,
@@ -249,17 +250,12 @@ def _advance(world: World, table: AckermannColumns, rows: Rows, dt: float, plann
         listed = advance_cars(rows, planned, tick, dt, limited, arrays, known[1], lists)
     else:
         listed = advance_cars.in_python(rows.tolist(), planned, tick, dt, limited, arrays, known[1], lists)
-    if not world.in_step and world.has_part("bodies"):
-        # Inside a step the engine's view is updated once, later.
-        world.touch(rows[world.moved[rows]])
-    if not listed:
-        return NO_ROWS, NO_ROWS
-    ended, astray, broken = list(lists.counts)
-    if broken:
-        row = lists.broken[0]
+
+    def refusal(row: int) -> str:
         twist = world.motion.body_linear[row].tolist(), world.orientation[row].tolist()
-        raise InvalidValueError(f"{world.label(row)} cannot drive: its velocity and orientation are {twist}")
-    return np.array(lists.ended[:ended]), np.array(lists.left[:astray])
+        return f"{world.label(row)} cannot drive: its velocity and orientation are {twist}"
+
+    return rows_listed(world, rows, listed, lists, refusal)
 
 
 @compiled_step

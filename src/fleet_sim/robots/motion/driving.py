@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from fleet_sim.base.arrays import NO_ROWS, Rows
-from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.arrays import Rows
 from fleet_sim.base.kernels import (
     Quaternion,
     Vector,
@@ -55,6 +52,7 @@ from fleet_sim.robots.motion.rows import (
     law_columns,
     limits_along,
     quaternion_of,
+    rows_listed,
     touch,
     vector_of,
     within_axis_accels,
@@ -427,17 +425,12 @@ def advance(
     else:
         each = rows.tolist()
         listed = advance_rows.in_python(each, omni, differential, world.clock.tick, dt, limited, arrays, lists)
-    if not world.in_step and world.has_part("bodies"):
-        # Inside a step the engine's view is updated once, later.
-        world.touch(rows[world.moved[rows]])
-    if not listed:
-        return NO_ROWS, NO_ROWS
-    ended, left, broken = list(lists.counts)
-    if broken:
-        row = lists.broken[0]
+
+    def refusal(row: int) -> str:
         turn, spin = world.orientation[row].tolist(), world.angular_velocity[row].tolist()
-        raise InvalidValueError(f"{world.label(row)} cannot turn: its orientation is {turn}, its spin {spin}")
-    return np.array(lists.ended[:ended]), np.array(lists.left[:left])
+        return f"{world.label(row)} cannot turn: its orientation is {turn}, its spin {spin}"
+
+    return rows_listed(world, rows, listed, lists, refusal)
 
 
 @compiled_step

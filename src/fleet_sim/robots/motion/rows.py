@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from fleet_sim.base.arrays import Bools, Bytes, Floats, Ints, Rows
+from fleet_sim.base.arrays import NO_ROWS, Bools, Bytes, Floats, Ints, Rows
+from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.kernels import Quaternion, Vector, compiled_step, inlined, to_body, to_world
 from fleet_sim.base.spatial.quaternions import gather, vector_index
 from fleet_sim.world.columns import Scalars, named_columns, numbers_of
@@ -140,6 +142,24 @@ def law_columns(world: World) -> tuple[MotionArrays, Lists]:
     if columns is None:
         columns = _COLUMNS[world] = LawColumns()
     return columns.of(world)
+
+
+def rows_listed(
+    world: World, rows: Rows, listed: int, lists: Lists, refusal: Callable[[int], str]
+) -> tuple[Rows, Rows]:
+    """Return which of `rows`, just moved by a law, are at the ends of their paths, and which it left as they were.
+
+    `listed` says how many are in `lists`. Raises InvalidValueError with `refusal(row)` for one with broken numbers.
+    """
+    if not world.in_step and world.has_part("bodies"):
+        # Inside a step the engine's view is updated once, later.
+        world.touch(rows[world.moved[rows]])
+    if not listed:
+        return NO_ROWS, NO_ROWS
+    ended, left, broken = list(lists.counts)
+    if broken:
+        raise InvalidValueError(refusal(lists.broken[0]))
+    return np.array(lists.ended[:ended]), np.array(lists.left[:left])
 
 
 def _motion_arrays(world: World) -> MotionArrays:
