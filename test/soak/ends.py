@@ -25,7 +25,8 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-PATIENCE = 120.0
+PATIENCE = 600.0
+"""The longest that anything is waited for, in s: other programs may keep the machine busy."""
 RUNS, WORKS = "press Ctrl-C to stop", "the client has its first answer"
 BUSY = ("standing", "goals", "picking", "drawing", "compiling")
 GOALS, CAMERAS = 1000, 10
@@ -39,8 +40,9 @@ WRONG = re.compile(r"Traceback|Error|[Ff]atal|terminate|broken off|Exception ign
 
 
 class End(NamedTuple):
-    """How a run has ended: its exit code, seconds of real time and of its processor time, and its output."""
+    """How a run has ended: whether it got to its moment, exit code, seconds of real and processor time, and output."""
 
+    has_come: bool
     code: int
     real: float
     own: float
@@ -48,6 +50,8 @@ class End(NamedTuple):
 
     def fault(self, seconds: float) -> str:
         """Return what is wrong with it; empty if nothing is."""
+        if not self.has_come:
+            return "is never busy"
         if self.code != 0:
             return f"code {self.code}"
         found = WRONG.search(self.output)
@@ -125,21 +129,19 @@ def run(robots: int, busy: str, folder: Path, *, runs_for: float | None, begins_
             config = folder / f"{robots}.yaml"
             config.write_text(json.dumps(scenario(robots)))
             parameter, awaited = f"config:={config}", WORKS
+        if runs_for is not None and awaited is WORKS:
             client = [sys.executable, __file__, "--client", busy, "--robots", str(robots)]
             stack.callback(subprocess.Popen(client, stdout=log, stderr=subprocess.DEVNULL).kill)
         if busy == "compiling":
             environment["XDG_CACHE_HOME"] = stack.enter_context(tempfile.TemporaryDirectory(dir=folder))
         command = [sys.executable, "-m", "fleet_sim.ros.main", "--ros-args", "-p", parameter]
         process = stack.enter_context(subprocess.Popen(command, stdout=log, stderr=log, env=environment))
-        deadline = time.monotonic() + PATIENCE
-        while process.poll() is None and time.monotonic() < deadline:
+        deadline, has_come = time.monotonic() + PATIENCE, False
+        while not has_come and process.poll() is None and time.monotonic() < deadline:
             log.seek(0)
-            if runs_for is None and processor_time(process.pid) > begins_for:
-                break
-            if awaited in log.read():
-                time.sleep(runs_for or 0.0)
-                break
+            has_come = awaited in log.read() or (runs_for is None and processor_time(process.pid) > begins_for)
             time.sleep(0.01)
+        time.sleep(runs_for or 0.0)
         own, begin = processor_time(process.pid), time.monotonic()
         last = own
         process.send_signal(signal.SIGINT)
@@ -150,7 +152,7 @@ def run(robots: int, busy: str, folder: Path, *, runs_for: float | None, begins_
         process.kill()
         code = process.wait()
         log.seek(0)
-        return End(code, real, last - own, log.read())
+        return End(has_come, code, real, last - own, log.read())
 
 
 def main() -> int:
