@@ -198,7 +198,11 @@ def test_the_executor_ends_with_ros() -> None:
         spin(Executor(), print)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("text", ["[" * 50_000, "{a: &a [*a]}", "x" * 200_000, "!!int abc", "[]"])
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 50_000, "{a: &a [*a]}", "x" * 200_000, "!!int abc", "[]"],
+    ids=["deep", "loop", "long", "tag", "list"],
+)
 def test_options_of_a_spawn_are_bounded(text: str) -> None:
     with pytest.raises(fs.InvalidValueError, match="options") as caught:
         read_options(text)
