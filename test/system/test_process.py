@@ -33,7 +33,7 @@ def node_of(folder: Path, name: str, body: str, *parameters: str) -> NodeProcess
     """Start a program with ROS parameters whose node is of a class with `body`."""
     program = folder / f"{name.lower()}.py"
     lines = [
-        "import os, signal, subprocess, sys, time",
+        "import os, rclpy, signal, subprocess, sys, time",
         "from fleet_sim.world.pipeline import Phase, System",
         "from fleet_sim.ros import main, node",
         f"class {name}(node.FleetSimNode):",
@@ -172,6 +172,37 @@ def test_a_first_step_that_takes_long_is_left_and_what_is_recorded_is_whole(modu
     # Not in a compiler, which it leaves in a state that ends the process.
     assert ("broken off" in process.output()) == (module == "someones")
     assert [path.name for path in tmp_path.glob("*inputs*")] == ["inputs.jsonl"]
+
+
+def test_a_callback_that_takes_long_fails_in_nothing_at_the_end(tmp_path: Path) -> None:
+    body = """
+    def __init__(self):
+        super().__init__()
+        self.create_timer(0.01, self.work)
+    def work(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        while rclpy.ok():
+            time.sleep(0.001)
+        raise RuntimeError('there is no ROS any more')
+    """
+    process = node_of(tmp_path, "Working", body)
+    assert process.wait() == 0
+    assert "Traceback" not in process.output()
+
+
+def test_a_later_step_that_compiles_is_left(tmp_path: Path) -> None:
+    body = """
+    def __init__(self):
+        super().__init__()
+        self.simulation.pipeline.add(System('long', Phase.UPDATE, self.compile))
+    def compile(self, dt):
+        if self.simulation.step_count == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+            exec('while True: pass', dict(__name__='numba.core'))
+    """
+    process = node_of(tmp_path, "Compiling", body)
+    assert process.wait() == 0
+    assert process.output().splitlines()[-1] == "fleet_sim_node: stopped while it was compiling"
 
 
 @pytest.mark.slow

@@ -104,10 +104,11 @@ FAULT_PAUSE = 0.01
 SWITCH_INTERVAL = 1e-4
 """Switch interval of the interpreter in s: the longest time the executor waits for the simulation's thread."""
 
-MOST_DESTROYED = 2500
-"""With more endpoints than these, the process exits without destroying them one by one.
+MOST_DESTROYED, MOST_SHUT_DOWN = 2500, 7500
+"""With more endpoints than these, the process exits without destroying them, and without shutting down the context.
 
-Destroying takes about a millisecond each in rclpy. Without it, other nodes notice the exit only after the lease, 10 s.
+The first takes about a millisecond each in rclpy, the second a tenth of that in pocket_ros. Without it, other nodes
+notice the exit only after the lease, 10 s.
 """
 
 
@@ -348,9 +349,9 @@ class EndOnSignal:
             leave_start()
 
 
-def leave_start() -> NoReturn:
+def leave_start(doing: str = "starting") -> NoReturn:
     """End the process while it is starting. Not by sys.exit: finalising would destroy what was only half made."""
-    os.write(2, b"fleet_sim_node: stopped while it was starting\n")
+    os.write(2, f"fleet_sim_node: stopped while it was {doing}\n".encode())
     os._exit(0)
 
 
@@ -384,13 +385,11 @@ def end_of_spin() -> NoReturn:
 def shut_down(
     node: FleetSimNode, executor: SingleThreadedExecutor, workers: Sequence[Worker], on_signal: EndOnSignal
 ) -> int:
-    """End simulation, goals, executor and communication, in this order; return the exit code.
+    """End simulation, goals and executor, in this order; return the exit code.
 
     A first step, which may compile for long, is left or broken off. Does not return where it is left, or where the
-    simulation is in another step that takes too long, see `abandon`.
+    simulation is in another step that takes too long: that is left too if it loads or compiles, else see `abandon`.
     """
-    import rclpy
-
     simulation, spinning = workers
     # A start is ended by the clock, see `EndOnSignal._watch`.
     clock = time.monotonic if on_signal.is_starting else simulation.time_given
@@ -409,14 +408,14 @@ def shut_down(
                 simulation.break_off()
         simulation.join(STOP_PERIOD)
     if simulation.is_alive():
-        if on_signal.is_starting:
+        if on_signal.is_starting or simulation.is_preparing:
             # What the step still does counts for nothing.
             logging.disable(logging.CRITICAL)
             if spinning.is_alive():
                 node.end_goals(PATIENCE)
             # What is recorded is whole. `close` would wait for the step.
             node.simulation.events.emit("closed")
-            leave_start()
+            leave_start("starting" if on_signal.is_starting else "compiling")
         abandon(simulation, LONGEST_STEP)
     logging.disable(logging.NOTSET)
     # From here on all waits are bounded.
@@ -429,9 +428,7 @@ def shut_down(
     broken = [worker for worker in workers if worker.error is not None]
     if not spinning.is_alive():
         executor.shutdown(PATIENCE)
-    # Entities are not destroyed one by one: shutting down the context removes all of them at once.
     node.simulation.close()
-    rclpy.try_shutdown()
     for worker in broken:
         if isinstance(worker.error, (MemoryError, FleetSimError)):
             memory = "" if isinstance(worker.error, FleetSimError) else "not enough memory: "
@@ -439,7 +436,11 @@ def shut_down(
             continue
         print(f"fleet_sim_node: the {worker.name} thread broke:", file=sys.stderr)
         traceback.print_exception(worker.error)
-    return 1 if broken else 0
+    code = 1 if broken else 0
+    if spinning.is_alive():
+        # What it is doing would fail, and say so, where communication ends meanwhile.
+        leave(code)
+    return code
 
 
 def abandon(simulation: Worker, longest: float) -> NoReturn:
@@ -453,18 +454,23 @@ def abandon(simulation: Worker, longest: float) -> NoReturn:
 
 
 def prepare_exit(node: FleetSimNode, code: int) -> None:
-    """Prepare a fast exit with the exit code `code`."""
+    """End communication, and prepare a fast exit with the exit code `code`."""
+    import rclpy
+
     # At exit the interpreter restores the default handlers, and another Ctrl-C would kill the process.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     if node.endpoint_count > MOST_DESTROYED:
         atexit.register(leave, code)
+    if node.endpoint_count > MOST_SHUT_DOWN:
         return
-    # Some are destroyed one by one, in time or not: a launch kills what takes long.
+    # In time or not: a launch kills what takes long.
     late = Timer(PATIENCE, leave, (code,))
     late.daemon = True
     late.start()
-    node.destroy_node()
+    rclpy.try_shutdown()
+    if node.endpoint_count <= MOST_DESTROYED:
+        node.destroy_node()
     late.cancel()
 
 
