@@ -1,6 +1,6 @@
 # fleet_sim with ROS 2's Python API (pocket_ros), pictures and planners: docker build -t fleet_sim . && docker run --rm -it fleet_sim
-# A tag can be moved: for an image that is the same for ever give its digest, --build-arg BASE=python@sha256:...
-ARG BASE=python:3.11.13-slim-bookworm
+# By its digest, as a tag can be moved. With --build-arg BASE=python:... it is another one.
+ARG BASE=python:3.11.13-slim-bookworm@sha256:86adf8dbadc3d6e82ee5dd2c74bec2e1c2467cdad47886280501df722372d2e1
 FROM ${BASE}
 RUN apt-get update && apt-get install -y --no-install-recommends make gcc g++ git \
     libegl1 libegl-mesa0 libgl1 libgl1-mesa-dri && rm -rf /var/lib/apt/lists/*

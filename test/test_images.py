@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import struct
+import tracemalloc
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,8 @@ import pytest
 from fleet_sim.base.arrays import transparent_png_bytes
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.files import write_png
+from fleet_sim.models.generated import image_heights
+from fleet_sim.sensing.sensors.render.scene import read_texture
 
 
 def test_a_file_holds_its_pixels(tmp_path: Path) -> None:
@@ -45,3 +49,37 @@ def test_what_is_no_picture_is_refused(tmp_path: Path, wrong: np.ndarray) -> Non
         transparent_png_bytes(wrong[..., :3])
     with pytest.raises(InvalidValueError, match="shape"):
         write_png(tmp_path / "picture.png", wrong)
+
+
+def empty_png(side: int) -> bytes:
+    """Return a PNG of a few bytes which says that it has `side` squared pixels."""
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    header = chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + header + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
+
+
+@pytest.mark.parametrize("read", [lambda path: image_heights(path, 1.0), read_texture], ids=["heights", "texture"])
+@pytest.mark.parametrize("side", [9_000, 60_000])
+def test_a_picture_that_is_far_larger_than_its_file_is_refused(
+    tmp_path: Path, read: Callable[[str], object], side: int
+) -> None:
+    pytest.importorskip("PIL")
+    (tmp_path / "a.png").write_bytes(empty_png(side))
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidValueError, match=r"too many|exceeds limit"):
+            read(str(tmp_path / "a.png"))
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_pictures_that_other_programs_would_draw_are_refused(tmp_path: Path) -> None:
+    pytest.importorskip("PIL")
+    # Pillow has Ghostscript read it.
+    (tmp_path / "a.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EndComments\n%%EOF\n")
+    with pytest.raises(InvalidValueError, match="cannot identify"):
+        read_texture(str(tmp_path / "a.png"))

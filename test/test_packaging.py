@@ -245,7 +245,7 @@ def test_what_ci_and_the_image_install_is_of_the_tested_versions_and_has_hashes(
     installs = [line for line in docker.splitlines() if "pip install" in line]
     assert "--require-hashes -r docker.lock" in installs[0]
     assert len(installs) == 2 and "--no-deps --no-build-isolation" in installs[1]
-    assert re.search(r"^ARG BASE=python:\d+\.\d+\.\d+-slim-\w+$", docker, re.MULTILINE)
+    assert re.search(r"^ARG BASE=python:\d+\.\d+\.\d+-slim-\w+@sha256:[0-9a-f]{64}$", docker, re.MULTILINE)
     constrained = make.partition("\ntest-constrained:")[2].partition("\n\n")[0]
     assert "--require-hashes --requirement constraints.lock" in constrained
     assert "--no-deps --no-build-isolation" in constrained

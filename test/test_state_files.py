@@ -29,6 +29,7 @@ from fleet_sim.apps.cli.main import main
 from fleet_sim.apps.verification import trace as table
 from fleet_sim.robots.actions.registry import ACTIONS, describe_action
 from fleet_sim.sensing.sensors.registry import SENSORS
+from fleet_sim.world import state_files
 from fleet_sim.world.features import FEATURES
 from fleet_sim.world.state_files import Stateful, object_of, read_archive, write_archive
 
@@ -462,6 +463,16 @@ def test_pickled_objects_are_refused(kept: tuple[Sim, Path]) -> None:
     data = body.getvalue()
     file.write_bytes(b"fleet_sim state 2\n" + f"{hashlib.sha256(data).hexdigest()} {len(data)}\n".encode() + data)
     refused(sim, file, "is not what was written")
+
+
+def test_a_state_that_is_far_larger_than_its_file_is_refused(
+    kept: tuple[Sim, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sim, file = kept
+    content, arrays = read_archive(file)
+    write_archive(file, content, [np.zeros(1_000_000), *arrays[1:]])
+    monkeypatch.setattr(state_files, "LARGEST", 1_000_000)
+    refused(sim, file, "at most 1000000 are read")
 
 
 class Pickled:

@@ -202,7 +202,16 @@ def chain(count: int) -> str:
     return f'<robot name="r"><link name="l0"/>{arms}</robot>'
 
 
+ENTITIES = "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 4))
 TOO_MUCH = {
+    "entities in entities": (
+        "a.urdf",
+        f'<!DOCTYPE r [<!ENTITY a0 "x">{ENTITIES}]><robot name="r"><link name="b"/>&a3;</robot>',
+    ),
+    "a file as an entity": (
+        "a.urdf",
+        '<!DOCTYPE r [<!ENTITY f SYSTEM "/etc/passwd">]><robot name="r"><link name="b"/>&f;</robot>',
+    ),
     "nested tags": ("a.urdf", '<robot name="r"><link name="b"/>' + "<x>" * 200_000 + "</x>" * 200_000 + "</robot>"),
     "nested bodies": ("a.xml", "<mujoco><worldbody>" + "<body>" * 2000 + "</body>" * 2000 + "</worldbody></mujoco>"),
     "an unknown encoding": ("a.urdf", '<?xml version="1.0" encoding="bogus"?><robot name="r"><link name="b"/></robot>'),

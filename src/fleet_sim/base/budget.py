@@ -10,7 +10,7 @@ What the sections of a scenario draw from, and what robots and objects may have:
     plugins     nothing: they are dotted paths, which may not be imported
     callbacks   nothing: the same
     robots      ENTITIES, those of grids and places one by one; ACTIONS, and the work of their sensors
-    objects     ENTITIES, in the same way
+    objects     ENTITIES, in the same way; FILES for heights
     sensors     RAYS, PIXELS; others read columns
     swarm       ENTITIES, also those that come later; LOOKS, KEPT, DRAWS
     site        ENTITIES for its walls; its file is in a folder that the operator named

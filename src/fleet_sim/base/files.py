@@ -31,7 +31,16 @@ from urllib.parse import quote
 
 from fleet_sim.base.arrays import Bytes, png_bytes
 from fleet_sim.base.budget import during
-from fleet_sim.base.errors import ConfigError, InvalidValueError, brief, closest, did_you_mean, known_names, of_extra
+from fleet_sim.base.errors import (
+    ConfigError,
+    FleetSimError,
+    InvalidValueError,
+    brief,
+    closest,
+    did_you_mean,
+    known_names,
+    of_extra,
+)
 
 # Who asks.
 
@@ -360,6 +369,31 @@ def write_png(path: str | Path, rgb: Bytes) -> None:
     where it cannot be written; then the file stays as it was.
     """
     write_file(path, png_bytes(rgb))
+
+
+PICTURES = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TGA", "TIFF", "WEBP")
+"""Formats of pictures that are read. Others of Pillow's start programs, as Ghostscript for EPS."""
+
+
+@contextmanager
+def picture(source: Path | IO[bytes], most: int) -> Iterator[Any]:
+    """Yield the picture in a file, of Pillow's type, before its pixels are read.
+
+    Raises MissingDependencyError without Pillow, and InvalidValueError for more than `most` pixels and where inside
+    the pixels cannot be read.
+    """
+    with of_extra("PIL", "camera", "reading pictures"):
+        from PIL import Image
+    try:
+        with Image.open(source, formats=PICTURES) as found:
+            if found.width * found.height > most:
+                raise InvalidValueError(f"{found.width} x {found.height} pixels are too many; at most {most} are read")
+            yield found
+    except FleetSimError:
+        raise
+    # Pillow refuses pictures of more than 179 million pixels by itself.
+    except (Image.DecompressionBombError, OSError, ValueError, SyntaxError) as error:
+        raise InvalidValueError(f"the image cannot be read: {error}") from error
 
 
 def remove(path: str | Path) -> None:

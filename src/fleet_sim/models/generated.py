@@ -21,8 +21,9 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from fleet_sim.base.arrays import Floats
+from fleet_sim.base.budget import Work, is_from_outside
 from fleet_sim.base.errors import InvalidValueError, of_extra
-from fleet_sim.base.files import cache_folder, is_file, keep_cached, refusals, status, to_read
+from fleet_sim.base.files import cache_folder, is_file, keep_cached, picture, refusals, status, to_read
 from fleet_sim.base.gate import LARGEST_SIZE
 from fleet_sim.base.spatial.triangles import grid_triangles
 from fleet_sim.models import xacro_program
@@ -41,13 +42,23 @@ _FILE = re.compile(r"""(filename\s*=\s*)("[^"]*"|'[^']*')""")
 _XACRO = re.compile(rb"<xacro:(arg|property|macro|include)\b")
 
 
+FILES = Work("bytes of files made of shapes and descriptions", 20e6, 1e9)
+"""They stay when their entities are gone."""
+_from_outside = 0.0
+"""Bytes of those that requests from outside have brought to this process."""
+
+
 def keep(content: bytes, name: str) -> Path:
     """Return a file with `content`; its name is `name` with a hash of the content before the suffix.
 
     Raises InvalidValueError where it cannot be written; then nothing is left of it.
     """
+    global _from_outside
     stem, suffix = os.path.splitext(name)
     path = cache_folder("models") / f"{stem}-{hashlib.sha256(content).hexdigest()[:16]}{suffix}"
+    if is_from_outside():
+        FILES.charge(len(content), _from_outside)
+        _from_outside += len(content)
     with refusals(path):
         keep_cached(path, lambda: content)
     return path
@@ -179,6 +190,8 @@ def mesh_file(vertices: Vertices, triangles: Triangles) -> str:
     highest = max(map(max, triangles))
     if highest >= len(vertices):
         raise InvalidValueError(f"indices: there are {len(vertices)} vertices, so no vertex {highest}")
+    # Before it is made: at least so many bytes it has where its numbers are no round ones.
+    FILES.check(30 * len(vertices) + 15 * len(triangles))
     found = _written(vertices, triangles)
     if not is_file(found):  # the cache folder was emptied
         _written.cache_clear()
@@ -219,13 +232,11 @@ def image_heights(path: str, white: float) -> Heights:
 
     Raises MissingDependencyError without Pillow, InvalidValueError for a file that is no picture in grey.
     """
-    with of_extra("PIL", "camera", "Reading pictures of heights"):
-        image_module = importlib.import_module("PIL.Image")
     try:
-        with image_module.open(to_read(path)) as image:
+        with picture(to_read(path), MOST_TRIANGLES) as image:
             mode, pixels = str(image.mode), np.asarray(image, np.float64)
     except (OSError, ValueError) as error:
-        raise InvalidValueError(f"height_image: {path!r} cannot be read: {error}") from error
+        raise InvalidValueError(f"height_image: {path!r}: {error}") from error
     # Colors would have to be weighed into heights, and nobody said how.
     if mode != "L" and mode not in _SIXTEEN_BITS:
         raise InvalidValueError(

@@ -151,6 +151,7 @@ class _Builder:
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._data
+        self._parser.EntityDeclHandler = self._refuse_entity
         self._parser.buffer_text = True
 
     def build(self, content: bytes) -> Element:
@@ -178,6 +179,11 @@ class _Builder:
             ) from error
         assert self._root is not None
         return self._root
+
+    def _refuse_entity(self, name: str, *_: object) -> None:
+        """Raise InvalidValueError: entities in entities make any text of a short one."""
+        line = self._parser.CurrentLineNumber + self._skipped_lines
+        raise InvalidValueError(f"{self._source}, line {line}: entities of its own (<!ENTITY {name[:40]}) are not read")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         """Take in an element that begins; raises an error with its line for too many, or too deep ones."""

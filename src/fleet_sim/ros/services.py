@@ -13,7 +13,8 @@ from std_srvs.srv import Trigger
 
 from fleet_sim.base.arrays import png_bytes
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, StateError, brief
-from fleet_sim.base.files import exists
+from fleet_sim.base.files import exists, is_file, listed, status
+from fleet_sim.base.gate import MOST_FILES
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.settings import parse_remote
 from fleet_sim.facade.recording import RunRecording
@@ -191,13 +192,16 @@ class PictureService(Interface):
 
 
 LONGEST_NAME = 200
+MOST_BYTES = 10_000_000_000
+"""Of all recordings in the folder: what others begin must not fill the disk."""
 
 
 class RecordService(Interface):
     """Records one run at a time into `record_folder`; without that folder it refuses.
 
     The service sim/record: with a name it begins <name> in that folder, with an empty one it ends the recording. Names
-    with a folder in them and files that are there already are rejected.
+    with a folder in them and files that are there already are rejected, as are more files and bytes than the folder may
+    have. A recording ends where the folder has all of these bytes.
     """
 
     def __init__(self, bridge: Bridge) -> None:
@@ -230,11 +234,18 @@ class RecordService(Interface):
         # What is there may be all that is left of another run.
         if exists(path):
             raise InvalidValueError(f"name: {name!r} is there already")
+        sizes = [status(file).st_size for file in listed(folder) if is_file(file)]
+        if len(sizes) >= MOST_FILES or sum(sizes) >= MOST_BYTES:
+            raise InvalidValueError(
+                f"there are {len(sizes)} files of {sum(sizes):,} bytes already; recordings are begun where there are "
+                f"less than {MOST_FILES} files and {MOST_BYTES:,} bytes"
+            )
         self._recording = self.bridge.sim.record(
             path,
             map_frame=self.bridge.frames.map,
             namespace=self.bridge.node.get_namespace(),
             sensors=self.bridge.record_sensors,
+            largest=MOST_BYTES - sum(sizes),
         )
         return str(path)
 

@@ -22,6 +22,7 @@ from mcap.reader import make_reader  # noqa: E402
 from node_program import NodeProcess, running  # noqa: E402
 
 from fleet_sim.apps.record.recording import Recording  # noqa: E402
+from fleet_sim.ros.services import MOST_BYTES  # noqa: E402
 from fleet_sim_msgs.msg import FleetState  # noqa: E402
 from fleet_sim_msgs.srv import Record  # noqa: E402
 
@@ -61,6 +62,11 @@ def test_the_node_records_by_parameter_and_by_service(tmp_path: Path) -> None:
             answer = record(wrong)
             assert not answer.success
             assert answer.message
+        # What a disk has room for is not for peers to use up. Nothing is in it but its length.
+        with (folder / "old.mcap").open("wb") as old:
+            old.truncate(MOST_BYTES)
+        assert "10,000,000,000 bytes" in record("part.mcap").message
+        (folder / "old.mcap").unlink()
         assert record("part.mcap").success
         assert "is being recorded" in record("other.mcap").message
         client.until(client.listen(FleetState, "/fleet/states").__len__, "a state")

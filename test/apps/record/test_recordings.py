@@ -22,6 +22,7 @@ from rosbags.rosbag2 import Reader
 import fleet_sim as fs
 from fleet_sim.apps.cli.main import main
 from fleet_sim.apps.record.mcap_file import McapFile
+from fleet_sim.apps.record.recorder import RING
 from fleet_sim.apps.record.recording import Recording
 from fleet_sim.apps.record.samples import SampleDecoder, SampleEncoder
 from fleet_sim.base.files import data_file
@@ -521,6 +522,24 @@ def test_a_rate_above_that_of_the_steps_is_told(tmp_path: Path, caplog: pytest.L
     ]
     with Recording(path) as recording:
         assert len(recording.times) == 21
+
+
+def test_a_recording_ends_at_its_largest_and_the_run_goes_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path, largest = tmp_path / "run.mcap", 20_000
+    with fs.MultiRobotSimulationCore.from_dict(SCENARIO_RECORDING_SETTINGS) as sim:
+        recording = sim.record(path, rate=None, largest=largest)
+        while not path.exists():
+            sim.run_simulation(1.0)
+        recording.close()
+        sim.run_simulation(1.0)
+        end = sim.sim_time
+    with Recording(path) as read:
+        assert read.whole and 1.0 < read.times[-1] < end
+    # Beyond it is what the other process was given before.
+    assert largest <= path.stat().st_size < largest + RING
+    assert [text.partition(" has ")[2].partition(" bytes, ")[2] for text in caplog.messages] == [
+        "which is all it may have: it ends here"
+    ]
 
 
 def test_recordings_of_other_programs_and_versions_are_named(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -16,6 +17,7 @@ from fleet_sim.apps.cli.schema import scenario_schema
 from fleet_sim.base import budget
 from fleet_sim.base.budget import LONGEST_NAME, Work, check_name, from_outside
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError
+from fleet_sim.models import generated
 from fleet_sim.robots.dispatch import LoadWorld
 from fleet_sim.warehouse.traffic.planners.lacam import Lacam
 from fleet_sim.warehouse.traffic.problem import Problem
@@ -42,8 +44,9 @@ def spawn(sim: fs.MultiRobotSimulationCore, text: str, remote: bool = True) -> N
     sim.dispatcher.dispatch(Spawn(robots=(yaml.safe_load(text),), remote=remote))
 
 
-def load(sim: fs.MultiRobotSimulationCore, text: str) -> None:
-    sim.dispatcher.dispatch(LoadWorld(scenario=yaml.safe_load(text), remote=True))
+def load(sim: fs.MultiRobotSimulationCore, given: str | dict[str, Any]) -> None:
+    scenario = yaml.safe_load(given) if isinstance(given, str) else given
+    sim.dispatcher.dispatch(LoadWorld(scenario=scenario, remote=True))
 
 
 SPAWNED = {
@@ -185,6 +188,25 @@ def test_a_world_beyond_the_budget_is_refused_and_the_old_one_stays(
         load(sim, text)
     assert time.monotonic() - begin < 4 * QUICK
     assert [agent.name for agent in sim.agents] == ["there"]
+
+
+def hill(number: int, lines: int = 2, columns: int = 2) -> dict[str, Any]:
+    shape = {"shape_type": "heightfield", "heights": [[float(number)] * columns] * (lines - 1) + [[0.0] * columns]}
+    return {"objects": [{"name": f"hill_{number}", "pickable": False, "shape": shape}]}
+
+
+def test_files_that_messages_bring_are_counted(
+    sim: fs.MultiRobotSimulationCore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(FleetSimError, match="at most 20,000,000 bytes of files made of shapes"):
+        load(sim, hill(1, 600, 800))
+    assert not list(tmp_path.rglob("*.obj"))
+    monkeypatch.setattr(generated, "FILES", Work(generated.FILES.what, 20e6, generated._from_outside + 1000))
+    bring = [Spawn(objects=tuple(hill(number)["objects"]), remote=True) for number in range(1, 30)]
+    with pytest.raises(FleetSimError, match=r"messages may bring the bytes of files .* to at most"):
+        list(map(sim.dispatcher.dispatch, bring))
+    assert 1 < len(list(tmp_path.rglob("*.obj"))) < 20
 
 
 def test_a_second_message_cannot_add_what_the_first_one_could_not(sim: fs.MultiRobotSimulationCore) -> None:

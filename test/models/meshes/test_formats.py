@@ -215,6 +215,7 @@ def test_bad_obj_files_are_named(tmp_path: Path, content: str, words: str) -> No
     ('offset="0"', 'offset="99999999999999999999"', "readable .dae file"),
     ("#quad", "#squad", "squad"),
     ("<vcount>4", "<vcount>5", "5 corners"),
+    ("<COLLADA", '<!DOCTYPE a [<!ENTITY b "x">]><COLLADA', "entities"),
 )
 def test_bad_dae_files_are_named(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(InvalidValueError, match=words) as caught:

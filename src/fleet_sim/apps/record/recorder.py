@@ -237,6 +237,11 @@ class WriterProcess:
                 env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
             )
 
+    @property
+    def size(self) -> int:
+        """Bytes of the file so far."""
+        return status(self._part).st_size if exists(self._part) else 0
+
     # ---- giving ------------------------------------------------------------------------------------------------------
 
     def put(self, now: int, board: SnapshotBoard, orders: tuple[Any, ...] = ()) -> bool:
@@ -503,6 +508,10 @@ class McapRecording:
             self._sensors.take(self._time.now(ticks_ahead=1))
         if self._schedule.poll() is not None and not self._closed:
             self._put(self._time.now(ticks_ahead=1), self._sim.clock.tick + 1)
+            if self.params.largest is not None and self._writer.size >= self.params.largest:
+                logger.warning("%s has %d bytes, which is all it may have: it ends here", self.path, self._writer.size)
+                with contextlib.suppress(FleetSimError):
+                    self.close()
 
     def _sample_now(self) -> None:
         # Without a step since the last sample there is nothing new.

@@ -508,6 +508,9 @@ class RecordParams(Checked, frozen=True):
     sensors: tuple[str, ...] = setting(
         (), doc="Kinds of sensors whose readings are recorded: camera, imu, lidar, odometry; or all alone."
     )
+    largest: int | None = setting(
+        None, low=1, unit="bytes", doc="The recording ends where its file has so many; null: only the disk ends it."
+    )
     map_frame: str = setting("map", reader=read_frame, schema=FRAME_SCHEMA, doc="Name of the fixed frame.")
     namespace: str = setting(
         "/",

@@ -15,8 +15,8 @@ import numpy as np
 import yaml
 
 from fleet_sim.base.arrays import AnyArray, Bools, Bytes, Floats, Ints
-from fleet_sim.base.errors import ConfigError, InvalidValueError, of_extra
-from fleet_sim.base.files import is_file, read_bytes, write_file, write_png
+from fleet_sim.base.errors import ConfigError, InvalidValueError
+from fleet_sim.base.files import is_file, picture, read_bytes, write_file, write_png
 from fleet_sim.base.params import Mode
 from fleet_sim.base.settings import Checked, read, setting
 from fleet_sim.warehouse.sites.grid import MOST_CELLS, Grid, check_size
@@ -149,18 +149,12 @@ def _is_level(word: bytes, largest: int) -> bool:
 
 def _picture(data: bytes, path: Path) -> AnyArray:
     """Return the pixels of a map in shades or colors; raises ConfigError for what is no picture, or too large a one."""
-    with of_extra("PIL", "camera", f"reading {path.suffix or path.name} pictures"):
-        from PIL import Image, UnidentifiedImageError
     try:
-        with Image.open(io.BytesIO(data)) as picture:
-            if picture.width * picture.height > MOST_CELLS:
-                fail(path, f"{picture.width} x {picture.height} pixels are too many; at most {MOST_CELLS} are read")
+        with picture(io.BytesIO(data), MOST_CELLS) as image:
             # Palettes and others become plain colors; those with opacity keep it.
-            whole = picture if picture.mode in ("L", "LA", "RGB", "RGBA") else picture.convert("RGBA")
-            return np.asarray(whole, np.uint8)
-    # Pillow refuses pictures of more than 179 million pixels by itself.
-    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError) as error:
-        raise ConfigError(f"the image cannot be read: {error}", source=str(path)) from error
+            return np.asarray(image if image.mode in ("L", "LA", "RGB", "RGBA") else image.convert("RGBA"), np.uint8)
+    except InvalidValueError as error:
+        raise ConfigError(str(error), source=str(path)) from error
 
 
 def write_map(grid: Grid, path: str | Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 from collections import defaultdict
 from collections.abc import Sequence
@@ -14,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fleet_sim.base.arrays import NO_ROWS, Bytes, Floats, Ints, Rows
-from fleet_sim.base.errors import InvalidValueError, of_extra
-from fleet_sim.base.files import to_read
+from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.files import picture, to_read
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.base.spatial.shapes import ROUND_KINDS, ShapeKind
@@ -318,17 +317,19 @@ def _painted(count: int, color: Rgb) -> Bytes:
 # Textures: picture files as pixels, for all that draws meshes.
 
 
+LARGEST_TEXTURE = 1 << 26
+"""Pixels of a picture on a mesh."""
+
+
 def read_texture(path: str) -> Bytes:
     """Return a picture file as (H, W, 3) uint8, last line first, as texture coordinates count.
 
     Raises MissingDependencyError without Pillow, InvalidValueError for a file that is no picture.
     """
-    with of_extra("PIL", "camera", "Drawing textures"):
-        image_module = importlib.import_module("PIL.Image")
     try:
-        with image_module.open(to_read(path)) as image:
+        with picture(to_read(path), LARGEST_TEXTURE) as image:
             pixels = np.asarray(image.convert("RGB"), np.uint8)
     except (OSError, ValueError) as error:
-        raise InvalidValueError(f"texture {path!r} cannot be read: {error}") from error
+        raise InvalidValueError(f"texture {path!r}: {error}") from error
     # OpenGL takes the first row in memory as v = 0, and v points up. It reads memory, so a flipped view will not do.
     return np.ascontiguousarray(pixels[::-1])
