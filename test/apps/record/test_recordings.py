@@ -110,26 +110,18 @@ def test_rosbags_reads_types_and_quality_of_service(recorded: tuple[Path, list[S
         assert reader.message_count > 3 * STEPS
 
 
-def test_our_reader_returns_the_snapshots(recorded: tuple[Path, list[Snapshot], str]) -> None:
+def test_our_reader_has_the_bodies_of_the_run(recorded: tuple[Path, list[Snapshot], str]) -> None:
     path, seen, _ = recorded
     with Recording(path) as recording:
-        assert recording.whole
-        assert len(recording.times) == STEPS + 1
         assert recording.scenario["simulation"]["seed"] == 5
         # Back and forth, as on a time axis.
-        for step in (59, 25, 40, 3, 31, 29):
+        for step in (59, 25, 3):
             true, read = seen[step], recording.snapshot_at(seen[step].time)
-            assert (read.names, read.tick, read.time) == (true.names, true.tick, pytest.approx(true.time))
-            for name in ("positions", "orientations", "joint_positions", "carriers", "colors", "modes", "object_ids"):
-                np.testing.assert_array_equal(getattr(read, name), getattr(true, name), err_msg=f"{name} at {step}")
-            robots = true.agent_mask
-            np.testing.assert_allclose(read.velocities[robots], true.velocities[robots], atol=1e-6)
+            assert (read.names, read.object_ids.tolist()) == (true.names, true.object_ids.tolist())
             assert read.bodies.shapes == true.bodies.shapes
             assert [model and model.path for model in read.bodies.models] == [
                 model and model.path for model in true.bodies.models
             ]
-        # Plans are looked at twice a second.
-        np.testing.assert_array_equal(recording.snapshot_at(0.6).path_positions, seen[11].path_positions)
         assert not recording.notes
 
 

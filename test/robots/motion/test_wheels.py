@@ -80,14 +80,6 @@ def test_wheels_that_cannot_turn_are_refused(entry: dict[str, Any], reason: str)
     assert len(sim.world) == 0
 
 
-def test_given_sizes_take_the_place_of_those_described() -> None:
-    sim = simulation()
-    agent = robot(sim, wheel_radius=0.2, wheel_separation=1.0, max_angular_accel=1e6)
-    agent.set_velocity(wz=0.8)
-    steps(sim, 2)
-    np.testing.assert_allclose(agent.joint_velocities, (-2.0, 2.0), rtol=1e-9)
-
-
 def test_meshes_tell_the_radius_and_steering_is_found() -> None:
     model = load_robot_model(resolve_urdf("racecar"))
     places = find_places(model)

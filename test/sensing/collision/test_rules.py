@@ -293,14 +293,6 @@ def test_links_that_touch_are_reported_by_name(make_sim: Make) -> None:
     assert sorted(entry[2:] for entry in seen if "ended" in entry[0]) == sorted(own)
 
 
-def test_neighbours_and_what_touches_at_rest_are_exempt(make_sim: Make) -> None:
-    """The fingers touch when the gripper is closed, as it is with all joints at 0; links 4 and 6 overlap."""
-    sim = make_sim()
-    arm = spawn(sim, joint_positions=None)
-    run(sim, 2)
-    assert sim.get_self_collisions(arm) == []
-
-
 def test_without_the_setting_nothing_is_looked_at(make_sim: Make) -> None:
     sim = make_sim()
     arm = spawn(sim, self_collision=False)

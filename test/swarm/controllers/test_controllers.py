@@ -42,15 +42,6 @@ def history(controller: Any, states: list[int], steps: int, sensors: int = 1) ->
     return done
 
 
-def test_static() -> None:
-    world = make_world({"type": "static", "output": [0.2, -0.5]}, count=3)
-    world.step()
-    assert actions(world) == [[0.2, -0.5]] * 3
-    world = make_world("static", count=1)
-    world.step()
-    assert actions(world) == [[0.0, 0.0]]
-
-
 @pytest.mark.parametrize(
     "params", [{"a": [0.1, 0.2], "b": [0.3, -0.4]}, {"a": [[0.1, 0.2], [0.3, -0.4]]}, {"a": [0.1, 0.2, 0.3, -0.4]}]
 )

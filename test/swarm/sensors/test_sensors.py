@@ -29,15 +29,6 @@ def pair(sensor: dict[str, Any], other: tuple[float, float], *, angle: float = 0
     return world
 
 
-def test_a_goal_in_sight_is_a_state_of_its_own() -> None:
-    goals = [{"type": "circle", "position": [3.0, 2.5], "radius": 0.5}]
-    sensor = {**FOV, "detect_goal_with_added_state": True, "goal_sensing_range": 1.6}
-    assert readings(pair(sensor, (2.0, 2.5), goals=goals)) == [2]
-    assert readings(pair(sensor, (2.0, 2.5))) == [1]
-    assert readings(pair({**sensor, "goal_sensing_range": 1.4}, (2.0, 2.5), goals=goals)) == [1]
-    assert readings(pair({**FOV}, (1.0, 4.0), goals=goals)) == [0]
-
-
 def test_wrong_readings_come_at_their_rates() -> None:
     places = np.random.default_rng(1).uniform(1.0, 99.0, (600, 2))
     for there, rates in ((False, {"false_positive": 0.25}), (True, {"false_negative": 0.4})):
