@@ -46,7 +46,7 @@ RESERVED = {
     "ray": {"base/parallel.py", "learning/envs"},
     "mcap": {"apps/record"},
     "rosbags": {"apps/record"},
-    "PIL": {"sensing/sensors", "warehouse/sites", "swarm"},
+    "PIL": {"base/files.py", "swarm"},
     "rclpy": {"ros", *SPEAKERS},
     "fleet_sim_msgs": {"ros", *SPEAKERS},
     "tf2_ros": {"ros", *SPEAKERS},
