@@ -190,6 +190,8 @@ def test_what_the_page_on_installation_says_to_type_ends_with_a_robot_at_its_goa
     assert clone == "git clone <this repository> src/fleet_sim" and dependencies.startswith("rosdep install ")
     # What rosdep installs is of the system, and comes from the network.
     environment = {name: value for name, value in os.environ.items() if name != "COLCON_DEFAULTS_FILE"}
+    # Else make starts nothing where the machine has other work.
+    environment.setdefault("MAKEFLAGS", f"-j{os.cpu_count()}")
     # A checkout on the path would stand in for what is built.
     environment["PYTHONPATH"] = os.pathsep.join(
         path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if not Path(path).is_relative_to(ROOT)
