@@ -162,7 +162,7 @@ def render(text: str, variables: Variables, source: str) -> tuple[str, dict[str,
     with of_extra("jinja2", "template", f"{source}, a template,"):
         import jinja2  # noqa: F401  # it is only asked for
     # Here, as only templates need it.
-    from fleet_sim.base.settings.expressions import WorldTemplate
+    from fleet_sim.base.settings.jinja import WorldTemplate
 
     template = WorldTemplate(text, source)
     variables.known |= template.names
