@@ -104,6 +104,12 @@ FAULT_PAUSE = 0.01
 SWITCH_INTERVAL = 1e-4
 """Switch interval of the interpreter in s: the longest time the executor waits for the simulation's thread."""
 
+HEARTBEATS = (
+    "<CycloneDDS><Domain><Internal><HeartbeatInterval>300ms</HeartbeatInterval></Internal></Domain></CycloneDDS>"
+)
+"""Each reader is asked three times a second whether all has come, and not ten times: for thousands of topics that takes
+a tenth to a fifth less of the processor. What is lost is seen by the next message all the same."""
+
 MOST_DESTROYED, MOST_SHUT_DOWN = 2500, 7500
 """With more endpoints than these, the process exits without destroying them, and without shutting down the context.
 
@@ -201,6 +207,8 @@ def main(args: Sequence[str] | None = None) -> int:
 
         arguments = with_flags(sys.argv[1:] if args is None else args)
         check_room()
+        # What the user says comes last, and so wins.
+        os.environ["CYCLONEDDS_URI"] = ",".join(filter(None, [HEARTBEATS, os.environ.get("CYCLONEDDS_URI")]))
         # rclpy's own signal handlers would end communication at once, before goals get their results.
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:
