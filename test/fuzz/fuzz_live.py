@@ -8,6 +8,7 @@ on, memory is bounded, and no canary was touched or told of; otherwise the node 
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -31,7 +32,7 @@ from fuzz_target import Target
 START = 600.0
 """For a node to begin, in s: on a machine that is very busy it takes minutes."""
 STILL = 15.0
-"""The longest that `/clock` may stand still, in s; on a busy machine steps take longer."""
+"""The longest that `/clock` may stand still, in s of the node's processor time; ten times that where it has little."""
 MOST_MEMORY = 1 << 30
 """What a node may take beyond what it has at the beginning, in bytes."""
 AT_ONCE = 20
@@ -169,9 +170,18 @@ class Watched:
         statm = Path(f"/proc/{self._process.pid}/statm")
         return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if statm.exists() else 0
 
-    def _goes_on(self, patience: float) -> bool:
-        before, end = self._clock, time.monotonic() + patience
-        while time.monotonic() < end:
+    def _used(self) -> float:
+        assert self._process is not None
+        try:
+            fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def _goes_on(self, patience: float, processor: float = math.inf) -> bool:
+        """Return whether `/clock` goes on within `patience` s, of which the node has `processor` for itself."""
+        before, end, used = self._clock, time.monotonic() + patience, self._used()
+        while time.monotonic() < end and self._used() < used + processor:
             self._executor.spin_once(0.02)
             if self._clock != before:
                 return True
@@ -219,7 +229,7 @@ class Watched:
         if not self._goes_on(1.0):
             with suppress(LookupError):
                 self._set_going()
-            assert self._goes_on(STILL), f"/clock stands still for {STILL} s"
+            assert self._goes_on(10.0 * STILL, STILL), f"/clock stands still for {STILL} s"
         more = self._resident() - self._memory
         assert more < MOST_MEMORY, f"it takes {more >> 20} MB more"
         notes = self._notes.read_text(encoding="utf-8")
