@@ -110,12 +110,18 @@ def _slug(title: str) -> str:
     return re.sub(r"\W+", "_", title.strip().lower()).strip("_")
 
 
-def _home_of(name: str, topic: str) -> str:
-    """Return the page of a public name, below docs/."""
+def _members(name: str) -> list[str]:
+    """Return the documented members of a public name, those of its bases too; not those of Python's own types."""
     import fleet_sim
 
-    members = [one for one in dir(getattr(fleet_sim, name)) if not one.startswith("_")]
-    page = _slug(topic) if len(members) <= MOST_MEMBERS else f"{_slug(topic)}/{name}"
+    thing = getattr(fleet_sim, name)
+    owners = [cls for cls in getattr(thing, "__mro__", ()) if cls.__module__.startswith("fleet_sim")]
+    return sorted({one for owner in owners for one in vars(owner) if not one.startswith("_")})
+
+
+def _home_of(name: str, topic: str) -> str:
+    """Return the page of a public name, below docs/."""
+    page = _slug(topic) if len(_members(name)) <= MOST_MEMBERS else f"{_slug(topic)}/{name}"
     return f"reference/python/{page}.md"
 
 
@@ -134,9 +140,7 @@ def _reference() -> Iterator[tuple[str, str]]:
 
 def _pages_of(name: str, home: str) -> dict[str, str]:
     """Return the pages of a class with many members, the first of them at `home`."""
-    import fleet_sim
-
-    members = [one for one in dir(getattr(fleet_sim, name)) if not one.startswith("_")]
+    members = _members(name)
     if len(members) <= PAGE_MEMBERS:
         return {home: f"::: fleet_sim.{name}\n    options:\n      heading_level: 1\n"}
     pages = {}

@@ -48,7 +48,7 @@ class PageClient:
         parts = urlsplit(url)
         version = f"viser-v{viser.__version__}"
         self._socket = connect(
-            f"ws://{parts.netloc}{parts.path}", subprotocols=[version], max_size=None, ping_interval=None
+            parts._replace(scheme="ws").geturl(), subprotocols=[version], max_size=None, ping_interval=None
         )  # type: ignore[list-item]
         self.controls: dict[str, Any] = {}
         self.values: dict[str, Any] = {}

@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from dataclasses import dataclass
+from typing import ClassVar
 
 from fleet_sim.apps.viewer.source import SOURCE, EventLog, RunStatus, ViewFrame, Wanted, Watching, details_of
 from fleet_sim.base.errors import StateError
 from fleet_sim.base.kernels import compiling
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.sites.pictures import FloorPlan, floor_plans_of
-from fleet_sim.world.commands import Command, CommandAck, Reset
+from fleet_sim.world.checkpoint import Checkpoint
+from fleet_sim.world.commands import Call, Command, CommandAck, Reset
 from fleet_sim.world.features import CountsDeliveries
 from fleet_sim.world.snapshot import PathsAhead, paths_ahead
+
+CHECKPOINT_PERIOD = 10.0
+"""Simulated time in s between two states that are kept for going back."""
+MOST_CHECKPOINTS = 12
+SHORTEST_WAIT = 1.0
+"""In s of real time, between two of them: runs may be fast."""
+YOUNGEST = 1.0
+"""In simulated s: from a state that is younger, one goes back to the one before."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GoBack(Call):
+    """Restore a state that was kept. It is no part of a run that is repeated: a record of inputs ends there."""
+
+    between_steps: ClassVar[bool] = True
 
 
 class LiveSource:
@@ -28,6 +48,9 @@ class LiveSource:
         self._wanted = Wanted()
         self._watching = Watching(sim)
         self._events: EventLog | None = None
+        # The states that are kept with their times, and when in real time the last one was.
+        self._kept: deque[tuple[float, Checkpoint]] = deque(maxlen=MOST_CHECKPOINTS)
+        self._kept_at = 0.0
 
     @property
     def title(self) -> str:
@@ -43,6 +66,11 @@ class LiveSource:
     def resets(self) -> bool:
         """Whether it can begin again: without an initial state it would go back to where it is."""
         return self._sim.params.keep_initial_state or self._sim.state.has_initial
+
+    @property
+    def rewinds(self) -> bool:
+        """Whether it can go back. An engine is left alone: saving its state is not to be a part of looking at it."""
+        return not self._sim.params.physics
 
     @property
     def routed(self) -> bool:
@@ -75,6 +103,9 @@ class LiveSource:
         world = sim.world
         # From the first page on.
         self._events = self._events or EventLog(sim)
+        self._events.forget_after(sim.sim_time)
+        if wanted.checkpoints and self.rewinds:
+            self._keep_state()
         scans, pictures = self._watching.look(wanted)
         return ViewFrame(
             snapshot=sim.snapshots.take(),
@@ -85,6 +116,16 @@ class LiveSource:
             details={name: details_of(sim, name) for name in wanted.robots if world.index.has_name(name)},
             events=self._events.latest,
         )
+
+    def _keep_state(self) -> None:
+        """Keep the state now and then; that is no command, as the run is the same with and without it."""
+        now = self._sim.sim_time
+        while self._kept and self._kept[-1][0] > now:
+            self._kept.pop()
+        waited = time.monotonic() - self._kept_at >= SHORTEST_WAIT
+        if waited and (not self._kept or now - self._kept[-1][0] >= CHECKPOINT_PERIOD):
+            self._kept.append((now, self._sim.save_state()))
+            self._kept_at = time.monotonic()
 
     def _status(self) -> RunStatus:
         sim = self._sim
@@ -121,6 +162,13 @@ class LiveSource:
     def reset(self) -> None:
         """Begin again."""
         self.send(Reset(source=SOURCE))
+
+    def rewind(self) -> None:
+        """Go back to the last state that was kept, or to the one before, and pause there."""
+        past = [kept for kept_at, kept in list(self._kept) if kept_at <= self._sim.sim_time - YOUNGEST]
+        if past:
+            self.set_paused(True)
+            self._sim.inbox.put(GoBack(function=lambda sim: sim.restore_state(past[-1]), source=SOURCE))
 
     def seek(self, time: float) -> None:
         """Do nothing: what is simulated has no other times."""

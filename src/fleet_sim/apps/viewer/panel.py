@@ -15,6 +15,7 @@ from viser import uplot
 from fleet_sim.apps.viewer.bodies import ShownBodies
 from fleet_sim.apps.viewer.source import Source, ViewFrame
 from fleet_sim.base.arrays import Bools, Bytes, Floats
+from fleet_sim.base.spatial import quaternions
 from fleet_sim.warehouse.sites.pictures import PATH_COLOR
 from fleet_sim.world.features import FEATURES, Feature
 from fleet_sim.world.snapshot import Appearance, PathsAhead, Snapshot
@@ -224,6 +225,79 @@ PLOTS = (
 )
 
 
+FIRST, LATER = (np.array([0.0, 1.0]), np.array([np.nan, np.nan])), (155, 89, 182)
+NO_COLUMN = "none"
+
+
+def new_plot(
+    gui: viser.GuiApi, name: str, unit: str, color: tuple[int, int, int], *, visible: bool = True
+) -> viser.GuiUplotHandle:
+    """Return a plot over time, without a point so far."""
+    line = "rgb({}, {}, {})".format(*color)
+    fill = "rgba({}, {}, {}, 0.12)".format(*color)
+    series = (uplot.Series(label="time"), uplot.Series(label=name, stroke=line, fill=fill, width=2))
+    return gui.add_uplot(
+        FIRST,
+        series,
+        title=f"{name} [{unit}]" if unit else name,
+        scales={"x": uplot.Scale(time=False), "y": uplot.Scale(auto=True)},
+        legend=uplot.Legend(show=False),
+        height=130,
+        visible=visible,
+    )
+
+
+def columns_of(snapshot: Snapshot, index: int) -> dict[str, float]:
+    """Return the numbers that a snapshot has of an entity, by what they are called in a list."""
+    values = dict(zip(("x [m]", "y [m]", "z [m]"), snapshot.positions[index].tolist(), strict=True))
+    values["heading [deg]"] = math.degrees(quaternions.yaw_of(snapshot.orientations, index))
+    values["speed [m/s]"] = float(np.linalg.norm(snapshot.velocities[index]))
+    values["turn [deg/s]"] = math.degrees(snapshot.angular_velocities[index, 2])
+    for number, (position, velocity) in enumerate(zip(*snapshot.joints_of(index), strict=True), 1):
+        values[f"joint {number}"], values[f"joint {number} velocity"] = float(position), float(velocity)
+    for feature, columns in snapshot.features.items():
+        if columns["present"][index]:
+            own = {name: column[index] for name, column in columns.items() if name != "present" and column.ndim == 1}
+            values |= {f"{feature} {name}": float(value) for name, value in own.items()}
+    return values
+
+
+class OwnPlot:
+    """A page's plot of a column of what is selected there, over the last minutes."""
+
+    def __init__(self, gui: viser.GuiApi) -> None:
+        self._column = gui.add_dropdown("plot", (NO_COLUMN,), visible=False, hint="A column of it, over time")
+        self._handle = new_plot(gui, "value", "", LATER, visible=False)
+        self._points: deque[tuple[float, float]] = deque(maxlen=MOST_POINTS)
+        self._of = ("", NO_COLUMN)
+        self._sent = 0.0
+
+    def show(self, snapshot: Snapshot, index: int) -> None:
+        """Add a point."""
+        values = columns_of(snapshot, index)
+        options = (NO_COLUMN, *values)
+        if tuple(self._column.options) != options:
+            self._column.options = options
+        self._column.visible = True
+        of = (snapshot.names[index], chosen(self._column, NO_COLUMN))
+        if of != self._of or (self._points and snapshot.time < self._points[-1][0]):
+            self._points.clear()
+            self._sent = 0.0
+        self._of, column = of, of[1]
+        if column != NO_COLUMN and (not self._points or snapshot.time > self._points[-1][0]):
+            self._points.append((snapshot.time, values[column]))
+        self._handle.visible = column != NO_COLUMN and len(self._points) > 1
+        if self._handle.visible and time.monotonic() - self._sent >= PERIOD:
+            self._sent = time.monotonic()
+            self._handle.title = column
+            times, shown = np.array(self._points).T
+            self._handle.data = (times.copy(), shown.copy())
+
+    def hide(self) -> None:
+        """Show none: nothing is selected."""
+        self._column.visible = self._handle.visible = False
+
+
 class Plots:
     """The plots of a panel, and the real-time factor that was measured last."""
 
@@ -233,23 +307,7 @@ class Plots:
         self._times: deque[float] = deque(maxlen=MOST_POINTS)
         self._values: tuple[deque[float], ...] = tuple(deque(maxlen=MOST_POINTS) for _ in PLOTS)
         self._last: tuple[float, float] | None = None
-        empty = (np.array([0.0, 1.0]), np.array([np.nan, np.nan]))
-        self._handles = [self._add(gui, name, unit, color, empty) for name, unit, color in PLOTS]
-
-    def _add(
-        self, gui: viser.GuiApi, name: str, unit: str, color: tuple[int, int, int], empty: tuple[np.ndarray, ...]
-    ) -> viser.GuiUplotHandle:
-        line = "rgb({}, {}, {})".format(*color)
-        fill = "rgba({}, {}, {}, 0.12)".format(*color)
-        series = (uplot.Series(label="time"), uplot.Series(label=name, stroke=line, fill=fill, width=2))
-        return gui.add_uplot(
-            empty,
-            series,
-            title=f"{name} [{unit}]" if unit else name,
-            scales={"x": uplot.Scale(time=False), "y": uplot.Scale(auto=True)},
-            legend=uplot.Legend(show=False),
-            height=130,
-        )
+        self._handles = [new_plot(gui, *plot) for plot in PLOTS]
 
     def note(self, frame: ViewFrame) -> None:
         """Add a point to each plot, if it is time for one."""
@@ -482,6 +540,9 @@ class Panel:
             step = max((times[1] - times[0]) / 1000.0, 1e-6)
             axis = gui.add_slider("time", times[0], max(times[1], times[0] + step), step, times[0])
             self._axis = SharedInput(axis, self._seek)
+        if source.rewinds:
+            hint = "Pause at the last state that was kept, one for each ten simulated seconds; again: the one before"
+            add_button(gui, "Go back", source.rewind, viser.Icon.ROTATE_2, hint=hint)
         if source.resets:
             add_button(gui, "Reset", source.reset, viser.Icon.ROTATE, hint="Begin again, with everything as it was")
 

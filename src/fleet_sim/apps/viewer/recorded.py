@@ -30,6 +30,7 @@ class RecordedSource:
 
     takes_commands = False
     resets = True
+    rewinds = False
     routed = False
 
     def __init__(self, recording: Recorded, title: str, *, speed: float = 1.0, paused: bool = False) -> None:
@@ -107,6 +108,9 @@ class RecordedSource:
     def reset(self) -> None:
         """Go to the beginning."""
         self.seek(self.times[0])
+
+    def rewind(self) -> None:
+        """Do nothing: a recording has all its times."""
 
     def seek(self, time: float) -> None:
         """Go to a time."""

@@ -122,6 +122,8 @@ def _name(host: str) -> str | None:
 # Nothing can be set there, so the page gets a few lines: a timer of that length, made while a mouse button is let go,
 # is over as soon as that click is dealt with. Its last line is for the policy below: to be ready for Gaussian splats,
 # which are not shown here, viser's page makes functions of texts, and that it may not is no error.
+# What a link keeps of a view is behind the # of its address, which no browser sends: the page asks for its websocket
+# with it. Meanwhile it is not in the address, of which viser makes that of the websocket.
 
 
 _SCRIPT = b"""<script>(() => {
@@ -133,6 +135,15 @@ _SCRIPT = b"""<script>(() => {
     if (!releasing || delay !== 20 || typeof call !== "function") return later(call, delay, ...rest);
     queueMicrotask(() => call(...rest));
     return 0;
+  };
+  const view = location.hash.slice(1), post = Worker.prototype.postMessage;
+  if (view) history.replaceState(null, "", location.pathname + location.search);
+  Worker.prototype.postMessage = function (message, ...rest) {
+    if (view && message.type === "set_server") {
+      message = {...message, server: message.server + "/?" + view};
+      history.replaceState(null, "", "#" + view);
+    }
+    return post.call(this, message, ...rest);
   };
   addEventListener("unhandledrejection", (event) => { if (event.reason instanceof EvalError) event.preventDefault(); });
 })();</script>"""
@@ -584,6 +595,16 @@ def speaks_our_version(request: Request) -> bool:
     """Return whether a page is of the viser that is installed here."""
     offered = ",".join(request.headers.get_all("Sec-WebSocket-Protocol"))
     return f"viser-v{viser.__version__}" in (name.strip() for name in offered.split(","))
+
+
+def address_of(server: viser.ViserServer, client_id: int) -> tuple[str, str]:
+    """Return the address of a page, and what its link keeps of a view; both empty for a page that is gone."""
+    connection = server._websock_server._live_connections.get(client_id)
+    request = None if connection is None else connection.request
+    if request is None:
+        return "", ""
+    path, _, view = request.path.partition("?")
+    return f"{request.headers.get('Origin', '')}{path.rstrip('/')}/", view
 
 
 def _quiet_log() -> logging.Logger:

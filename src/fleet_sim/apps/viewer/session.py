@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from threading import RLock
 from typing import Any
+from urllib.parse import parse_qs, quote
 
 import numpy as np
 import viser
@@ -20,6 +23,7 @@ from fleet_sim.apps.viewer.panel import (
     ADD,
     FIND,
     SELECTED,
+    OwnPlot,
     PanelText,
     SharedInput,
     add_button,
@@ -179,9 +183,13 @@ class Finder:
     """The controls of a page that find robots; `choose` is called with the name of one."""
 
     def __init__(
-        self, client: viser.ClientHandle, choose: Callable[[str], object], look: Callable[[bool], object]
+        self,
+        client: viser.ClientHandle,
+        choose: Callable[[str], object],
+        look: Callable[[bool], object],
+        link: Callable[[], object],
     ) -> None:
-        """`look` has the page look at all there is, from above or not."""
+        """`look` has the page look at all there is, from above or not; `link` has it show a link to what it shows."""
         gui = client.gui
         self._choose = choose
         self._listed = 0.0
@@ -196,6 +204,7 @@ class Finder:
             for label, key, icon, from_above in LOOKS:
                 add_button(gui, label, partial(look, from_above), icon, hint=f"Key: {key}")
                 add_key(gui, label, key, partial(look, from_above))
+            add_button(gui, "Link", link, viser.Icon.LINK, hint="An address that opens this view again")
         for number in range(1, 10):
             add_key(gui, f"Select robot {number} of the list", str(number), partial(self._go_to_number, number))
         self._shown_events: tuple[RunEvent, ...] = ()
@@ -233,6 +242,52 @@ class Finder:
 
 def _line(event: RunEvent) -> str:
     return f"{event.time:.1f} s  {event.name}: {event.text}"
+
+
+# What a link keeps of a view, behind the # of the address of a page.
+
+
+FARTHEST = 1e5
+"""Places in m, and times in s, of links; others are left out."""
+
+
+@dataclass(frozen=True)
+class ViewLink:
+    """Where a page looks from and at, in m; what is selected; and the time in s of a recording."""
+
+    eye: tuple[float, ...] = ()
+    target: tuple[float, ...] = ()
+    selected: str = ""
+    time: float | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> ViewLink:
+        """Return what a link keeps; what is not understood of it is left out."""
+        given = (
+            {key: values[-1] for key, values in parse_qs(text, max_num_fields=8).items()} if len(text) < 1000 else {}
+        )
+        eye, target, times = (_numbers(given.get(key, "")) for key in ("eye", "target", "time"))
+        has_camera = len(eye) == len(target) == 3 and eye != target
+        camera = (eye, target) if has_camera else ((), ())
+        return cls(*camera, given.get("selected", ""), times[0] if len(times) == 1 else None)
+
+    def text(self) -> str:
+        """Return it as it stands in an address."""
+        parts = [f"{key}={','.join(f'{value:g}' for value in place)}" for key, place in self._places() if place]
+        parts += [f"selected={quote(self.selected, safe='')}"] if self.selected else []
+        parts += [] if self.time is None else [f"time={self.time:g}"]
+        return "&".join(parts)
+
+    def _places(self) -> tuple[tuple[str, tuple[float, ...]], ...]:
+        return ("eye", self.eye), ("target", self.target)
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    try:
+        values = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        return ()
+    return values if all(math.isfinite(value) and abs(value) < FARTHEST for value in values) else ()
 
 
 # What a snapshot tells of the entity that is selected on a page.
@@ -282,12 +337,15 @@ class Session:
         may_spawn: bool,
         height: Callable[[], float],
         eye: Callable[[tuple[int, int], bool], Any],
+        address: tuple[str, str] = ("", ""),
     ) -> None:
         """`height` returns that of the floor, in m, on which robots are added.
 
-        `eye` returns from where a page of so many pixels sees all there is, from above or not.
+        `eye` returns from where a page of so many pixels sees all there is, from above or not. `address` is that of the
+        page, and what a link kept of a view.
         """
         self._eye = eye
+        self._address, self._link = address[0], ViewLink.parse(address[1])
         self.selected = ""
         self.was_shown = False
         """Whether the page has been brought up to date before."""
@@ -298,6 +356,7 @@ class Session:
         self._source = source
         self._may_act = may_act and source.takes_commands
         self._may_spawn = self._may_act and may_spawn
+        self._time = 0.0
         self._position: Floats = np.zeros(3)
         self._tolerance = 0.0
         self.floor = 0.0
@@ -316,7 +375,7 @@ class Session:
 
     def _build(self) -> None:
         gui = self._client.gui
-        self._finder = Finder(self._client, self.go_to, self.look_at_all)
+        self._finder = Finder(self._client, self.go_to, self.look_at_all, self._show_link)
         with gui.add_folder("Selected", order=SELECTED):
             self._text = PanelText(gui, NOBODY)
             self._follow = gui.add_checkbox("follow with the camera", False, visible=False)
@@ -331,6 +390,7 @@ class Session:
             if self._may_spawn:
                 self._buttons.append(self._button("Remove", self._ask_to_remove, viser.Icon.TRASH))
             self._let_go = self._button("Deselect", lambda: self.select(""), viser.Icon.X)
+            self._plot = OwnPlot(gui)
         # Also when it is switched off because nothing is selected any more.
         self._move.on_update(self._set_gizmo)
         if self._may_spawn:
@@ -367,6 +427,35 @@ class Session:
         """Select an entity, and look at it from near."""
         self.select(name)
         self._goes = True
+
+    @property
+    def has_view(self) -> bool:
+        """Whether its link says from where it looks."""
+        return bool(self._link.eye)
+
+    def _open_link(self) -> None:
+        """Show what the link of the page kept."""
+        link, camera = self._link, self._client.camera
+        if link.eye:
+            camera.position, camera.look_at = np.array(link.eye), np.array(link.target)
+        if link.time is not None and self._source.times is not None:
+            self._source.set_paused(True)
+            self._source.seek(link.time)
+        if link.selected:
+            # One that is not there is let go of when it is shown.
+            self.select(link.selected)
+
+    def _show_link(self) -> None:
+        """Show the address that opens a page like this one."""
+        camera = self._client.camera
+        eye, target = (tuple(np.round(place, 3).tolist()) for place in (camera.position, camera.look_at))
+        moment = None if self._source.times is None else round(self._time, 3)
+        modal = self._client.gui.add_modal("Link to this view")
+        with modal:
+            self._client.gui.add_text(
+                "address", f"{self._address}#{ViewLink(eye, target, self.selected, moment).text()}"
+            )
+            add_button(self._client.gui, "Close", modal.close, viser.Icon.X)
 
     def _ask_to_remove(self) -> None:
         """Remove what is selected, once that was said twice."""
@@ -431,7 +520,10 @@ class Session:
 
     def show(self, frame: ViewFrame) -> None:
         """Bring the page's own part up to date."""
+        if not self.was_shown:
+            self._open_link()
         self.was_shown = True
+        self._time = frame.snapshot.time
         self._report_failures()
         self._finder.show(frame)
         with self._lock:
@@ -468,6 +560,7 @@ class Session:
             show_value(self._move, False)
         for number, button in enumerate(self._buttons):
             button.visible = self._may_act and (is_robot or number > 0)
+        self._plot.show(snapshot, index)
         self._show_marks(frame, index)
         self._show_camera(frame, details)
         if self._goes:
@@ -492,6 +585,7 @@ class Session:
         self._follow.visible = self._move.visible = self._camera.visible = self._picture.visible = False
         for button in (self._let_go, *self._buttons):
             button.visible = False
+        self._plot.hide()
         self._marks.hide()
 
     def _show_marks(self, frame: ViewFrame, index: int) -> None:

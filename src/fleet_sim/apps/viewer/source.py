@@ -36,6 +36,8 @@ class Wanted:
     """Those whose details are shown."""
     cameras: frozenset[tuple[str, str]] = frozenset()
     """Robots and names of their cameras whose pictures are shown."""
+    checkpoints: bool = False
+    """Whether states are kept that a page may go back to."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,10 @@ class Source(Protocol):
         """Whether it can begin again."""
 
     @property
+    def rewinds(self) -> bool:
+        """Whether it can go back to states that it has kept."""
+
+    @property
     def routed(self) -> bool:
         """Whether there are ways around walls that robots can be sent on."""
 
@@ -153,6 +159,9 @@ class Source(Protocol):
 
     def reset(self) -> None:
         """Begin again."""
+
+    def rewind(self) -> None:
+        """Go back to the last state that was kept, or to the one before."""
 
     def seek(self, time: float) -> None:
         """Go to a time of a recording."""
@@ -198,6 +207,11 @@ class EventLog:
         """Note nothing any more."""
         for name, handler in self._handlers.items():
             self._sim.events.off(name, handler)
+
+    def forget_after(self, time: float) -> None:
+        """Forget what happened after a time that the run has gone back to."""
+        while self._events and self._events[-1].time > time:
+            self._events.pop()
 
     def _forget(self) -> None:
         self._events.clear()

@@ -12,6 +12,7 @@ import viser
 
 from fleet_sim.apps.viewer.bodies import ShownBodies, meets_floor, pick
 from fleet_sim.apps.viewer.panel import Overlays, Panel, colors_of, show_value
+from fleet_sim.apps.viewer.server import address_of
 from fleet_sim.apps.viewer.session import Session
 from fleet_sim.apps.viewer.source import Source, ViewFrame, Wanted
 from fleet_sim.base.arrays import Bools, Floats
@@ -353,6 +354,7 @@ class ViewStage:
             scans=self._panel.scans.value,
             robots=frozenset(session.selected for session in sessions if session.selected),
             cameras=frozenset(session.camera for session in sessions if session.camera is not None),
+            checkpoints=self._may_act,
         )
 
     # ---- pages -------------------------------------------------------------------------------------------------------
@@ -368,6 +370,7 @@ class ViewStage:
                 may_spawn=self._settings.spawning,
                 height=lambda: 0.0 if self._panel.level is None else self._places[self._panel.level].plan.height,
                 eye=self._eye,
+                address=address_of(self._server, client.client_id),
             )
 
     def _eye(self, size: tuple[int, int], from_above: bool) -> Eye:
@@ -433,7 +436,7 @@ class ViewStage:
         self._panel.show(frame)
         for session in sessions:
             # The camera that pages begin with is for wider windows.
-            if not session.was_shown and Room.beside_panel(*session.size) != Room():
+            if not session.was_shown and not session.has_view and Room.beside_panel(*session.size) != Room():
                 session.look_at_all()
             self._show_session(session, frame)
 
@@ -448,7 +451,7 @@ class ViewStage:
             self._ground.fit(frame_scene(self._server, self._bodies))
             for session in sessions:
                 # Others have chosen where they look from; on an empty floor nobody has.
-                if not session.was_shown or before == 0:
+                if (not session.was_shown or before == 0) and not session.has_view:
                     session.look_at_all()
 
     def _show_session(self, session: Session, frame: ViewFrame) -> None:
