@@ -167,7 +167,9 @@ def test_delays_come_as_often_and_last_as_long_as_the_file_says(
     assert len(lengths) == pytest.approx(often, rel=0.2)
 
 
-@holds("api:drive_workload", fault="warehouse/traffic/tasks.py: the task that was revealed first is taken, however far")
+@holds(
+    "api:drive_workload", fault="warehouse/traffic/workload.py: the task that was revealed first is taken, however far"
+)
 @pytest.mark.parametrize("reveal", [0.5, 2.5])
 def test_robots_take_the_nearest_of_the_revealed_tasks(
     reveal: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

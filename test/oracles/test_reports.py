@@ -17,7 +17,7 @@ from pod_floor import scenario
 
 import fleet_sim as fs
 from fleet_sim.apps.cli.main import main
-from fleet_sim.apps.reports.figures import KNOWN
+from fleet_sim.apps.reports.page import KNOWN
 from fleet_sim.base.files import data_file
 from fleet_sim.warehouse.orders import OrderRun, OrderState
 

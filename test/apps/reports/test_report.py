@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from fleet_sim import InvalidValueError
 from fleet_sim.apps.cli.main import main
 from fleet_sim.apps.reports import page_of
-from fleet_sim.apps.reports.figures import rows_of
+from fleet_sim.apps.reports.page import rows_of
 from fleet_sim.apps.reports.plots import NONE, Scale, around, clock_to, from_zero, number, percent, round_step
 from fleet_sim.warehouse.sites import Warehouse
 from fleet_sim.warehouse.traffic.figures import FigureCollector, StateKind

@@ -24,7 +24,7 @@ from fleet_sim.swarm import RectangularWorld
 from fleet_sim.swarm.pictures import draw_world, picture
 from fleet_sim.warehouse.equipment import CallLift, LiftSettings, MoveDoors, ServeRobot, build_lift
 from fleet_sim.warehouse.rmf import FollowWaypoints, Pause, PauseSlotcar, Waypoint
-from fleet_sim.warehouse.sites.generate import SortationFloor, Warehouse
+from fleet_sim.warehouse.sites.site import SortationFloor, Warehouse
 
 
 def spawned(cls: Any, settings: dict[str, Any]) -> Any:

@@ -22,7 +22,7 @@ from fleet_sim import MultiRobotSimulationCore, SimulationParams
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.learning.manipulation import BinScene, FrankaArm
 from fleet_sim.learning.manipulation.config import REST
-from fleet_sim.learning.manipulation.keyboard import (
+from fleet_sim.learning.manipulation.scenes import (
     ESCAPE,
     IS_DOWN,
     LEFT,

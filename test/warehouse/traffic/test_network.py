@@ -192,8 +192,8 @@ planning = Planning(network, TrafficSettings(planner=sys.argv[1], settings=eval(
 before = forms()
 assert before
 robots = np.arange(1 if sys.argv[1] == "astar" else 6)
-planned = planning.plan(Problem(network, robots, 35 - robots, window=10, seed=1))
-assert planned.paths is not None, planning.last_refusal
+paths, took = planning.plan(Problem(network, robots, 35 - robots, window=10, seed=1))
+assert paths is not None, planning.last_refusal
 print(sorted(forms() - before))
 """
 OWN = """

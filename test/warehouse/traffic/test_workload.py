@@ -15,8 +15,7 @@ from fleet_sim import ConfigError, InvalidValueError, MultiRobotSimulationCore
 from fleet_sim.apps.cli.main import main
 from fleet_sim.warehouse.sites import NO_CELL, Warehouse, write_site
 from fleet_sim.warehouse.traffic.run_file import read_run
-from fleet_sim.warehouse.traffic.tasks import AlternatingTasks, ListedTasks, RandomTasks
-from fleet_sim.warehouse.traffic.workload import read_workload
+from fleet_sim.warehouse.traffic.workload import AlternatingTasks, ListedTasks, RandomTasks, read_workload
 
 MAP = "type octile\nheight 3\nwidth 5\nmap\n.....\n.@@@.\n..@..\n"
 ISLAND = "type octile\nheight 3\nwidth 5\nmap\n...@.\n...@.\n...@@\n"

@@ -29,7 +29,7 @@ def execute(args: argparse.Namespace) -> int:
         return of_sweep(args)
     # Imported here so that --help and errors in options are immediate.
     from fleet_sim.apps.reports import page_of, write_table
-    from fleet_sim.apps.reports.figures import lines_of
+    from fleet_sim.apps.reports.page import lines_of
     from fleet_sim.base.files import check_table
     from fleet_sim.warehouse.traffic.run_file import read_run
 

@@ -14,6 +14,7 @@ from fleet_sim.base.settings import Variables, parse_value, set_key
 if TYPE_CHECKING:
     from fleet_sim.swarm.simulate import WindowMaker
     from fleet_sim.swarm.swarm_state import Metric
+    from fleet_sim.swarm.swarm_world import Subscriber, SwarmWorld
     from fleet_sim.swarm.world import RectangularWorld
 
 STEPS = 1000
@@ -150,7 +151,6 @@ def steps_of(world: RectangularWorld, steps: int | None) -> int | None:
 
 def subscribers(args: argparse.Namespace, world: RectangularWorld, steps: int | None, line: ProgressBar) -> list[Any]:
     """Return the recorder, table and plot that the options select, for a run of `steps` (None: not known)."""
-    from fleet_sim.apps.cli.swarm_progress import ShownProgress
     from fleet_sim.swarm.pictures import MetricPlot, recorder_for
     from fleet_sim.swarm.swarm_world import MetricTable
 
@@ -164,8 +164,22 @@ def subscribers(args: argparse.Namespace, world: RectangularWorld, steps: int | 
     if args.plot or args.live:
         made.append(MetricPlot(args.plot, live=args.live))
     if line.shown:
-        made.append(ShownProgress(line))
+        made.append(shown_progress(line))
     return made
+
+
+def shown_progress(line: ProgressBar) -> Subscriber:
+    """Return what shows in `line` how many steps were made."""
+    from fleet_sim.swarm.swarm_world import Subscriber
+
+    class ShownProgress(Subscriber):
+        def step(self, world: SwarmWorld) -> None:
+            line.show(world.steps)
+
+        def close(self) -> None:
+            line.close()
+
+    return ShownProgress()
 
 
 def summary(world: RectangularWorld, seconds: float) -> str:

@@ -1,11 +1,10 @@
 """Reports: a run, or two side by side, as one page and as tables.
 
-`page.py` makes the page, `figures.py` says which figures there are. A page is one file, with its pictures inside, and
+`page.py` says which figures there are, and makes the page. A page is one file, with its pictures inside, and
 loads nothing from the network.
 """
 
-from fleet_sim.apps.reports.figures import write_table
-from fleet_sim.apps.reports.page import page_of
+from fleet_sim.apps.reports.page import page_of, write_table
 from fleet_sim.apps.reports.sweep_page import sweep_lines, sweep_page_of
 
 __all__ = ["page_of", "sweep_lines", "sweep_page_of", "write_table"]

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.apps.reports.figures import KNOWN, Figure
-from fleet_sim.apps.reports.page import card, whole_page
+from fleet_sim.apps.reports.page import KNOWN, Figure, card, whole_page
 from fleet_sim.apps.reports.plots import NONE, Plot, Scale, around, from_zero, legend, number
 from fleet_sim.apps.sweeps import RunGroup, Spread, SweepTable, groups_of
 

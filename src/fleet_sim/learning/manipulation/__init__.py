@@ -10,8 +10,7 @@ from fleet_sim.learning.manipulation.arm import FrankaArm
 from fleet_sim.learning.manipulation.bins import BaseBin, PickBin
 from fleet_sim.learning.manipulation.camera import Camera
 from fleet_sim.learning.manipulation.config import BinPickingConfig, load_bin_picking
-from fleet_sim.learning.manipulation.keyboard import ArmKeyboard
-from fleet_sim.learning.manipulation.scenes import BaseScene, BinScene
+from fleet_sim.learning.manipulation.scenes import ArmKeyboard, BaseScene, BinScene
 
 __all__ = [
     "ArmKeyboard",

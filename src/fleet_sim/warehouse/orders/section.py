@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -153,14 +153,6 @@ def _stations(router: StoreyRouter) -> list[tuple[str, StationKind, Spot]]:
     ]
 
 
-class _OrderRide(NamedTuple):
-    """Cells before the doors of a lift, as each storey numbers them, and how far it is from one to the other in m."""
-
-    door: int
-    out: int
-    length: float
-
-
 class StoreyLengths:
     """Lengths in m of the shortest ways in a building, for footprints of `radius` m, with one lift at most.
 
@@ -171,13 +163,14 @@ class StoreyLengths:
         self._plan = plan = router.plan
         count = len(plan.heights)
         self._storeys = [RouteLengths(router.site(storey), radius) for storey in range(count)]
-        self._rides: dict[tuple[int, int], list[_OrderRide]] = {}
+        # Cells before the doors of a lift, as each storey numbers them, and how far it is from one to the other in m.
+        self._rides: dict[tuple[int, int], list[tuple[int, int, float]]] = {}
         for begin in range(count):
             for end in range(count):
                 crossings = [plan.crossing(lift, begin, end, radius) for lift in plan.lifts if begin != end]
                 high = float(abs(plan.heights[end] - plan.heights[begin]))
                 self._rides[begin, end] = [
-                    _OrderRide(self._cell(begin, found.door), self._cell(end, found.out), high)
+                    (self._cell(begin, found.door), self._cell(end, found.out), high)
                     for found in crossings
                     if not isinstance(found, NoRoute)
                 ]
@@ -189,7 +182,7 @@ class StoreyLengths:
             storey = self._plan.number(float(point[2]))
             cell, lift = self._cell(storey, point[:2]), self._plan.lift_at(point)
             if lift is not None:
-                cells = [ride.out for (_, end), rides in self._rides.items() if end == storey for ride in rides]
+                cells = [out for (_, end), rides in self._rides.items() if end == storey for _, out, _ in rides]
                 cell = cells[0] if cells else -1
             found[number] = -1 if cell < 0 else storey * STOREY + cell
         return found
@@ -202,8 +195,8 @@ class StoreyLengths:
         if first == last:
             return self._storeys[first].joined(start, goal)
         return any(
-            self._storeys[first].joined(start, ride.door) and self._storeys[last].joined(ride.out, goal)
-            for ride in self._rides[first, last]
+            self._storeys[first].joined(start, door) and self._storeys[last].joined(out, goal)
+            for door, out, _ in self._rides[first, last]
         )
 
     def to(self, goal: int, cells: Ints) -> Floats:
@@ -218,10 +211,10 @@ class StoreyLengths:
             if storey == last:
                 found[mask] = self._storeys[last].to(end, starts)
                 continue
-            for ride in self._rides[storey, last]:
-                onward = float(self._storeys[last].to(end, np.array([ride.out]))[0])
-                there = self._storeys[storey].to(ride.door, starts)
-                found[mask] = np.minimum(found[mask], there + ride.length + onward)
+            for door, out, length in self._rides[storey, last]:
+                onward = float(self._storeys[last].to(end, np.array([out]))[0])
+                there = self._storeys[storey].to(door, starts)
+                found[mask] = np.minimum(found[mask], there + length + onward)
         return found
 
     def _cell(self, storey: int, point: Floats) -> int:

@@ -1,7 +1,7 @@
 """Sites: buildings for fleets, read from and written to the field's formats.
 
 `site.py` is what all readers return; `reading.py` finds the format of a file, and the files of formats are beside it.
-`grid.py` has the free cells, `generate.py` makes sites from a few numbers.
+`grid.py` has the free cells.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 from fleet_sim.base.exports import lazy
 
 if TYPE_CHECKING:
-    from fleet_sim.warehouse.sites.generate import SortationFloor as SortationFloor
-    from fleet_sim.warehouse.sites.generate import Warehouse as Warehouse
     from fleet_sim.warehouse.sites.grid import NO_CELL as NO_CELL
     from fleet_sim.warehouse.sites.grid import Grid as Grid
     from fleet_sim.warehouse.sites.map_formats import write_map as write_map
@@ -27,8 +25,10 @@ if TYPE_CHECKING:
     from fleet_sim.warehouse.sites.site import Door as Door
     from fleet_sim.warehouse.sites.site import Roadmap as Roadmap
     from fleet_sim.warehouse.sites.site import Site as Site
+    from fleet_sim.warehouse.sites.site import SortationFloor as SortationFloor
     from fleet_sim.warehouse.sites.site import Station as Station
     from fleet_sim.warehouse.sites.site import StationKind as StationKind
+    from fleet_sim.warehouse.sites.site import Warehouse as Warehouse
     from fleet_sim.warehouse.sites.site import Zone as Zone
     from fleet_sim.warehouse.sites.site import ZoneKind as ZoneKind
 else:

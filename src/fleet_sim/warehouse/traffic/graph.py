@@ -503,15 +503,6 @@ def _waive(holders: Rows, gone: int, resource: int, need: int, tracks: Tracks, m
                     ways.needs[row, place, slot] -= 1
 
 
-class Fault(NamedTuple):
-    """Why a plan cannot be driven: a kind, the robot and another one by their places in the plan, and the step."""
-
-    kind: int
-    robot: int
-    other: int
-    step: int
-
-
 class ActionDependencyGraph:
     """The ways of all robots, and the order in which they pass every node.
 
@@ -570,14 +561,14 @@ class ActionDependencyGraph:
         self._reserve(table.capacity, longest)
         rounds = np.zeros(given.shape, np.int32)
         scratch = self._standing, self._taken
-        fault = Fault(*first_fault(given, self.ends(table, rows), self.tracks, *scratch, rounds))
-        if fault.kind != SOUND:
+        kind, robot, other, step = first_fault(given, self.ends(table, rows), self.tracks, *scratch, rounds)
+        if kind != SOUND:
             # Left as it was when the fault was found.
             self._standing[:] = self._taken[:] = NOBODY
-            raise PlanError(_told(given, fault))
+            raise PlanError(_fault_text(given, kind, robot, other, step))
         self.version += 1
         append(holders, rows, given, rounds, self.tracks, marks_of(table), self.ways, self.uses)
-        self.rounds = _rounds(rounds, fault.robot)
+        self.rounds = _rounds(rounds, robot)
 
     def forget(self, table: TrafficColumns, holders: Rows, row: int, *, stays: bool) -> None:
         """Take the robot in `row` out of the traffic; the others, `holders`, pass in their order without it.
@@ -666,15 +657,14 @@ def _rounds_of(sizes: Small) -> Rotations:
     return Rotations(sizes, np.zeros(len(sizes), np.int32), np.zeros(len(sizes), np.int64))
 
 
-def _told(paths: Ints, fault: Fault) -> str:
-    """Return a sentence for people about why a plan cannot be added to what was granted."""
-    robot, step = fault.robot, fault.step
-    if fault.kind == START:
+def _fault_text(paths: Ints, kind: int, robot: int, other: int, step: int) -> str:
+    """Return why a plan cannot be added to what was granted; robots are numbered by their places in the plan."""
+    if kind == START:
         return f"robot {robot} starts at node {paths[robot, 0]}, which is not where its granted way ends"
     move = f"robot {robot} moves from node {paths[robot, step - 1]} to {paths[robot, step]} at step {step}"
-    if fault.kind == TAKEN:
-        return f"{move}, which robot {fault.other} uses at the same time"
-    if fault.kind == CIRCLE:
+    if kind == TAKEN:
+        return f"{move}, which robot {other} uses at the same time"
+    if kind == CIRCLE:
         return (
             f"{move}, in a circle of robots that all wait for the next to leave, and discs of this size have no room to"
             " move round at once; plan without rotations, or use smaller robots"

@@ -15,8 +15,7 @@ from fleet_sim.base.files import write_file
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.warehouse.sites.grid import NO_CELL
 from fleet_sim.warehouse.traffic.columns import BROKEN, DELAYED, STOPPED
-from fleet_sim.warehouse.traffic.tasks import NextGoals, Tasks
-from fleet_sim.warehouse.traffic.workload import Crew, RunFleet
+from fleet_sim.warehouse.traffic.workload import Crew, NextGoals, RunFleet, Tasks
 
 WAIT, DOWN, UP, LEFT, RIGHT = range(5)
 """Moves of a tick: by one unit along a row or a column of the map. Rows count downwards."""

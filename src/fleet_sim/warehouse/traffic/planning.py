@@ -7,6 +7,7 @@ import math
 import weakref
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from copy import deepcopy
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -56,7 +57,7 @@ class Aside(Generic[Answer]):
         A late call goes on in its thread, which is left to it: the next call has a new one.
         """
         if self._close is None:
-            self._asked, self._answers = SimpleQueue[Callable[[], Answer] | None](), SimpleQueue[Answer | _Raised]()
+            self._asked, self._answers = SimpleQueue[Callable[[], Answer] | None](), SimpleQueue[Future[Answer]]()
             # A daemon: one that never returns must not keep the program from ending.
             Thread(target=_serve, args=(self._asked, self._answers), name="planner", daemon=True).start()
             self._close = weakref.finalize(self, self._asked.put, None)
@@ -68,11 +69,9 @@ class Aside(Generic[Answer]):
             self._close()
             self._close = None
             raise Late from None
-        if isinstance(answer, _Raised):
-            raise answer.error
-        return answer
+        return answer.result()
 
-    def _awaited(self, limit: float) -> Answer | _Raised:
+    def _awaited(self, limit: float) -> Future[Answer]:
         for _ in range(MOST_LIMITS - 1):
             since = seconds_in_python()
             try:
@@ -87,21 +86,16 @@ MOST_LIMITS = 20
 """How many times its limit a call may take while kernels run in Python, some hundred times slower than compiled."""
 
 
-class _Raised:
-    """What a call raised: it belongs to the thread that asks."""
-
-    def __init__(self, error: BaseException) -> None:
-        self.error = error
-
-
-def _serve(asked: SimpleQueue[Callable[[], Answer] | None], answers: SimpleQueue[Answer | _Raised]) -> None:
+def _serve(asked: SimpleQueue[Callable[[], Answer] | None], answers: SimpleQueue[Future[Answer]]) -> None:
     while (work := asked.get()) is not None:
+        answer: Future[Answer] = Future()
         try:
-            answers.put(work())
-        except BaseException as error:
-            answers.put(_Raised(error))
+            answer.set_result(work())
+        except BaseException as error:  # it belongs to the thread that asks
+            answer.set_exception(error)
+        answers.put(answer)
         # Else the last problem and its arrays would live until the next one.
-        del work
+        del work, answer
 
 
 log = logging.getLogger(__name__)
@@ -109,13 +103,6 @@ log = logging.getLogger(__name__)
 TIMES_KEPT = 100_000
 GRACE = 0.5
 """Seconds that a planner has beyond its time limit: it looks at the clock between searches."""
-
-
-class Planned(NamedTuple):
-    """The checked paths of a plan, None where there are none, and how long the planner took in s."""
-
-    paths: Ints | None
-    took: float
 
 
 class Planning:
@@ -141,8 +128,8 @@ class Planning:
         self.times: deque[float] = deque(maxlen=TIMES_KEPT)
         """Seconds of wall time that plans took, the latest last."""
 
-    def plan(self, problem: Problem) -> Planned:
-        """Return the paths for `problem`."""
+    def plan(self, problem: Problem) -> tuple[Ints | None, float]:
+        """Return the checked paths for `problem`, None where there are none, and how long the planner took in s."""
         begin = perf_counter()
         try:
             paths = self._in_time(problem)
@@ -153,7 +140,7 @@ class Planning:
         self.times.append(took)
         # Refused ones took time, too, but are no plans.
         self.plans += paths is not None
-        return Planned(paths, took)
+        return paths, took
 
     def refuse(self, reason: str) -> None:
         """Count a plan that is not driven."""
@@ -326,8 +313,7 @@ class PlanTiming:
         planned = rows[mask]
         try:
             problem = self._problem(planned, rows[~mask], blocked)
-            found = self._planning.plan(problem)
-            paths, took = found
+            paths, took = self._planning.plan(problem)
         except PlanError as error:
             self._planning.refuse(str(error))
             paths, took = None, 0.0

@@ -47,9 +47,17 @@ from fleet_sim.warehouse.traffic.planners.registry import make_planner
 from fleet_sim.warehouse.traffic.problem import Problem, sum_of_costs
 from fleet_sim.warehouse.traffic.run_file import Run, run_of
 from fleet_sim.warehouse.traffic.settings import TrafficSettings
-from fleet_sim.warehouse.traffic.tasks import NextGoals, Tasks
 from fleet_sim.warehouse.traffic.traffic import Traffic
-from fleet_sim.warehouse.traffic.workload import Crew, FleetSettings, RunFleet, Workload, endless_tasks, make_fleet
+from fleet_sim.warehouse.traffic.workload import (
+    Crew,
+    FleetSettings,
+    NextGoals,
+    RunFleet,
+    Tasks,
+    Workload,
+    endless_tasks,
+    make_fleet,
+)
 from fleet_sim.world.pipeline import Phase, System
 from fleet_sim.world.world import World
 

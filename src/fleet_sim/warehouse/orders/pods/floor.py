@@ -347,16 +347,12 @@ class PodStorage(Stateful):
         return np.asarray(self.owner != NO_POD)
 
 
-class PlacedPods(NamedTuple):
-    """The names of pods, the indices (P,) of their places, and their stock."""
+def place_pods(
+    settings: PodsSettings, storage: PodStorage, grid: Grid, stream: np.random.Generator
+) -> tuple[list[str], Ints, PodStock]:
+    """Return the names of the pods of `settings`, the indices (P,) of their places, and their stock.
 
-    names: list[str]
-    places: Ints
-    stock: PodStock
-
-
-def place_pods(settings: PodsSettings, storage: PodStorage, grid: Grid, stream: np.random.Generator) -> PlacedPods:
-    """Return the pods of `settings`: those of its list, then others at random, which `stream` draws.
+    Those of its list come first, then others at random, which `stream` draws.
 
     Raises InvalidValueError for pods on walls, outside of the storage or two at one place, for more pods than places,
     and for more items than they hold; UnknownNameError for an unknown sku, DuplicateNameError for a name given twice.
@@ -380,7 +376,7 @@ def place_pods(settings: PodsSettings, storage: PodStorage, grid: Grid, stream: 
     places = np.zeros(total, np.int64)
     taken = np.flatnonzero(storage.taken_mask)
     places[storage.owner[taken]] = taken
-    return PlacedPods(names, places, _stock_of(settings, names, stream))
+    return names, places, _stock_of(settings, names, stream)
 
 
 def _place_of(entry: PodEntry, names: list[str], number: int, storage: PodStorage, grid: Grid) -> int:

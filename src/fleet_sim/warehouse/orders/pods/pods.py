@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -190,21 +190,16 @@ REPLENISHMENTS: Registry[Callable[..., ReplenishPolicy]] = Registry(
 # the fewest pods first.
 
 
-class PodPolicies(NamedTuple):
-    """The policies of one simulation."""
+Policies: TypeAlias = tuple[PodChoice, StoragePolicy, ReplenishPolicy]
 
-    choice: PodChoice
-    storing: StoragePolicy
-    replenishing: ReplenishPolicy
 
-    @classmethod
-    def of(cls, settings: PodsSettings) -> PodPolicies:
-        """Return those of `settings`; raises UnknownNameError or InvalidValueError."""
-        return cls(
-            _made(POD_CHOICES, PodChoice, settings.choice),
-            _made(STORAGE_POLICIES, StoragePolicy, settings.place),
-            _made(REPLENISHMENTS, ReplenishPolicy, settings.replenishment),
-        )
+def policies_of(settings: PodsSettings) -> Policies:
+    """Return the policies of one simulation; raises UnknownNameError or InvalidValueError."""
+    return (
+        _made(POD_CHOICES, PodChoice, settings.choice),
+        _made(STORAGE_POLICIES, StoragePolicy, settings.place),
+        _made(REPLENISHMENTS, ReplenishPolicy, settings.replenishment),
+    )
 
 
 class PodRounds:
@@ -219,7 +214,7 @@ class PodRounds:
         storage: floors.PodStorage,
         floor: floors.PodFloor,
         counter: PodCounter,
-        policies: PodPolicies,
+        policies: Policies,
         mass: float,
     ) -> None:
         self._world, self._table, self._places, self._fleet = world, table, places, fleet
@@ -438,15 +433,15 @@ class Pods(Stateful):
         """Put the pods into the world; raises what `place_pods` does, and for policies and stations that are not."""
         self._world, _, self._book, self._places = world, table, book, places = parts
         self._settings, self._period = settings, period
-        policies = PodPolicies.of(settings)
+        policies = policies_of(settings)
         self.storage = storage = floors.PodStorage(places.site, settings.storage)
-        placed = floors.place_pods(settings, storage, places.site.grid, world.random.stream("pods"))
-        self.stock = placed.stock
-        self.counter = counter = PodCounter(world, book, places, placed.stock, settings.open_orders)
+        names, pod_places, stock = floors.place_pods(settings, storage, places.site.grid, world.random.stream("pods"))
+        self.stock = stock
+        self.counter = counter = PodCounter(world, book, places, stock, settings.open_orders)
         counter.benches = self._benches()
         counter.places = [places.number((x, y)) for x, y in storage.points.tolist()]
         # Last of what may be refused: pods are bodies from now on.
-        self.shelves = floors.PodShelves(world, settings, placed.names, storage.points[placed.places])
+        self.shelves = floors.PodShelves(world, settings, names, storage.points[pod_places])
         self.floor = floors.PodFloor(world, table, traffic, storage, self.shelves, settings.legs)
         self._rounds = PodRounds(world, table, places, fleet, storage, self.floor, counter, policies, settings.mass)
         self.crew = PodCrew(
