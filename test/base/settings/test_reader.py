@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import weakref
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any, Literal
@@ -280,3 +281,9 @@ names = sorted(set(SCHEMA["properties"]) - {"spatial_hash_cell_size_mode"})
 @given(st.dictionaries(st.sampled_from(names), values, max_size=2))
 def test_reader_and_schema_agree_on_anything(data: dict[str, Any]) -> None:
     assert VALIDATOR.is_valid(data) == accepts(data)
+
+
+def test_a_settings_class_that_is_made_a_dataclass_twice_is_refused() -> None:
+    twice = dataclass(type("Twice", (Checked,), {"__annotations__": {"size": "float"}, "size": setting(1.0, low=0)}))
+    with pytest.raises(InvalidValueError, match="Twice is a dataclass already"):
+        twice()
