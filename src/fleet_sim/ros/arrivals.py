@@ -65,7 +65,7 @@ def _libraries() -> _Libraries | None:
 
 
 class Arrivals:
-    """Says for which of its keys something has come. `watch` and `forget` are for one thread, `take` is for any."""
+    """Says for which of its keys something has come. `watch` and `forget` are for one thread, `take` for one, too."""
 
     def __init__(self) -> None:
         self._blocks: list[tuple[int, AnyArray]] = []
@@ -142,11 +142,8 @@ class Arrivals:
 # Action servers that an executor waits on only while they have something to do.
 
 
-PERIOD = 0.02
-"""In s of real time: how often is looked whether something has come for an action server while there are no steps.
-
-Each step looks as well: a thread that wakes up as often takes a tenth of the processor time.
-"""
+PERIOD = 0.01
+"""In s of real time: how often is looked whether something has come for an action server. Each look costs a wake-up."""
 MOST_AWAKE = 64
 """Action servers that an executor waits on at once; with more, a turn takes longer than the requests of all of them."""
 
@@ -211,16 +208,11 @@ class SleepingServers:
         """Look no more."""
         self._closed.set()
 
-    def look(self) -> None:
-        """Wake the servers for which something has come; from any thread."""
-        # Two threads may find the same servers. They are called after they were found, so none is missed.
-        if come := self._arrivals.take():
-            self._call(come)
-            self._wake()
-
     def _look_for_arrivals(self) -> None:
         while not self._closed.wait(PERIOD):
-            self.look()
+            if come := self._arrivals.take():
+                self._call(come)
+                self._wake()
 
     def _call(self, servers: Sequence[Any]) -> None:
         with self._lock:

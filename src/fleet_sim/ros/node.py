@@ -264,7 +264,6 @@ class FleetSimNode(TopicNode):
     def _receive(self, dt: float) -> None:
         self._update_fleet()
         self._check_complete()
-        self._sleeping.look()
         for interface in self._receiving:
             try:
                 interface.receive()
