@@ -15,6 +15,7 @@ from fleet_sim.base.arrays import Floats
 from fleet_sim.warehouse.equipment import DoorSettings, LiftSettings, build_door, build_lift, offer_building_routes
 from fleet_sim.warehouse.sites import Building, Grid, Site
 from fleet_sim.warehouse.sites.site import Level, LevelGraph, LiftShaft
+from fleet_sim.world.routes import NoRoute
 
 Sim = fs.MultiRobotSimulationCore
 BEGIN, END = np.array((1.0, -2.0)), np.array((2.7, -0.9))
@@ -361,4 +362,10 @@ def test_routes_keep_out_of_shafts_on_the_storeys_that_they_pass(sim: Sim) -> No
         assert router.plan.number(z) == number, z
     row = sim.get_object("lift").row
     assert [router.plan.floor_on(row, storey) for storey in range(4)] == [-1, 0, 1, -1]
+    # Through its narrowest door, 1.1 m wide, and between walls of 5 cm: of 1.7 m, then of 1.12 m.
+    for half, room in ((0.85, 1.1), (0.56, 1.02)):
+        sim.features.table("lift").half[row, 1] = half
+        for over in (-1e-6, 1e-6):
+            radius = 0.5 * room - sim.params.collision_margin + over
+            assert isinstance(router.plan.crossing(row, 1, 2, radius), NoRoute) is (over > 0.0)
     assert router.rise(0.2, 3.3) == pytest.approx(3.0)
