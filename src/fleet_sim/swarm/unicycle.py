@@ -13,10 +13,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, Bools, Bytes, Floats, Ints, Rows
-from fleet_sim.base.kernels import compiled_step, heading, sin_cos
+from fleet_sim.base.kernels import compiled_step
 from fleet_sim.base.params import ControllerMode
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.base.spatial.quaternions import wrapped
+from fleet_sim.base.spatial.rotations import heading, sin_cos
 from fleet_sim.robots.motion import driving
 from fleet_sim.robots.motion.laws import Law, register_motion_law
 from fleet_sim.robots.motion.rows import BodyArrays, SpeedLimits, quaternion_of, touch

@@ -17,9 +17,10 @@ import numpy.typing as npt
 
 from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.kernels import compiled_loop, compiled_step, heading, inlined, sin_cos
+from fleet_sim.base.kernels import compiled_loop, compiled_step, inlined
 from fleet_sim.base.params import MotionMode, SimulationParams
 from fleet_sim.base.spatial import quaternions
+from fleet_sim.base.spatial.rotations import heading, sin_cos
 from fleet_sim.robots import drive
 from fleet_sim.robots.agent import Agent
 from fleet_sim.robots.motion.rows import quaternion_of

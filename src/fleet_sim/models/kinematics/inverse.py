@@ -14,8 +14,9 @@ import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Ints
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.kernels import atan2, compiled_step
+from fleet_sim.base.kernels import compiled_step
 from fleet_sim.base.spatial import quaternions
+from fleet_sim.base.spatial.rotations import atan2
 from fleet_sim.models.kinematics.params import ORIENTATION_TOLERANCE, IKParams
 from fleet_sim.models.kinematics.tree import ORIGIN, Moves, Tree, make_tree, moves_of, place_bodies
 from fleet_sim.world.columns import numbers_of

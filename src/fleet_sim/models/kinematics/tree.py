@@ -13,8 +13,9 @@ import numpy as np
 
 from fleet_sim.base.arrays import Floats, Ints
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.kernels import compiled_step, sin_cos
+from fleet_sim.base.kernels import compiled_step
 from fleet_sim.base.spatial import quaternions
+from fleet_sim.base.spatial.rotations import sin_cos
 from fleet_sim.world.columns import numbers_of
 from fleet_sim.world.commands import Frames
 from fleet_sim.world.shapes import BASE, FIXED, PRISMATIC, REVOLUTE, RobotModel

@@ -16,11 +16,12 @@ import numpy as np
 
 from fleet_sim.base.arrays import Bools, Bytes, Floats, Ints, Rows
 from fleet_sim.base.errors import InvalidValueError, StateError
-from fleet_sim.base.kernels import atan2, compiled_step, heading, inlined, multiply, norm_of, sin_cos
+from fleet_sim.base.kernels import compiled_step, inlined
 from fleet_sim.base.params import ControllerMode, MovementDirection
 from fleet_sim.base.settings import Checked, setting
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
+from fleet_sim.base.spatial.rotations import atan2, heading, multiply, norm_of, sin_cos
 from fleet_sim.robots.motion.car_curves import PIECES, Curves, dubins, reeds_shepp, to_point
 from fleet_sim.robots.motion.path import TOUCH, can_stop, next_speed, stopping_reach
 from fleet_sim.robots.motion.rows import (

@@ -9,15 +9,15 @@ from __future__ import annotations
 import math
 
 from fleet_sim.base.arrays import Rows
-from fleet_sim.base.kernels import (
+from fleet_sim.base.kernels import compiled_step, inlined
+from fleet_sim.base.params import ControllerMode, MovementDirection, PosePhase
+from fleet_sim.base.spatial.rotations import (
     Quaternion,
     Vector,
     atan2,
-    compiled_step,
     dot,
     from_rotation_vector,
     heading,
-    inlined,
     multiply,
     norm_of,
     sin_cos,
@@ -25,8 +25,7 @@ from fleet_sim.base.kernels import (
     to_rotation_vector,
     to_world,
 )
-from fleet_sim.base.kernels import cross as kernels_cross
-from fleet_sim.base.params import ControllerMode, MovementDirection, PosePhase
+from fleet_sim.base.spatial.rotations import cross as kernels_cross
 from fleet_sim.robots.motion.path import (
     TINY,
     TOUCH,

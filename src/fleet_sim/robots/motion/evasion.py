@@ -14,10 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
-from fleet_sim.base.kernels import atan2, compiled, is_usable, sin_cos
+from fleet_sim.base.kernels import compiled, is_usable
 from fleet_sim.base.params import MovementDirection
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
+from fleet_sim.base.spatial.rotations import atan2, sin_cos
 from fleet_sim.robots.motion.rows import angular_any_way, linear_any_way
 from fleet_sim.world.clock import uniforms
 from fleet_sim.world.world import World

@@ -12,7 +12,8 @@ import math
 import numpy as np
 
 from fleet_sim.base.arrays import Floats
-from fleet_sim.base.kernels import Vector, compiled_step, dot
+from fleet_sim.base.kernels import compiled_step
+from fleet_sim.base.spatial.rotations import Vector, dot
 from fleet_sim.robots.motion.rows import UNLIMITED, PathPoints, vector_of
 
 # The trapezoidal speed profile as state feedback: computes the next step's speed from the speed and the distance.

@@ -10,10 +10,11 @@ import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Bytes, Floats, Ints, Rows
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.kernels import atan2, compiled_step, multiply, norm_of, rotate
+from fleet_sim.base.kernels import compiled_step
 from fleet_sim.base.params import MotionMode
 from fleet_sim.base.settings import Checked, setting
 from fleet_sim.base.spatial import trigonometry as trig
+from fleet_sim.base.spatial.rotations import atan2, multiply, norm_of, rotate
 from fleet_sim.models.kinematics.links import UNSTEERED, WheelPlaces, find_places
 from fleet_sim.robots.motion.cars import ACKERMANN, AckermannColumns
 from fleet_sim.world import steering as mimic

@@ -11,8 +11,9 @@ import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, Bools, Bytes, Floats, Ints, Rows
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.kernels import Quaternion, Vector, compiled_step, inlined, to_body, to_world
+from fleet_sim.base.kernels import compiled_step, inlined
 from fleet_sim.base.spatial.quaternions import gather, vector_index
+from fleet_sim.base.spatial.rotations import Quaternion, Vector, to_body, to_world
 from fleet_sim.world.columns import Scalars, named_columns, numbers_of
 from fleet_sim.world.schema import MotionColumns
 from fleet_sim.world.world import World

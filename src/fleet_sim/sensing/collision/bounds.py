@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.base.arrays import AnyArray, Bools, Bytes, Floats, Rows
-from fleet_sim.base.kernels import Quaternion, Vector, compiled_step, inlined, multiply, rotate
+from fleet_sim.base.kernels import compiled_step, inlined
 from fleet_sim.base.spatial import quaternions
+from fleet_sim.base.spatial.rotations import Quaternion, Vector, multiply, rotate
 from fleet_sim.base.spatial.shapes import ShapeArrays, ShapeKind
 from fleet_sim.world.world import World
 

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from fleet_sim.base.arrays import Floats, Ints, Rows
-from fleet_sim.base.kernels import Kernel, atan2, compiled_step, inlined
+from fleet_sim.base.kernels import Kernel, compiled_step, inlined
 from fleet_sim.base.spatial import trigonometry as trig
+from fleet_sim.base.spatial.rotations import atan2
 from fleet_sim.sensing.sensors.occupancy import Circles, Discs, Outlines, Polygons, Segments, Walls
 from fleet_sim.world.columns import numbers_of
 

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from fleet_sim.base.arrays import Floats, Ints, Rows
-from fleet_sim.base.kernels import atan2, compiled_step, heading, inlined, sin_cos
+from fleet_sim.base.kernels import compiled_step, inlined
 from fleet_sim.base.settings import setting
+from fleet_sim.base.spatial.rotations import atan2, heading, sin_cos
 from fleet_sim.robots.motion.rows import quaternion_of
 from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.neighbours import PointCells, cells_of, column_of

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, Bools, Bytes, Floats, Ints, Rows
-from fleet_sim.base.kernels import compiled, sin_cos
+from fleet_sim.base.kernels import compiled
+from fleet_sim.base.spatial.rotations import sin_cos
 from fleet_sim.robots.motion.rows import BodyArrays, touch
 from fleet_sim.warehouse.traffic.columns import UNFIT, TrafficColumns
 from fleet_sim.warehouse.traffic.driving import (
