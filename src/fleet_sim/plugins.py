@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from fleet_sim.base.errors import ConfigError, FleetSimError
@@ -32,6 +33,7 @@ CALLBACKS: Registry[Callable[..., Any]] = Registry(
 """Functions that a scenario may name."""
 
 
+@dataclass
 class CodeSettings(Checked):
     """How often code of the user's runs."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from fleet_sim.swarm import Metric
 from fleet_sim.world.world import DriveRule, SpeedRule, World
 
 
+@dataclass
 class WindyParams(fs.SimulationParams):
     """The settings with one more."""
 

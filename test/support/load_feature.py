@@ -22,6 +22,7 @@ class LoadColumns(FeatureColumns):
     mass: Floats = column(float, unit="kg", writer="spawning, Loads")
 
 
+@dataclass
 class LoadSettings(Checked):
     """What an entity carries at first."""
 

@@ -16,7 +16,8 @@ from fleet_sim.world.clock import normal_rows
 Sim = fs.MultiRobotSimulationCore
 
 
-class ProbeParams(SensorParams, frozen=True):
+@dataclass(frozen=True)
+class ProbeParams(SensorParams):
     """A sensor that tells where it is."""
 
     default_name: ClassVar[str] = "probe"
@@ -55,7 +56,8 @@ class Probe(SensorKind):
         }
 
 
-class SlowProbeParams(ProbeParams, frozen=True):
+@dataclass(frozen=True)
+class SlowProbeParams(ProbeParams):
     """A probe whose readings are spread over the steps."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,7 @@ class Ahead(Sensor):
 
 
 @swarm.associated_type("Runner")
+@dataclass
 class RunnerConfig(MazeAgentConfig):
     stamina: float = setting(2.0, low=0, doc="How long it runs.")
 

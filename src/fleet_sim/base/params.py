@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
@@ -186,6 +187,7 @@ LogLevel = Literal["debug", "info", "warn", "error", "critical"]
 Vector = tuple[float, float, float]
 
 
+@dataclass
 class CameraParams(Checked):
     """The pose of the window's camera: computed from the content of the world (auto), or given (manual)."""
 
@@ -200,6 +202,7 @@ class CameraParams(Checked):
     camera_target: Vector = setting((0.0, 0.0, 0.0), unit="m", doc="Point in the middle of the image, in manual mode.")
 
 
+@dataclass
 class SimulationParams(UsedSettings):
     """The settings of a simulation; checked when constructed and at each assignment.
 
@@ -414,7 +417,8 @@ HIGHEST_RATE = 20.0
 """In Hz; faster than this nobody sees a difference, and each picture is sent to every browser."""
 
 
-class ViewParams(Checked, frozen=True):
+@dataclass(frozen=True)
+class ViewParams(Checked):
     """Where a live view is served, how often it is brought up to date, and what it allows."""
 
     host: str = setting(

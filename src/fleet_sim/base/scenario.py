@@ -12,6 +12,7 @@ import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
@@ -239,6 +240,7 @@ _PER_ROBOT_SCHEMA: Mapping[str, Any] = {
 }
 
 
+@dataclass
 class RateParams(UsedSettings):
     """Publishing rates, per second of simulation time; null: in each step, 0: never."""
 
@@ -259,6 +261,7 @@ class RateParams(UsedSettings):
     feedback: float | None = setting(5.0, low=0, unit=RATE, doc="Rate of feedback of running goals.")
 
 
+@dataclass
 class RmfParams(UsedSettings):
     """The topics of Open-RMF; rates are per second of simulation time."""
 
@@ -273,6 +276,7 @@ class RmfParams(UsedSettings):
     workcell_states: float = setting(0.5, above=0, unit=RATE, doc="Rate of the states of dispensers and ingestors.")
 
 
+@dataclass
 class Nav2Params(UsedSettings):
     """The interface of Nav2 that each robot has; rates are per second of simulation time."""
 
@@ -296,6 +300,7 @@ class Nav2Params(UsedSettings):
     )
 
 
+@dataclass
 class RosParams(UsedSettings):
     """The `ros:` section of a scenario."""
 

@@ -149,6 +149,7 @@ _SIZES = {
 """Which kinds of shapes have which size."""
 
 
+@dataclass
 class ShapeParams(Checked):
     """A shape: box, sphere, cylinder, capsule, plane, mesh, heightfield. Checked when constructed and when changed."""
 
@@ -292,6 +293,7 @@ def geometries(
 # MotorParams: how the engine's motors move the joints of a robot, for its spawn params and at run time.
 
 
+@dataclass
 class MotorParams(Checked):
     """The gains and limits of motors; None: as described, or the default."""
 
@@ -411,6 +413,7 @@ Shapes = ShapeParams | list[ShapeParams] | None
 ORIGIN = Pose((0.0, 0.0, 0.0))
 
 
+@dataclass
 class SimObjectSpawnParams(Checked):
     """The parameters of an object to spawn. Checked when constructed and when changed."""
 
@@ -472,6 +475,7 @@ class SimObjectSpawnParams(Checked):
         return read_spawn_params(cls, config)
 
 
+@dataclass
 class ControllerParams(Checked):
     """Limits and defaults of a mobile base; None: the default. One number limits the norm, three the body axes."""
 
@@ -524,6 +528,7 @@ _SENSORS_SCHEMA = {
 }
 
 
+@dataclass
 class AgentSpawnParams(SimObjectSpawnParams):
     """The parameters of an agent to spawn: an object that drives.
 

@@ -481,6 +481,7 @@ class _RangeForm:
 # The robots and objects of a scenario file.
 
 
+@dataclass
 class GridEntry(Checked):
     """A grid of `count` equal entities, `columns` wide (null: as square as possible)."""
 
@@ -494,6 +495,7 @@ class GridEntry(Checked):
     )
 
 
+@dataclass
 class PlacesEntry(Checked):
     """Places of the scenario's site."""
 
@@ -503,6 +505,7 @@ class PlacesEntry(Checked):
     clearance: float = setting(0.0, low=0, high=1e4, unit="m", doc="Distance of free cells to walls.")
 
 
+@dataclass
 class Arrangement(Checked):
     """What the entry of a scenario says beyond spawn parameters: a shape in short, and where there are several."""
 
@@ -515,6 +518,7 @@ class Arrangement(Checked):
 
 
 # Settings are listed base by base from the right: spawn parameters first, in schemas and in errors.
+@dataclass
 class ObjectEntry(Arrangement, SimObjectSpawnParams):
     """An object of a scenario, or a grid of them."""
 
@@ -542,6 +546,7 @@ _ACTIONS_SCHEMA = {
 }
 
 
+@dataclass
 class RobotEntry(Arrangement, AgentSpawnParams):
     """A robot of a scenario, or a grid of them."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -123,6 +123,7 @@ COLOR = {"anyOf": [{"type": "array"}, {"const": RANDOM_COLOR}]}
 COLOR_DOC = "Red, green, blue; Random: drawn for each agent."
 
 
+@dataclass
 class AgentConfig(UsedSettings):
     """Settings of every agent and object."""
 
@@ -188,6 +189,7 @@ class AgentConfig(UsedSettings):
         return float(np.sqrt((corners * corners).sum(axis=1)).max())
 
 
+@dataclass
 class MazeAgentConfig(AgentConfig):
     """Settings of agents that drive."""
 
@@ -217,6 +219,7 @@ class MazeAgentConfig(AgentConfig):
     )
 
 
+@dataclass
 class DiffDriveAgentConfig(MazeAgentConfig):
     """Additional settings of agents with two wheels."""
 
@@ -226,6 +229,7 @@ class DiffDriveAgentConfig(MazeAgentConfig):
     axle_length: float = setting(0.1, above=0, unit="m", doc="Distance between the wheels.")
 
 
+@dataclass
 class StaticAgentConfig(AgentConfig):
     """Settings of agents that never move and are not pushed."""
 
@@ -235,6 +239,7 @@ class StaticAgentConfig(AgentConfig):
     body_color: Color | str = setting((120, 120, 120), reader=read_color, schema=COLOR, doc=COLOR_DOC)
 
 
+@dataclass
 class DetectionRegionConfig(AgentConfig):
     """Settings of detection regions: a disc (`agent_radius`) or a polygon (`points`) that others pass through."""
 

@@ -34,6 +34,7 @@ WORST = 1e12
 """Value of a world whose metric has no valid value, such as NaN."""
 
 
+@dataclass
 class Parameter(Checked):
     """One number that is searched for."""
 
@@ -59,6 +60,7 @@ class Parameter(Checked):
         return 0.5 if self.start is None else (self.start - self.low) / (self.high - self.low)
 
 
+@dataclass
 class EvolveConfig(Checked):
     """A search: a world, the parameters to vary, and the metric to optimise."""
 

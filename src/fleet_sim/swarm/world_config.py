@@ -6,6 +6,7 @@ import dataclasses
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
@@ -186,6 +187,7 @@ LISTS = ("agents", "spawners", "objects", "goals", "metrics", "subscribers")
 """Keys of a world that hold lists; left empty, they hold nothing."""
 
 
+@dataclass
 class WorldConfig(UsedSettings):
     """Settings of every world. Entries are mappings with a `type` and its parameters."""
 
@@ -261,6 +263,7 @@ class WorldConfig(UsedSettings):
         return WorldConfig.maker(self)
 
 
+@dataclass
 class RectangularWorldConfig(WorldConfig):
     """A rectangle from the origin to `size`."""
 

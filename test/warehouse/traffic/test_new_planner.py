@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from fleet_sim.warehouse.traffic import PLANNERS, Planner, PlannerSettings, Prob
 NAME = "westward"
 
 
+@dataclass
 class WestwardSettings(PlannerSettings):
     """The settings of the planner below."""
 

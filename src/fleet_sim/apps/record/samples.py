@@ -496,7 +496,8 @@ PATH_PERIOD = 500_000_000
 """In ns of simulated time, between two looks at the paths."""
 
 
-class RecordParams(Checked, frozen=True):
+@dataclass(frozen=True)
+class RecordParams(Checked):
     """What a recording holds, and what it does when writing is slower than the run. Checked when constructed."""
 
     rate: float | None = setting(

@@ -71,6 +71,7 @@ def _seed(text: str) -> int:
     return int(text)
 
 
+@dataclass
 class SweepConfig(Checked):
     """A sweep: a scenario, what is varied in it, and what is measured."""
 
@@ -112,6 +113,7 @@ class SweepConfig(Checked):
     attempts: int = setting(3, low=1, high=100, doc="How often a run is begun whose process or machine dies.")
 
 
+@dataclass
 class ValueRange(Checked):
     """Values at equal distances."""
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import MISSING
 from enum import Enum
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, NamedTuple, NoReturn, TypeVar, dataclass_transform, get_args, get_origin
+from typing import Any, ClassVar, Literal, NamedTuple, NoReturn, TypeVar, get_args, get_origin
 
 import numpy as np
 
@@ -76,20 +76,8 @@ def check_fields(settings: object) -> None:
             object.__setattr__(settings, name, result)
 
 
-@dataclass_transform()
 class Checked:
-    """Base of settings, which are checked whenever they are constructed or a field is assigned.
-
-    Its subclasses are dataclasses, without a decorator: `class CartSettings(Checked)`, or `(Checked, frozen=True)`.
-    """
-
-    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
-    _made: ClassVar[dict[str, dataclasses.Field[Any]]]
-
-    def __init_subclass__(cls, *, frozen: bool = False, kw_only: bool = False, **others: Any) -> None:
-        super().__init_subclass__(**others)
-        dataclasses.dataclass(frozen=frozen, kw_only=kw_only)(cls)
-        cls._made = cls.__dataclass_fields__
+    """Base of settings dataclasses that are checked whenever they are constructed or a field is assigned."""
 
     def __post_init__(self) -> None:
         """Check the fields of a frozen class; those of other classes were checked when they were assigned."""
@@ -118,9 +106,6 @@ def _checks_of(cls: type) -> Checks:
     # Kept in the class itself, but not inherited.
     known: Checks | None = cls.__dict__.get("_checks")
     if known is None:
-        if issubclass(cls, Checked) and cls._made is not cls.__dataclass_fields__:
-            # The second time, a dataclass finds defaults only, without their rules.
-            raise InvalidValueError(f"{cls.__name__} is a dataclass already, as all settings are: leave @dataclass out")
         known = {name: (*_checked_default(cls, field), field) for name, field in fields_of(cls).items()}
         type.__setattr__(cls, "_checks", known)
     return known

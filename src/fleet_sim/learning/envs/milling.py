@@ -5,6 +5,7 @@ In `MillingEnv` one action sets the behaviour of all agents, in `FleetMilling` e
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import gymnasium as gym
@@ -50,6 +51,7 @@ class MillingController(Controller):
         return self.actions if len(self.actions) == len(group) else np.zeros((len(group), 2))
 
 
+@dataclass
 class MillingParams(UsedSettings):
     """Settings of the milling environments."""
 

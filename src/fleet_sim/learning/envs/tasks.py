@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -22,6 +23,7 @@ from fleet_sim.robots.spawning import spawn_many
 from fleet_sim.simulation import MultiRobotSimulationCore
 
 
+@dataclass
 class TaskParams(UsedSettings):
     """Settings of every task in an arena."""
 
@@ -200,6 +202,7 @@ class ArenaTask(Generic[ParamsT]):
 # The navigation task: robots drive to goals without collisions, in any number of worlds.
 
 
+@dataclass
 class NavigationParams(TaskParams):
     """Settings of the navigation task."""
 
@@ -281,6 +284,7 @@ _ON_TOP = np.array([0.0, 0.0, 0.5 * arenas.ROBOT_HEIGHT + CRATE])
 _UPRIGHT = np.array([0.0, 0.0, 0.0, 1.0])
 
 
+@dataclass
 class WarehouseParams(TaskParams):
     """Settings of the warehouse task: those of every task, and the stations."""
 

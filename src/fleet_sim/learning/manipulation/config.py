@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
 from pathlib import Path
@@ -39,6 +40,7 @@ def _gravity(value: object) -> Vector:
     return x, y, z
 
 
+@dataclass
 class EngineSettings(UsedSettings):
     """Settings of the physics engine and of rendering."""
 
@@ -72,12 +74,14 @@ class EngineSettings(UsedSettings):
     objects_sleep: bool = setting(True, doc="Objects at rest cost nothing until something touches them.")
 
 
+@dataclass
 class CollisionEnd(UsedSettings):
     """Termination by a collision with a bin."""
 
     enable: bool = setting(True, doc="End the episode when an arm touches a bin.")
 
 
+@dataclass
 class GrabEnd(UsedSettings):
     """Termination by successful grabs."""
 
@@ -86,6 +90,7 @@ class GrabEnd(UsedSettings):
     grabs_before_termination: int = setting(1, low=1, doc="Number of successful grabs that end an episode.")
 
 
+@dataclass
 class TerminationSettings(UsedSettings):
     """Conditions that end an episode, besides its length."""
 
@@ -95,6 +100,7 @@ class TerminationSettings(UsedSettings):
     terminate_after_successful_grabs: GrabEnd = setting(factory=GrabEnd, doc="Termination by successful grabs.")
 
 
+@dataclass
 class ViewSettings(UsedSettings):
     """The pose of the camera."""
 
@@ -103,6 +109,7 @@ class ViewSettings(UsedSettings):
     up_vector: Vector = setting((0.0, 0.0, 1.0), doc="Up direction of the picture, world frame.")
 
 
+@dataclass
 class ProjectionSettings(UsedSettings):
     """The lens of the camera."""
 
@@ -111,6 +118,7 @@ class ProjectionSettings(UsedSettings):
     far_plane: float = setting(2.0, above=0, unit="m", doc="Distance beyond which nothing is visible.")
 
 
+@dataclass
 class PictureSettings(UsedSettings):
     """The camera above the bin."""
 
@@ -123,6 +131,7 @@ class PictureSettings(UsedSettings):
     projection_matrix: ProjectionSettings = setting(factory=ProjectionSettings, doc="Lens of the camera.")
 
 
+@dataclass
 class ArmSettings(UsedSettings):
     """One arm."""
 
@@ -142,6 +151,7 @@ class ArmSettings(UsedSettings):
             raise ConfigError(f"expected {len(REST)} joint positions, got {len(self.joints)}", path="joints")
 
 
+@dataclass
 class ObjectSettings(UsedSettings):
     """The objects in the bin."""
 
@@ -167,6 +177,7 @@ class ObjectSettings(UsedSettings):
             raise ConfigError("missing; load_specific_object needs it", path="relative_path_to_object")
 
 
+@dataclass
 class BinSettings(UsedSettings):
     """An empty bin."""
 
@@ -176,6 +187,7 @@ class BinSettings(UsedSettings):
     orientation: Vector = setting((0.0, 0.0, 0.0), unit="degrees", doc="Roll, pitch and yaw.")
 
 
+@dataclass
 class PickBinSettings(BinSettings):
     """A bin to pick from."""
 
@@ -185,6 +197,7 @@ class PickBinSettings(BinSettings):
     objects: ObjectSettings = setting(factory=ObjectSettings, doc="The objects in the bin.")
 
 
+@dataclass
 class SceneSettings(UsedSettings):
     """Bins on the ground."""
 
@@ -195,6 +208,7 @@ class SceneSettings(UsedSettings):
     drop_bin: BinSettings = setting(factory=BinSettings, doc="The bin to drop into.")
 
 
+@dataclass
 class BinPickingConfig(UsedSettings):
     """All settings of bin picking."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
 
@@ -33,7 +34,8 @@ def _posture(value: object) -> tuple[tuple[str, float], ...] | None:
     return tuple(sorted(posture.items()))
 
 
-class IKParams(Checked, frozen=True):
+@dataclass(frozen=True)
+class IKParams(Checked):
     """Parameters for finding the joint values of an end effector target.
 
     The solver runs descents from several start values. The first of `max_outer_iterations` rounds starts from the

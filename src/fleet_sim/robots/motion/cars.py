@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -599,6 +600,7 @@ MOST = 1e4
 """Upper limit of lengths: beyond it rounding would be seen."""
 
 
+@dataclass
 class AckermannSettings(Checked):
     """What a robot with `motion_mode: ackermann` can steer. Its origin is the middle of the rear axle."""
 

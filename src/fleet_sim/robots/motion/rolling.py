@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -298,6 +299,7 @@ def _write_ways(
 # The settings under `wheels:`, in the spawn entry of a robot.
 
 
+@dataclass
 class WheelSettings(Checked):
     """How the wheels of a robot turn that is moved without physics. Size and distance are settings of the robot."""
 

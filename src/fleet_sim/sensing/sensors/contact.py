@@ -22,7 +22,8 @@ from fleet_sim.world.schema import NO_ROW
 from fleet_sim.world.world import World
 
 
-class ContactParams(SensorParams, frozen=True):
+@dataclass(frozen=True)
+class ContactParams(SensorParams):
     """A bumper: reports collisions of its robot between two angles in the sensor's frame, counter-clockwise.
 
     It uses the collision checks of the simulation, at their rate and with their margin.
@@ -118,7 +119,8 @@ _FORCE, _TORQUE = range(2)
 """Channels of noise."""
 
 
-class ForceTorqueParams(SensorParams, frozen=True):
+@dataclass(frozen=True)
+class ForceTorqueParams(SensorParams):
     """A force/torque sensor in the joint that carries its `link`, fixed joints included."""
 
     default_name: ClassVar[str] = "wrench"

@@ -21,7 +21,8 @@ _ORIENTATION, _GYRO, _ACCEL, _GYRO_BIAS, _ACCEL_BIAS = range(5)
 """Channels of noise."""
 
 
-class ImuParams(SensorParams, frozen=True):
+@dataclass(frozen=True)
+class ImuParams(SensorParams):
     """An inertial measurement unit. Noise densities and walks are as in a data sheet."""
 
     default_name: ClassVar[str] = "imu"
@@ -166,7 +167,8 @@ def frame_motion(world: World, batch: Batch) -> tuple[Floats, Floats]:
 # Odometry with drift: the pose a robot estimates from its own motion.
 
 
-class OdometryParams(SensorParams, frozen=True):
+@dataclass(frozen=True)
+class OdometryParams(SensorParams):
     """Odometry: integrated motion, with errors that grow with the distance. Teleporting a robot counts as motion."""
 
     default_name: ClassVar[str] = "odometry"

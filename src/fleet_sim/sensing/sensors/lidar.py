@@ -93,7 +93,8 @@ LEVEL = 1e-3
 """Tilt in rad up to which the plane of a lidar counts as level: an error of 1 cm at a distance of 10 m."""
 
 
-class LidarParams(SensorParams, frozen=True):
+@dataclass(frozen=True)
+class LidarParams(SensorParams):
     """A planar lidar: rays in the xy plane of its frame, from `angle_min` to `angle_max`, counter-clockwise.
 
     The rays of a full turn are spaced evenly, so the last ray is one step before the first; otherwise both ends have a
@@ -249,7 +250,8 @@ def _see_tilted(kind: SensorKind, batch: Batch, members: Ints, fan: Fan, *, norm
 _QUARTER = 0.5 * math.pi
 
 
-class Lidar3dParams(SensorParams, frozen=True):
+@dataclass(frozen=True)
+class Lidar3dParams(SensorParams):
     """A lidar of `layers`, from the lowest to the highest, with `rays` each, counter-clockwise.
 
     Its frame's z axis is that of its rotation. A full turn is divided evenly; otherwise both ends have a ray.
@@ -343,7 +345,8 @@ class Lidar3d(SensorKind):
 _GOLDEN_ANGLE = math.pi * (3.0 - math.sqrt(5.0))
 
 
-class RangeParams(SensorParams, frozen=True):
+@dataclass(frozen=True)
+class RangeParams(SensorParams):
     """A range finder that looks along the x axis of its frame."""
 
     default_name: ClassVar[str] = "range"

@@ -39,7 +39,8 @@ RAYS = Work("rays of sensors per simulated second", 20e6, 20e6)
 PIXELS = Work("pixels of cameras per simulated second", 100e6, 100e6)
 
 
-class SensorParams(Checked, frozen=True):
+@dataclass(frozen=True)
+class SensorParams(Checked):
     """Settings of every sensor. Kinds derive from it and add their own; checked when constructed.
 
     Sensors whose parameters differ only in name, link and pose are computed together.
@@ -392,7 +393,8 @@ RENDERER_SCHEMA = {"anyOf": [{"enum": ["auto", "opengl", "tiny"]}, {"type": "str
 """Editors complete our own names; others may be registered."""
 
 
-class CameraSensorParams(SensorParams, frozen=True):
+@dataclass(frozen=True)
+class CameraSensorParams(SensorParams):
     """A camera without distortion. Only its channels are rendered."""
 
     default_name: ClassVar[str] = "camera"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -112,7 +113,8 @@ def numerator_width(index: float) -> float:
 # Driving to a point, by two PID controllers.
 
 
-class PID(Checked, frozen=True):
+@dataclass(frozen=True)
+class PID(Checked):
     """Gains and limits of a PID controller."""
 
     p: float = setting(0.0, doc="Proportional gain.")

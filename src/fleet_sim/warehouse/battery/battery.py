@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -122,6 +123,7 @@ LARGEST = 1e9
 """Upper limit of every number here. Entries come over ROS too, and products of larger ones could be infinite."""
 
 
+@dataclass
 class BatterySettings(Checked):
     """The battery of a robot: power is drawn all the time, and by driving, at the mean speed of each step."""
 
@@ -139,6 +141,7 @@ class BatterySettings(Checked):
     voltage: float = setting(24.0, low=1e-3, high=LARGEST, unit="V", doc="Nominal; messages in ROS count in Ah.")
 
 
+@dataclass
 class BatterySectionSettings(Checked):
     """Settings that hold for all batteries of a simulation."""
 

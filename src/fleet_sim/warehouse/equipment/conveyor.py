@@ -6,6 +6,7 @@ The key `conveyor` of an object's entry, which `setup.cfg` declares as a feature
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -25,6 +26,7 @@ from fleet_sim.world.schema import NO_ROW
 from fleet_sim.world.world import World
 
 
+@dataclass
 class ConveyorSettings(Checked):
     """A conveyor: whatever lies on top of the object is carried along its own x axis."""
 

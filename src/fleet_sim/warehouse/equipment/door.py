@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -62,7 +63,8 @@ class DoorMode(Mode):
     OPEN = "open"
 
 
-class DoorMotion(Checked, kw_only=True):
+@dataclass(kw_only=True)
+class DoorMotion(Checked):
     """How a door moves, as its leaves and whole doors are told."""
 
     time: float = time_setting(3.0, low=0.05, doc="From closed to open.")
@@ -74,6 +76,7 @@ class DoorMotion(Checked, kw_only=True):
     guarded: bool = setting(True, doc="Whether it waits to close while a body is in its way.")
 
 
+@dataclass
 class DoorLeafSettings(DoorMotion):
     """A leaf: an object that moves between the pose it is spawned at, where it is closed, and another one."""
 
@@ -86,6 +89,7 @@ class DoorLeafSettings(DoorMotion):
     )
 
 
+@dataclass
 class DoorSettings(DoorMotion):
     """A door in the passage between two points."""
 
@@ -129,6 +133,7 @@ class DoorSettings(DoorMotion):
 Entries = list[DoorSettings]
 
 
+@dataclass
 class DoorsSettings(Checked):
     """The doors of a scenario."""
 

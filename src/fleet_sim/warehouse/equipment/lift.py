@@ -35,7 +35,8 @@ from fleet_sim.world.schema import KIND_AGENT, NO_ROW
 from fleet_sim.world.world import FeatureRows, World
 
 
-class LiftCabinSettings(Checked, kw_only=True):
+@dataclass(kw_only=True)
+class LiftCabinSettings(Checked):
     """How the cabin of a lift moves."""
 
     speed: float = setting(2.0, low=0.01, high=LARGEST_SPEED, unit="m/s", doc="Largest speed of the cabin.")
@@ -43,6 +44,7 @@ class LiftCabinSettings(Checked, kw_only=True):
     dwell: float = time_setting(3.0, doc="How long its doors stay open after a call, if others wait.")
 
 
+@dataclass
 class LiftFloorSettings(Checked):
     """A floor that a lift goes to."""
 
@@ -51,6 +53,7 @@ class LiftFloorSettings(Checked):
     doors: list[str] | None = setting(None, doc="Doors that open there; null: all of the lift.")
 
 
+@dataclass
 class LiftDoorSettings(Checked):
     """A door of a lift, in the frame of the cabin, whose origin is its middle."""
 
@@ -64,6 +67,7 @@ Floors = list[LiftFloorSettings]
 Ways = list[LiftDoorSettings]
 
 
+@dataclass
 class LiftSettings(LiftCabinSettings):
     """A lift: a cabin that goes between floors, with doors of its own and doors in front of it."""
 
@@ -102,6 +106,7 @@ class LiftSettings(LiftCabinSettings):
 Entries = list[LiftSettings]
 
 
+@dataclass
 class LiftsSettings(Checked):
     """The lifts of a scenario."""
 

@@ -6,6 +6,7 @@ The key `light` of an entry, which `setup.cfg` declares as a feature.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +25,7 @@ FASTEST_BLINK = 100.0
 """In Hz."""
 
 
+@dataclass
 class LightSettings(Checked):
     """A signal light: the object is bright in its color while it is lit, and dark otherwise."""
 

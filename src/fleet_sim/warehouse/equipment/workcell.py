@@ -6,6 +6,7 @@ The key `workcell` of an object's entry, which `setup.cfg` declares as a feature
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,6 +33,7 @@ class WorkcellKind(Mode):
     INGESTOR = "ingestor"
 
 
+@dataclass
 class WorkcellSettings(Checked):
     """A work cell: a dispenser gives the object beside it to a robot, an ingestor takes what a robot brings."""
 

@@ -147,7 +147,8 @@ def _time(what: str) -> Any:
 
 
 @saved
-class Order(Checked, frozen=True):
+@dataclass(frozen=True)
+class Order(Checked):
     """A load to be taken from one station to another. All times are simulation times in s.
 
     The robot takes the load at the first stop, visits those in between, and puts it down at the last one. The stops are

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,7 @@ _GAP, _KEEP, _PICK, _DROP, _LOAD, _PER_ORDER = 0, 1, 2, 3, 4, 5
 Weights = dict[str, float]
 
 
+@dataclass
 class ArrivalSettings(Checked):
     """Orders that come at random from `begin` to `end`."""
 
@@ -321,6 +323,7 @@ def _read_skus(value: object) -> tuple[str, ...]:
 _SKUS = {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "array", "items": {"type": "string"}}]}
 
 
+@dataclass
 class PodEntry(Checked):
     """One pod: where it stands at first, and what is on it."""
 
@@ -329,6 +332,7 @@ class PodEntry(Checked):
     stock: dict[str, int] = setting(factory=dict, low=0, high=MOST_ITEMS, doc="Items on it, by sku.")
 
 
+@dataclass
 class PolicySettings(Checked):
     """A policy by name, or package.module:Class, and its own settings."""
 
@@ -339,6 +343,7 @@ class PolicySettings(Checked):
 Entries = list[PodEntry]
 
 
+@dataclass
 class PodsSettings(Checked):
     """Shelves with stock that robots carry to workstations, and the policies by which they do."""
 
@@ -388,6 +393,7 @@ class PodsSettings(Checked):
     )
 
 
+@dataclass
 class OrderRobotSettings(Checked):
     """A robot that serves orders."""
 
@@ -397,6 +403,7 @@ class OrderRobotSettings(Checked):
     )
 
 
+@dataclass
 class LoadSettings(Checked):
     """The boxes that stand for loads: on a robot from its first stop to its last one, then at the station."""
 
@@ -410,6 +417,7 @@ class LoadSettings(Checked):
     collides: bool = setting(False, doc="Whether boxes collide, and count in the footprint of robots that carry them.")
 
 
+@dataclass
 class ServiceSettings(Checked):
     """What happens at stops, where orders say nothing else."""
 
@@ -419,6 +427,7 @@ class ServiceSettings(Checked):
     at_once: int = setting(1, low=1, high=1000, doc="Robots that a station serves at once; others wait for their turn.")
 
 
+@dataclass
 class AllocationSettings(Checked):
     """Who serves what."""
 
@@ -432,6 +441,7 @@ class AllocationSettings(Checked):
     options: dict[str, Any] = setting(factory=dict, doc="Settings of the allocator itself.")
 
 
+@dataclass
 class ChargingSettings(Checked):
     """When robots with batteries charge. Chargers are the stations of the kind charge."""
 
@@ -451,6 +461,7 @@ SettingsEntries = list[Order]
 Streams = list[ArrivalSettings]
 
 
+@dataclass
 class OrdersSettings(Checked):
     """The orders of a scenario, and how they are served."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +30,7 @@ from fleet_sim.warehouse.sites.site import Building, Level, LiftShaft, PlacedThi
 # The section `building` of a scenario, as it is written down.
 
 
+@dataclass
 class BuildingSettings(Checked):
     """A whole building: its walls on all levels, its doors, lifts, work cells and robots."""
 

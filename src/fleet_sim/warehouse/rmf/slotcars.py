@@ -7,6 +7,7 @@ can move is right before it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, ClassVar, NamedTuple
 
@@ -511,6 +512,7 @@ def _one(waypoint: Waypoint | None) -> list[Waypoint]:
 # What is written under `slotcar:` in the entry of a robot.
 
 
+@dataclass
 class SlotcarSettings(Checked):
     """How a robot follows the paths that a fleet manager sends."""
 

@@ -7,6 +7,7 @@ import json
 import logging
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -29,6 +30,7 @@ FREE_GREY, UNKNOWN_GREY, BLOCKED_GREY = 254, 205, 0
 """What savers of maps write."""
 
 
+@dataclass
 class MapServerConfig(Checked):
     """The settings of a map, under the names of map_server."""
 
@@ -425,6 +427,7 @@ class Strategy(Mode):
     GREEDY = "greedy"
 
 
+@dataclass
 class DelayConfig(Checked):
     """Delays of a problem of 2026, in ticks."""
 
@@ -443,6 +446,7 @@ class DelayConfig(Checked):
             raise InvalidValueError(f"maxDelay: expected at least minDelay, {self.minDelay}, got {self.maxDelay}")
 
 
+@dataclass
 class LeagueProblem(Checked):
     """A problem of the League of Robot Runners, as its file has it; see `Input_Output_Format.md` of its Start-Kit."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from fleet_sim.warehouse.sites.map_formats import map_of
 from fleet_sim.warehouse.sites.reading import SiteFormat, check_suffix, fail
 
 
+@dataclass
 class StationEntry(Checked):
     """A station."""
 
@@ -27,6 +29,7 @@ class StationEntry(Checked):
     at: list[float] = setting(doc="Its place, [x, y] or [x, y, yaw], in m and rad.")
 
 
+@dataclass
 class ZoneEntry(Checked):
     """A zone."""
 
@@ -37,6 +40,7 @@ class ZoneEntry(Checked):
     direction: float = setting(0.0, unit="rad", doc="The way of a one-way zone.")
 
 
+@dataclass
 class NodeEntry(Checked):
     """A node of the roadmap."""
 
@@ -44,6 +48,7 @@ class NodeEntry(Checked):
     name: str = setting("", doc="Its name, once per roadmap; may be left out.")
 
 
+@dataclass
 class LaneEntry(Checked):
     """A lane of the roadmap."""
 
@@ -54,6 +59,7 @@ class LaneEntry(Checked):
     speed_limit: float | None = setting(None, above=0, high=LARGEST_SPEED, unit="m/s", doc="Speed limit; null: none.")
 
 
+@dataclass
 class RoadmapEntry(Checked):
     """A roadmap."""
 
@@ -61,6 +67,7 @@ class RoadmapEntry(Checked):
     lanes: list[LaneEntry] = setting(factory=list, doc="Its lanes.")
 
 
+@dataclass
 class DoorEntry(Checked):
     """A door."""
 
@@ -89,6 +96,7 @@ def read_rows(value: object) -> list[str]:
     return rows
 
 
+@dataclass
 class SiteConfig(Checked):
     """A site."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -221,6 +222,7 @@ class SitePlaces:
         return self._site.grid.positions(cells), np.zeros(len(cells))
 
 
+@dataclass
 class SiteSettings(Checked):
     """A site of a scenario."""
 

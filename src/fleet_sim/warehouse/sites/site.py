@@ -452,6 +452,7 @@ class Building:
 # Generates sites: warehouses of shelves and aisles, and floors where goods are sorted.
 
 
+@dataclass
 class Warehouse(Checked):
     """Blocks of shelves between aisles, workstations along the left and right walls, chargers along the lower one."""
 
@@ -487,6 +488,7 @@ class Warehouse(Checked):
         return _with_walls_used(name, grid, _stations(grid, picks, StationKind.PICK, "shelf"), self)
 
 
+@dataclass
 class SortationFloor(Checked):
     """A floor with chutes on a square lattice; parcels come in at stations along the walls and go down the chutes."""
 

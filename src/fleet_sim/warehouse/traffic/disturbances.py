@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from fleet_sim.world.world import World
 PROBABILITY = "Of a robot, in each simulated second."
 
 
+@dataclass
 class DelaySettings(Checked):
     """Robots that stand for a while."""
 
@@ -50,6 +52,7 @@ class DelaySettings(Checked):
             raise InvalidValueError(f"longest: expected at least shortest, {self.shortest:g} s, got {self.longest:g}")
 
 
+@dataclass
 class SlowSettings(Checked):
     """Robots that drive slower than they could."""
 
@@ -57,6 +60,7 @@ class SlowSettings(Checked):
     pace: float = setting(0.5, above=0.0, high=1.0, doc="Of their largest speed.")
 
 
+@dataclass
 class BreakdownSettings(Checked):
     """Robots that break down where they are; others drive around them."""
 
@@ -77,6 +81,7 @@ _POINT = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems
 _PLACES = {"type": "array", "minItems": 1, "items": {"anyOf": [{"type": "string"}, {"type": "integer"}, _POINT]}}
 
 
+@dataclass
 class ClosureSettings(Checked):
     """Places that are closed for a time."""
 
@@ -90,6 +95,7 @@ class ClosureSettings(Checked):
             raise InvalidValueError(f"end: expected more than begin, {self.begin:g} s, got {self.end:g}")
 
 
+@dataclass
 class DisturbanceSettings(Checked):
     """What disturbs the traffic; all by chance follows from the seed."""
 

@@ -637,6 +637,7 @@ def drive_workload(
 NAME = "tasks"
 
 
+@dataclass
 class TasksSettings(Checked):
     """Where the robots of the traffic go."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from fleet_sim.base.errors import InvalidValueError
@@ -13,6 +14,7 @@ from fleet_sim.warehouse.traffic.router import LARGEST_RADIUS
 FREE, COUNTED = "free", "counted"
 
 
+@dataclass
 class TrafficRobotSettings(Checked):
     """A robot of a site with traffic."""
 
@@ -50,6 +52,7 @@ _NAMES = {"anyOf": [{"enum": ["all", "none"]}, {"type": "array", "items": {"type
 _TIME = {"anyOf": [{"enum": [FREE, COUNTED]}, {"type": "number", "minimum": 0, "maximum": 3600}]}
 
 
+@dataclass
 class TrafficSettings(Checked):
     """How robots are planned for, and when."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -495,6 +496,7 @@ def _stretches(routes: list[Route] | NoRoute) -> list[Stretch] | NoRoute:
     return routes if isinstance(routes, NoRoute) else [Stretch(route) for route in routes]
 
 
+@dataclass
 class RoutedSiteSettings(SiteSettings):
     """A site of a scenario, and how robots are routed in it."""
 

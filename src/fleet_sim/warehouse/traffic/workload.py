@@ -441,6 +441,7 @@ def _place(cell: int, grid: Grid) -> str:
 # The settings of the robots of a run.
 
 
+@dataclass
 class FleetSettings(Checked):
     """The robots of a run, all alike: round, with a differential drive."""
 

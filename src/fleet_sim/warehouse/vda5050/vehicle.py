@@ -156,6 +156,7 @@ class PositionPolicy(Mode):
     CONFIRM = "confirm"
 
 
+@dataclass
 class MapSettings(Checked):
     """A map that vehicles have, or can be told to download."""
 
@@ -179,6 +180,7 @@ Names = list[str]
 Maps = list[MapSettings]
 
 
+@dataclass
 class VehicleFleetSettings(Checked):
     """Robots of one maker that speak one version."""
 
@@ -225,12 +227,14 @@ class VehicleFleetSettings(Checked):
 Fleets = list[VehicleFleetSettings]
 
 
+@dataclass
 class Vda5050Settings(Checked):
     """Which robots are driven by a master control, as fleets. A robot is of the first fleet that names it."""
 
     fleets: Fleets = setting(factory=lambda: [VehicleFleetSettings()], doc="Robots of one maker and version each.")
 
 
+@dataclass
 class Vda5050RobotSettings(Checked):
     """What holds for one robot: the key `vda5050` of its entry."""
 

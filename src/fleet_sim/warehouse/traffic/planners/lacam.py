@@ -428,6 +428,7 @@ class Refinement:
             hold(self._held, paths, robot, self._rotate, robot)
 
 
+@dataclass
 class LacamSettings(PlannerSettings):
     """Settings of LaCAM."""
 

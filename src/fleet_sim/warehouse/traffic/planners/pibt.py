@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,7 @@ AT_ONCE = 64
 """Steps of a plan to the end between two looks at the clock."""
 
 
+@dataclass
 class PibtSettings(PlannerSettings):
     """Settings of PIBT."""
 

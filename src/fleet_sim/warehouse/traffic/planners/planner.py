@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +23,7 @@ TO_THE_END = 1000
 """Steps that a plan to the end is counted with."""
 
 
+@dataclass
 class PlannerSettings(Checked):
     """The settings of a planner; one that has some derives its own class, a field made with `setting` for each."""
 

@@ -8,6 +8,7 @@ finds no path is put first and all plan again.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,7 @@ MOST_STATES = 200_000_000
 """Nodes by steps that are searched: more take more than 3 GB."""
 
 
+@dataclass
 class PrioritizedSettings(PlannerSettings):
     """Settings of prioritised planning."""
 

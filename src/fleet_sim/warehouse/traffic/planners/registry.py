@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ MOST_TOLD = 500
 """Characters of what a program said that an error repeats, from its end."""
 
 
+@dataclass
 class ExternalSettings(PlannerSettings):
     """Settings of a planner that is a program."""
 
