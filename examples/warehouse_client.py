@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import signal
 import sys
+from dataclasses import dataclass
 from typing import Any
 
 import rclpy
@@ -38,6 +39,7 @@ ALL = QoSProfile(history=HistoryPolicy.KEEP_ALL)
 """Services keep 10 responses by default; 20 robots may get theirs at once, and none may be lost."""
 
 
+@dataclass
 class Order:
     """An order: deliver a pallet to a station."""
 

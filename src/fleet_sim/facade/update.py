@@ -112,9 +112,9 @@ MANY = 100
 """Entities from which on compiled code is used from the first step on."""
 LARGE = 1000
 """Entities from which on it is loaded without waiting for what Python takes."""
-WORTH = 50_000
-"""Steps of single entities after which it is loaded in smaller worlds: in Python each takes some 0.01 ms, and loading
-as long as all of these."""
+FEW, WORTH = 20, 50_000
+"""Worlds of at least so many entities load it after so many steps of single ones: in Python each takes some 0.01 ms,
+and loading as long as all of these. It takes 125 MB, and holds up one step."""
 
 
 class CompiledCode:
@@ -141,7 +141,7 @@ class CompiledCode:
             return
         count = len(world)
         self._in_python += count
-        is_late = self._in_python >= WORTH
+        is_late = count >= FEW and self._in_python >= WORTH
         if count < self._least and not is_late and world.rays_in_python < MANY_RAYS:
             return
         try:

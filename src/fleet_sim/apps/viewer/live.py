@@ -168,7 +168,7 @@ class LiveSource:
         past = [kept for kept_at, kept in list(self._kept) if kept_at <= self._sim.sim_time - YOUNGEST]
         if past:
             self.set_paused(True)
-            self._sim.inbox.put(GoBack(function=lambda sim: sim.restore_state(past[-1]), source=SOURCE))
+            self.send(GoBack(function=lambda sim: sim.restore_state(past[-1]), source=SOURCE))
 
     def seek(self, time: float) -> None:
         """Do nothing: what is simulated has no other times."""
