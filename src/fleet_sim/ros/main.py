@@ -207,8 +207,10 @@ def main(args: Sequence[str] | None = None) -> int:
 
         arguments = with_flags(sys.argv[1:] if args is None else args)
         check_room()
-        # What the user says comes last, and so wins.
-        os.environ["CYCLONEDDS_URI"] = ",".join(filter(None, [HEARTBEATS, os.environ.get("CYCLONEDDS_URI")]))
+        given = os.environ.get("CYCLONEDDS_URI", "")
+        if HEARTBEATS not in given:
+            # What the user says comes last, and so wins.
+            os.environ["CYCLONEDDS_URI"] = f"{HEARTBEATS},{given}" if given else HEARTBEATS
         # rclpy's own signal handlers would end communication at once, before goals get their results.
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:
