@@ -13,7 +13,7 @@ from master_control import MasterControl
 from mqtt_broker import TestBroker
 
 from fleet_sim.base.errors import ConfigError
-from fleet_sim.warehouse.vda5050.connection import PASSWORD
+from fleet_sim.warehouse.vda5050.address import PASSWORD
 
 NAME = "fleet_sim: vda5050"
 

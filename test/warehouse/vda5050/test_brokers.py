@@ -24,8 +24,8 @@ from vehicle_bench import VehicleBench, scenario
 from fleet_sim.base.errors import ConfigError, StateError
 from fleet_sim.warehouse.vda5050 import VehicleSession, connect_vehicles
 from fleet_sim.warehouse.vda5050 import connection as mqtt_link
+from fleet_sim.warehouse.vda5050.address import PASSWORD, BrokerAddress
 from fleet_sim.warehouse.vda5050.broker import OwnBroker
-from fleet_sim.warehouse.vda5050.connection import PASSWORD, BrokerAddress
 
 LIMIT = 60.0
 # The client library leaves sockets of connections that failed to the garbage collector.

@@ -13,7 +13,7 @@ from master_control import action, line, node, status
 from vehicle_bench import VehicleBench, scenario
 
 from fleet_sim.base.errors import ConfigError, InvalidValueError
-from fleet_sim.warehouse.vda5050.connection import PASSWORD, BrokerAddress
+from fleet_sim.warehouse.vda5050.address import PASSWORD, BrokerAddress
 from fleet_sim.warehouse.vda5050.messages import (
     DEEPEST,
     LONGEST_ID,

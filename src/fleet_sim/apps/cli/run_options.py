@@ -385,7 +385,7 @@ def check_broker_options(args: argparse.Namespace) -> None:
         raise ConfigError("--vda5050-ca is for --vda5050 mqtts://host")
     if args.vda5050 not in (None, OWN):
         # Imported here so that --help and errors in other options are immediate.
-        from fleet_sim.warehouse.vda5050.connection import BrokerAddress
+        from fleet_sim.warehouse.vda5050.address import BrokerAddress
 
         BrokerAddress.parse(args.vda5050, args.vda5050_ca)
 

@@ -11,7 +11,7 @@ from fleet_sim.base.errors import ConfigError
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.messages import time_to_msg
-from fleet_sim.warehouse.vda5050.connection import PASSWORD, BrokerAddress
+from fleet_sim.warehouse.vda5050.address import PASSWORD, BrokerAddress
 from fleet_sim.warehouse.vda5050.desk import NAME, VehicleBooth, VehicleDesk, offer_vehicles
 
 MOST_NAMED = 20
