@@ -10,10 +10,10 @@ from xml.sax.saxutils import quoteattr, unescape
 
 import numpy as np
 
-from fleet_sim.base.files import expanded, is_file, read_bytes
+from fleet_sim.base.files import expanded, read_bytes
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ShapeKind
-from fleet_sim.models.generated import XACRO_SUFFIX, content_of, fill_places, keep
+from fleet_sim.models.generated import XACRO_SUFFIX, content_of, fill_places, keep, kept
 from fleet_sim.models.loading import load_robot_model, scaled_model
 from fleet_sim.models.markup import Element, read_optenv, read_text
 from fleet_sim.models.mesh_files import MeshFinder, in_installed_package, seen_by_pybullet
@@ -37,11 +37,7 @@ def bullet_file(path: str | Path, *, search_paths: Sequence[str | Path] = ()) ->
     """
     model = load_robot_model(path, search_paths=search_paths)
     folders = tuple(map(str, search_paths))
-    found = _bullet_file(model, folders)
-    if not is_file(found):  # the cache folder was emptied
-        _bullet_file.cache_clear()
-        found = _bullet_file(model, folders)
-    return found
+    return kept(_bullet_file, model, folders)
 
 
 @lru_cache(maxsize=256)

@@ -13,9 +13,10 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Hashable, Mapping
+from functools import _lru_cache_wrapper, lru_cache
 from pathlib import Path
+from typing import TypeVar
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -42,6 +43,8 @@ _FILE = re.compile(r"""(filename\s*=\s*)("[^"]*"|'[^']*')""")
 _XACRO = re.compile(rb"<xacro:(arg|property|macro|include)\b")
 
 
+PathLike = TypeVar("PathLike", str, Path)
+
 FILES = Work("bytes of files made of shapes and descriptions", 20e6, 1e9)
 """They stay when their entities are gone."""
 _from_outside = 0.0
@@ -62,6 +65,15 @@ def keep(content: bytes, name: str) -> Path:
     with refusals(path):
         keep_cached(path, lambda: content)
     return path
+
+
+def kept(make: _lru_cache_wrapper[PathLike], *given: Hashable) -> PathLike:
+    """Return the file that `make`, a cached function, makes; anew where it is gone, as the cache folder was emptied."""
+    found = make(*given)
+    if not is_file(found):
+        make.cache_clear()
+        found = make(*given)
+    return found
 
 
 def is_xacro(path: Path) -> bool:
@@ -114,10 +126,7 @@ def _not_expanded(path: Path, reason: str) -> InvalidValueError:
 def expanded_file(path: Path, arguments: str = "") -> Path:
     """Return a URDF file with the expansion of the xacro file `path`; it is expanded again when the file changes."""
     about = status(path)
-    found = _expanded_file(path, arguments, about.st_mtime_ns, about.st_size)
-    if not is_file(found):  # the cache folder was emptied
-        _expanded_file.cache_clear()
-    return found if is_file(found) else _expanded_file(path, arguments, about.st_mtime_ns, about.st_size)
+    return kept(_expanded_file, path, arguments, about.st_mtime_ns, about.st_size)
 
 
 @lru_cache(maxsize=64)
@@ -192,11 +201,7 @@ def mesh_file(vertices: Vertices, triangles: Triangles) -> str:
         raise InvalidValueError(f"indices: there are {len(vertices)} vertices, so no vertex {highest}")
     # Before it is made: at least so many bytes it has where its numbers are no round ones.
     FILES.check(30 * len(vertices) + 15 * len(triangles))
-    found = _written(vertices, triangles)
-    if not is_file(found):  # the cache folder was emptied
-        _written.cache_clear()
-        found = _written(vertices, triangles)
-    return found
+    return kept(_written, vertices, triangles)
 
 
 @lru_cache(maxsize=256)

@@ -13,7 +13,6 @@ import numpy as np
 
 from fleet_sim.base.arrays import Floats, Ints, Rows, as_float
 from fleet_sim.base.errors import InvalidValueError, UnknownNameError
-from fleet_sim.base.files import is_file
 from fleet_sim.base.gate import LARGEST_MASS, LONGEST_TIME
 from fleet_sim.base.params import CollisionMode, MotionMode, MovementDirection
 from fleet_sim.base.settings import Checked, check_fields
@@ -22,7 +21,7 @@ from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ROUND_KINDS, ShapeKind
 from fleet_sim.models import bullet_file, resolve_urdf
 from fleet_sim.models.export import urdf_text
-from fleet_sim.models.generated import keep
+from fleet_sim.models.generated import keep, kept
 from fleet_sim.models.kinematics.inverse import check_ik_params
 from fleet_sim.models.kinematics.links import find_places, mesh_box, model_box
 from fleet_sim.models.loading import load_robot_model, scaled_model
@@ -61,11 +60,7 @@ def compound_model(visuals: Geometries, collisions: Geometries) -> RobotModel:
     Its mass is 1 kg, at the origin of the body, to be scaled. Raises InvalidValueError for a mesh that cannot be used
     and for a plane, which is unbounded.
     """
-    file = _file(visuals, collisions)
-    if not is_file(file):  # the cache folder was emptied
-        _file.cache_clear()
-        file = _file(visuals, collisions)
-    return load_robot_model(file)
+    return load_robot_model(kept(_file, visuals, collisions))
 
 
 @lru_cache(maxsize=256)
