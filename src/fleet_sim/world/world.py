@@ -625,11 +625,11 @@ class FeatureRows(Generic[FeatureTable]):
     """Base of what runs a feature: its columns, and the rows that have it."""
 
     def __init__(self, world: World, table: FeatureTable) -> None:
-        self.world = self._world = world
-        self.table = self._table = table
+        self.world = world
+        self.table = table
         """The columns of the feature."""
 
     @property
     def rows(self) -> Rows:
         """The rows of all that have the feature."""
-        return self._table.among(self._world.rows)
+        return self.table.among(self.world.rows)

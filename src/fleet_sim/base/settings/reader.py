@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import MISSING
 from enum import Enum
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, NamedTuple, NoReturn, TypeVar, get_args, get_origin
+from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, get_args, get_origin
 
 import numpy as np
 
@@ -400,7 +400,7 @@ class UsedSettings(Checked):
 
     # Not in `__dict__`, which copies and comparisons of settings take as it is.
     __slots__ = ("_use",)
-    _use: ClassVar[_Use]
+    _use: _Use
 
     def in_use(self: S, owner: str, advice: Mapping[str, str] = MappingProxyType({})) -> S:
         """Return a checked copy, with its sections, that belongs to `owner`, such as "a simulation".

@@ -180,7 +180,7 @@ class Batteries(FeatureRows[BatteryColumns]):
 
         Before they move: actions and controllers steer a robot without asking whether it may drive.
         """
-        world = self._world
+        world = self.world
         # Few robots have batteries; the others are not looked at.
         having = self.rows
         rows = having[self._rule.refuses(having)]
@@ -190,12 +190,12 @@ class Batteries(FeatureRows[BatteryColumns]):
             for row in world.actions.busy(rows).tolist():
                 world.actions.cancel_base(row, EmptyBattery.reason, ActionCause.BATTERY_EMPTY)
             drive.stop(world, rows)
-        self._table.begin_speed[having] = self._speeds(having)
+        self.table.begin_speed[having] = self._speeds(having)
 
     def flow(self, dt: float) -> None:
         """Drain and charge by one step, then emit the events of batteries that became low, empty or full."""
-        table = self._table
-        rows = table.among(self._world.rows)
+        table = self.table
+        rows = table.among(self.world.rows)
         if not len(rows):
             return
         # The mean of a step times its duration is the way, also while a robot speeds up.
@@ -220,7 +220,7 @@ class Batteries(FeatureRows[BatteryColumns]):
 
     def _loads(self, rows: Rows) -> Floats:
         """Return the mass (N,) in kg that `rows` carry, directly or on what they carry."""
-        world = self._world
+        world = self.world
         carried = np.flatnonzero((world.parent != NO_ROW) & world.alive)
         bearers, masses = world.parent[carried], np.zeros(len(world.parent))
         # One carrier up per round; it ends because nothing carries itself.
@@ -233,18 +233,18 @@ class Batteries(FeatureRows[BatteryColumns]):
 
     def _speeds(self, rows: Rows) -> Floats:
         """Return how fast `rows` drive, (N,) in m/s; 0 for robots that are carried."""
-        velocity = self._world.velocity[rows]
+        velocity = self.world.velocity[rows]
         # By components: a sum over an axis depends on the size of the array, and so would the run.
         x, y, z = velocity[:, 0], velocity[:, 1], velocity[:, 2]
         speeds: Floats = np.sqrt(x * x + y * y + z * z)
-        return np.where(self._world.parent[rows] == NO_ROW, speeds, 0.0)
+        return np.where(self.world.parent[rows] == NO_ROW, speeds, 0.0)
 
     def set_charging(self, command: SetCharging) -> CommandAck:
         """Carry out a SetCharging: connect batteries to a charger, or disconnect them."""
-        to = Recipients(self._world, command.names)
-        to.keep(self._table.present[to.rows], "it has no battery")
-        self._table.charging[to.rows] = command.charging
-        time = self._world.clock.time
+        to = Recipients(self.world, command.names)
+        to.keep(self.table.present[to.rows], "it has no battery")
+        self.table.charging[to.rows] = command.charging
+        time = self.world.clock.time
         return command.ack(time, to.names, to.rejected)
 
 

@@ -249,18 +249,18 @@ class Doors(FeatureRows[DoorColumns]):
     def rows(self) -> Rows:
         """The leading leaves of all doors."""
         leaves = super().rows
-        return leaves[self._table.leader[leaves] == NO_ROW]
+        return leaves[self.table.leader[leaves] == NO_ROW]
 
     def modes(self, doors: Rows) -> list[DoorMode]:
         """Return what `doors` are at present."""
-        return modes_of(self._table, doors)
+        return modes_of(self.table, doors)
 
     # ---- for robots on their way -----------------------------------------------------------------------------------
 
     def opening_for_robots(self) -> Rows:
         """Return the automatic doors; others open by commands only, and those of lifts where these stop."""
         leaders = self.rows
-        return leaders[(self._table.automatic[leaders] > 0.0) & (self._table.lift[leaders] == NO_ROW)]
+        return leaders[(self.table.automatic[leaders] > 0.0) & (self.table.lift[leaders] == NO_ROW)]
 
     def parts_of(self, passage: int) -> Rows:
         """Return the leaves of the door in the row `passage`."""
@@ -273,16 +273,16 @@ class Doors(FeatureRows[DoorColumns]):
 
     def reach(self, parts: Rows, opening: float, points: Floats, radius: float) -> Bools:
         """Return which `points` (N, 2) are nearer than `radius` m to leaves of a door that is open by `opening`."""
-        shapes = shape_arrays(self._world, parts).at(*self.poses_at(parts, opening))
+        shapes = shape_arrays(self.world, parts).at(*self.poses_at(parts, opening))
         return near_mask(shapes, points, radius)
 
     def are_open(self, passages: Rows) -> Bools:
         """Return which doors (N,) are open, wholly."""
-        return np.asarray(self._table.opening[passages] == 1.0)
+        return np.asarray(self.table.opening[passages] == 1.0)
 
     def keep_open(self, passages: Rows, seconds: float = 0.0) -> None:
         """Let doors be open in the next step and for `seconds`, and then as long as after any robot (`hold`)."""
-        table, clock = self._table, self._world.clock
+        table, clock = self.table, self.world.clock
         until = clock.time + seconds + table.hold[passages] + 1.5 * clock.seconds(1)
         table.asked_until[passages] = np.maximum(table.asked_until[passages], until)
 
@@ -290,24 +290,24 @@ class Doors(FeatureRows[DoorColumns]):
 
     def move(self, order: MoveDoors) -> CommandAck:
         """Carry out a MoveDoors."""
-        to = Recipients(self._world, order.names)
-        to.keep(self._table.present[to.rows], "it is not a door")
-        to.keep(self._table.leader[to.rows] == NO_ROW, "it is the second leaf of a door, which has another name")
-        to.keep(self._table.lift[to.rows] == NO_ROW, "it is a door of a lift, which opens it where it stops")
-        set_wanted(self._table, to.rows, bool(order.open))
+        to = Recipients(self.world, order.names)
+        to.keep(self.table.present[to.rows], "it is not a door")
+        to.keep(self.table.leader[to.rows] == NO_ROW, "it is the second leaf of a door, which has another name")
+        to.keep(self.table.lift[to.rows] == NO_ROW, "it is a door of a lift, which opens it where it stops")
+        set_wanted(self.table, to.rows, bool(order.open))
         # What is not there was to be a door, not a robot.
-        unknown = self._world.index.rows_named(order.names) < 0
+        unknown = self.world.index.rows_named(order.names) < 0
         missing = {
             name: "there is no door of that name" for name, gone in zip(order.names, unknown, strict=True) if gone
         }
         rejected = {**to.rejected, **missing}
-        return order.ack(self._world.clock.time, to.names, rejected)
+        return order.ack(self.world.clock.time, to.names, rejected)
 
     # ---- the step ----------------------------------------------------------------------------------------------------
 
     def step(self, dt: float) -> None:
         """Move all leaves by one step, and tell which doors came to be open, closed or moving."""
-        leaders, table = self.rows, self._table
+        leaders, table = self.rows, self.table
         if not len(leaders):
             return
         self._see_robots(leaders[table.automatic[leaders] > 0.0])
@@ -328,7 +328,7 @@ class Doors(FeatureRows[DoorColumns]):
 
     def place(self, leaders: Rows) -> None:
         """Write the poses of all leaves of the doors in `leaders`, as far open as these are."""
-        world, table = self._world, self._table
+        world, table = self.world, self.table
         rows = self._leaves_of(leaders)
         openings = table.opening[np.where(table.leader[rows] == NO_ROW, rows, table.leader[rows])]
         table.opening[rows] = openings
@@ -336,13 +336,13 @@ class Doors(FeatureRows[DoorColumns]):
         world.place(rows, positions, quaternions.from_yaws(yaws))
 
     def _leaves_of(self, leaders: Rows) -> Rows:
-        leaves = self._table.among(self._world.rows)
-        heads = np.where(self._table.leader[leaves] == NO_ROW, leaves, self._table.leader[leaves])
+        leaves = self.table.among(self.world.rows)
+        heads = np.where(self.table.leader[leaves] == NO_ROW, leaves, self.table.leader[leaves])
         return leaves[np.isin(heads, leaders)]
 
     def _poses(self, rows: Rows, openings: Floats) -> tuple[Floats, Floats]:
         """Return positions (N, 3) and yaws (N,) of leaves that are open by `openings` (N,)."""
-        table = self._table
+        table = self.table
         closed = table.closed_yaw[rows]
         yaws = closed + openings * table.swing[rows]
         sines, cosines = trig.sin_cos(closed)
@@ -356,11 +356,11 @@ class Doors(FeatureRows[DoorColumns]):
 
     def _held(self, busy: Rows, closing: Bools) -> Bools:
         """Return which of the doors in `busy` must wait to close."""
-        table = self._table
+        table = self.table
         leaves = self._leaves_of(busy[closing & table.guarded[busy]])
         held: Bools = np.zeros(len(busy), np.bool_)
         if len(leaves):
-            stuck = leaves[obstructed_mask(self._world, table, leaves)]
+            stuck = leaves[obstructed_mask(self.world, table, leaves)]
             held = np.isin(busy, np.where(table.leader[stuck] == NO_ROW, stuck, table.leader[stuck]))
         return held
 
@@ -368,7 +368,7 @@ class Doors(FeatureRows[DoorColumns]):
         """Open automatic `doors` that a robot is near to, and close those where nobody was for long enough."""
         if not len(doors):
             return
-        world, table = self._world, self._table
+        world, table = self.world, self.table
         robots = world.rows[(world.kind[world.rows] == KIND_AGENT) & (world.parent[world.rows] == NO_ROW)]
         now = world.clock.time
         offsets = world.position[robots][None] - table.closed_position[doors][:, None]
@@ -383,8 +383,8 @@ class Doors(FeatureRows[DoorColumns]):
 
     def _tell(self, doors: Rows, before: Floats) -> None:
         """Emit the events of doors that left an end, or came to one."""
-        world = self._world
-        after = self._table.opening[doors]
+        world = self.world
+        after = self.table.opening[doors]
         for event, mask in (
             ("door_moving", ((before == 0.0) | (before == 1.0)) & (after != before)),
             ("door_opened", (after == 1.0) & (before != 1.0)),

@@ -228,14 +228,14 @@ class Lifts(FeatureRows[LiftColumns]):
     def rows(self) -> Rows:
         """The rows of the cabins."""
         rows = super().rows
-        return rows[self._table.cabin[rows] == NO_ROW]
+        return rows[self.table.cabin[rows] == NO_ROW]
 
     def own(self, row: int, plan: LiftPlan, floor: int) -> None:
         """Take in the cabin in `row`, which is at a floor, and all its doors."""
         self._doors.table.lift[np.concatenate(plan.doors)] = row
         self._plans[row], self._sessions[row] = plan, LiftSession()
-        self._table.floor[row] = self._table.goal[row] = floor
-        self._table.height[row] = plan.heights[floor]
+        self.table.floor[row] = self.table.goal[row] = floor
+        self.table.height[row] = plan.heights[floor]
 
     def plan(self, row: int) -> LiftPlan:
         """Return the plan of the lift in `row`."""
@@ -248,7 +248,7 @@ class Lifts(FeatureRows[LiftColumns]):
     def leaves(self, row: int, leaves: Rows) -> Rows:
         """Return which `leaves` in the plan of the lift in `row` live, and are of its doors still."""
         doors = self._doors.table
-        living = doors.among(leaves[self._world.alive[leaves]])
+        living = doors.among(leaves[self.world.alive[leaves]])
         leaders = np.where(doors.leader[living] == NO_ROW, living, doors.leader[living])
         # The second leaf of a double door belongs to the lift of the first one.
         return np.asarray(living[doors.lift[leaders] == row])
@@ -269,13 +269,13 @@ class Lifts(FeatureRows[LiftColumns]):
 
         The same request again changes nothing. A session that ends leaves the lift to others.
         """
-        own, table = self._sessions[row], self._table
+        own, table = self._sessions[row], self.table
         asked = (int(table.goal[row]), own.kind, own.name)
         # The same request comes again and again, as fleet managers repeat them.
         if (floor, kind, session) == asked:
             return
         if row in self.riders:
-            raise InvalidValueError(f"it is taken by {self._world.label(self.riders[row])!r} on its route")
+            raise InvalidValueError(f"it is taken by {self.world.label(self.riders[row])!r} on its route")
         if table.busy[row]:
             goal = self._plans[row].names[int(table.goal[row])]
             raise InvalidValueError(f"it is busy going to {goal!r} for {own.name!r}")
@@ -299,8 +299,8 @@ class Lifts(FeatureRows[LiftColumns]):
 
     def _handle(self, order: Command, name: str, act: Callable[[int], None]) -> CommandAck:
         """Carry out a command to a lift by `act(row)`, which raises FleetSimError to refuse it; that is counted."""
-        time = self._world.clock.time
-        row = int(self._world.index.rows_named([name])[0])
+        time = self.world.clock.time
+        row = int(self.world.index.rows_named([name])[0])
         try:
             if not (self.rows == row).any():
                 raise InvalidValueError("it is not a lift")
@@ -312,7 +312,7 @@ class Lifts(FeatureRows[LiftColumns]):
 
     def send(self, row: int, floor: int, is_open: bool) -> None:
         """Send the lift in `row` to a floor, whoever has it."""
-        self._table.goal[row], self._table.opens[row], self._table.busy[row] = floor, is_open, True
+        self.table.goal[row], self.table.opens[row], self.table.busy[row] = floor, is_open, True
 
     # ---- the step ----------------------------------------------------------------------------------------------------
 
@@ -320,27 +320,27 @@ class Lifts(FeatureRows[LiftColumns]):
         """Move all lifts by one step."""
         for row in self.rows.tolist():
             # Calls wait while somebody has the lift to himself.
-            if not self._table.busy[row] and self._sessions[row].calls and row not in self.riders:
+            if not self.table.busy[row] and self._sessions[row].calls and row not in self.riders:
                 self._next_call(row)
-            if self._table.busy[row]:
+            if self.table.busy[row]:
                 self._go(row, dt)
 
     def _next_call(self, row: int) -> None:
-        table = self._table
-        if self._world.clock.time >= table.closes_at[row]:
+        table = self.table
+        if self.world.clock.time >= table.closes_at[row]:
             self._sessions[row].name = ""
             self.send(row, self._sessions[row].calls.popleft(), True)
 
     def _go(self, row: int, dt: float) -> None:
         """Go on with what the lift in `row` was told: doors closed, cabin there, doors as they are to be."""
-        table, plan = self._table, self._plans[row]
+        table, plan = self.table, self._plans[row]
         goal, floor = int(table.goal[row]), int(table.floor[row])
         if table.height[row] == plan.heights[goal]:
             table.floor[row] = goal
             if self._doors_at(row, goal, bool(table.opens[row])):
                 table.busy[row] = False
-                table.closes_at[row] = self._world.clock.time + table.dwell[row]
-                self._world.events.emit("lift_arrived", lift=self._world.handles[row], floor=plan.names[goal])
+                table.closes_at[row] = self.world.clock.time + table.dwell[row]
+                self.world.events.emit("lift_arrived", lift=self.world.handles[row], floor=plan.names[goal])
         elif self._doors_at(row, floor, False):
             self._travel(row, float(plan.heights[goal]), dt)
 
@@ -352,7 +352,7 @@ class Lifts(FeatureRows[LiftColumns]):
 
     def _travel(self, row: int, goal: float, dt: float) -> None:
         """Move the cabin, all that belongs to it and all that stands in it towards a height."""
-        table, world, plan = self._table, self._world, self._plans[row]
+        table, world, plan = self.table, self.world, self._plans[row]
         one = np.array([row])
         before = float(table.height[row])
         # Before it moves: who stands in it now.
@@ -373,43 +373,43 @@ class Lifts(FeatureRows[LiftColumns]):
         self._shift(leaves, shift)
 
     def _shift(self, rows: Rows, shift: float) -> None:
-        positions = self._world.position[rows].copy()
+        positions = self.world.position[rows].copy()
         positions[:, 2] += shift
-        self._world.place(rows, positions, self._world.orientation[rows])
+        self.world.place(rows, positions, self.world.orientation[rows])
 
     def _riders(self, row: int) -> Rows:
         """Return the rows that stand in the cabin in `row`."""
-        world = self._world
+        world = self.world
         rows = world.rows[(world.parent[world.rows] == NO_ROW) & ~fittings_mask(world)[world.rows]]
         return np.asarray(rows[self.inside_mask(row, world.position[rows])])
 
     def inside_mask(self, row: int, places: Floats) -> Bools:
         """Return which `places` (K, 3) are in the cabin in `row`, on its floor or in its inside above."""
-        world, half = self._world, self._table.half[row]
+        world, half = self.world, self.table.half[row]
         offsets = places - world.position[row]
         sine, cosine = trig.sin_cos_of(float(quaternions.yaws(world.orientation[row : row + 1])[0]))
         x, y = offsets[:, 0] * cosine + offsets[:, 1] * sine, offsets[:, 1] * cosine - offsets[:, 0] * sine
         # From the floor of the cabin, which is not its middle.
-        above = places[:, 2] - self._table.height[row]
+        above = places[:, 2] - self.table.height[row]
         return np.asarray((np.abs(x) <= half[0]) & (np.abs(y) <= half[1]) & (above >= -STEP) & (above <= 2.0 * half[2]))
 
     # ---- state -------------------------------------------------------------------------------------------------------
 
     def save(self) -> Any:
         """Return the sessions and the calls, by the name of the lift."""
-        label = self._world.label
+        label = self.world.label
         return {label(row): [own.name, own.kind, list(own.calls)] for row, own in self._living()}
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""
         for row, own in self._living():
-            own.name, own.kind, calls = saved.get(self._world.label(row), ("", 1, ()))
+            own.name, own.kind, calls = saved.get(self.world.label(row), ("", 1, ()))
             own.calls = deque(calls)
 
     def check_saved(self, saved: Any) -> None:
         """Raise StateFileError unless `saved` is of lifts with these floors."""
         for row, _ in self._living():
-            name = self._world.label(row)
+            name = self.world.label(row)
             if name not in saved:
                 continue
             session, kind, calls = saved[name]

@@ -68,10 +68,10 @@ class Lights(FeatureRows[LightColumns]):
 
     def switch(self, order: SwitchLights) -> CommandAck:
         """Carry out a SwitchLights; raises InvalidValueError for an unknown color or frequency."""
-        table, clock = self._table, self._world.clock
+        table, clock = self.table, self.world.clock
         color = None if order.color is None else _checked_color(order.color)
         blink = None if order.blink is None else as_float(order.blink, "blink", low=0.0, high=FASTEST_BLINK)
-        to = Recipients(self._world, order.names)
+        to = Recipients(self.world, order.names)
         to.keep(table.present[to.rows], "it is not a light")
         began = bool(order.lit) & ~table.switched_on[to.rows]
         table.switched_on[to.rows] = bool(order.lit)
@@ -86,18 +86,18 @@ class Lights(FeatureRows[LightColumns]):
 
     def step(self, dt: float) -> None:
         """Find out what is lit at the end of this step, and show what changed."""
-        rows, table = self.rows, self._table
+        rows, table = self.rows, self.table
         if not len(rows):
             return
         # At the end of the step; the half of each period that comes first is lit.
-        halves = np.floor(2.0 * table.blink[rows] * (self._world.clock.time + dt - table.since[rows]) + 1e-9)
+        halves = np.floor(2.0 * table.blink[rows] * (self.world.clock.time + dt - table.since[rows]) + 1e-9)
         lit = table.switched_on[rows] & ((table.blink[rows] == 0.0) | (halves % 2.0 == 0.0))
         changed = rows[(lit != table.lit[rows]) | ~table.shown[rows]]
         table.lit[rows] = lit
         self._show(changed)
 
     def _show(self, rows: Rows) -> None:
-        world, table = self._world, self._table
+        world, table = self.world, self.table
         for row in rows.tolist():
             red, green, blue = (table.color[row] * (1.0 if table.lit[row] else DARK)).tolist()
             world.look.paint(row, (red, green, blue, 1.0), None)

@@ -90,7 +90,7 @@ class Workcells(FeatureRows[WorkcellColumns]):
     def step(self, dt: float) -> None:
         """Let dispensers find the objects beside them, and ingestors send theirs back."""
         # Both look in each step, as things may be carried off or brought by hand.
-        table, world = self._table, self._world
+        table, world = self.table, self.world
         for row in self.rows.tolist():
             item = int(table.item[row])
             if table.ingests[row]:
@@ -103,7 +103,7 @@ class Workcells(FeatureRows[WorkcellColumns]):
 
     def _look(self, row: int) -> None:
         """Find the nearest object beside a dispenser."""
-        table, world = self._table, self._world
+        table, world = self.table, self.world
         table.looked[row] = True
         item = self._beside(row, float(table.reach[row]))
         if item != NO_ROW:
@@ -112,10 +112,10 @@ class Workcells(FeatureRows[WorkcellColumns]):
 
     def _beside(self, row: int, reach: float) -> int:
         """Return the nearest object within `reach` m that can be carried and is not; NO_ROW where there is none."""
-        world = self._world
+        world = self.world
         rows = world.rows
         mask = (world.kind[rows] == KIND_OBJECT) & (world.collision_mode[rows] != STATIC) & world.pickable[rows]
-        mask &= (world.parent[rows] == NO_ROW) & ~self._table.present[rows] & ~fittings_mask(world)[rows]
+        mask &= (world.parent[rows] == NO_ROW) & ~self.table.present[rows] & ~fittings_mask(world)[rows]
         found = rows[mask]
         if not len(found):
             return NO_ROW
@@ -125,12 +125,12 @@ class Workcells(FeatureRows[WorkcellColumns]):
         return int(found[nearest]) if gaps[nearest] <= reach else NO_ROW
 
     def _gap(self, first: int, second: int) -> float:
-        offset = self._world.position[first] - self._world.position[second]
+        offset = self.world.position[first] - self.world.position[second]
         return float(np.sqrt((offset * offset).sum()))
 
     def _send_back(self, row: int, item: int) -> None:
         """Send the object of an ingestor back to its dispenser; one that came from none stays."""
-        table, world = self._table, self._world
+        table, world = self.table, self.world
         table.filled[row] = False
         source = int(table.taken_from[row])
         table.item[row] = table.taken_from[row] = NO_ROW
@@ -143,15 +143,15 @@ class Workcells(FeatureRows[WorkcellColumns]):
 
     def serve(self, order: ServeRobot) -> CommandAck:
         """Carry out a ServeRobot."""
-        world, time = self._world, self._world.clock.time
+        world, time = self.world, self.world.clock.time
         row = int(world.index.rows_named([order.cell])[0])
-        if row < 0 or not self._table.present[row]:
+        if row < 0 or not self.table.present[row]:
             return order.ack(time, (), {order.cell: "there is no work cell of that name"})
         known = self._outcomes.setdefault(row, {})
         # Requests are repeated until they are answered; each is carried out once.
         if order.request not in known:
             try:
-                (self._ingest if self._table.ingests[row] else self._dispense)(row, order.robots)
+                (self._ingest if self.table.ingests[row] else self._dispense)(row, order.robots)
                 known[order.request] = ""
             except FleetSimError as error:
                 known[order.request] = str(error)
@@ -167,7 +167,7 @@ class Workcells(FeatureRows[WorkcellColumns]):
 
     def _dispense(self, row: int, robots: tuple[str, ...]) -> None:
         """Put the object of a dispenser on the nearest of `robots`; raises InvalidValueError if it cannot."""
-        table, world = self._table, self._world
+        table, world = self.table, self.world
         item = int(table.item[row])
         if not table.filled[row] or item == NO_ROW:
             raise InvalidValueError("it has nothing to dispense")
@@ -183,7 +183,7 @@ class Workcells(FeatureRows[WorkcellColumns]):
 
         Raises InvalidValueError where the cell is full or nothing is brought.
         """
-        table, world = self._table, self._world
+        table, world = self.table, self.world
         if table.filled[row]:
             raise InvalidValueError("it is full")
         robot = self._nearest(row, robots)
@@ -204,22 +204,22 @@ class Workcells(FeatureRows[WorkcellColumns]):
         table.returns_at[row] = world.clock.time + table.keep[row]
 
     def _nearest(self, row: int, robots: tuple[str, ...]) -> int:
-        rows = self._world.index.rows_named(list(robots))
+        rows = self.world.index.rows_named(list(robots))
         rows = rows[rows >= 0]
         if not len(rows):
             raise InvalidValueError("there is no robot to serve")
-        offsets = self._world.position[rows] - self._world.position[row]
+        offsets = self.world.position[rows] - self.world.position[row]
         return int(rows[int((offsets * offsets).sum(axis=1).argmin())])
 
     # ---- state -------------------------------------------------------------------------------------------------------
 
     def save(self) -> Any:
         """Return the outcomes of requests, by the names of the cells."""
-        return {self._world.label(row): dict(known) for row, known in self._outcomes.items()}
+        return {self.world.label(row): dict(known) for row, known in self._outcomes.items()}
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""
-        label = self._world.label
+        label = self.world.label
         self._outcomes = {row: dict(saved[label(row)]) for row in self.rows.tolist() if label(row) in saved}
 
     def check_saved(self, saved: Any) -> None:

@@ -309,25 +309,25 @@ class Slotcars(FeatureRows[SlotcarColumns]):
     def level_names(self, rows: Rows) -> list[str]:
         """Return the levels that `rows` are on, or were on last; "" before they were on any."""
         names = ["", *self.levels]
-        return [names[number + 1] for number in self._table.level[rows].tolist()]
+        return [names[number + 1] for number in self.table.level[rows].tolist()]
 
     def shown_modes(self, rows: Rows) -> list[int]:
         """Return the modes of `rows` as they are told: an error of the path counts most."""
-        return np.where(self._table.error[rows], int(SlotcarMode.ADAPTER_ERROR), self._table.mode[rows]).tolist()
+        return np.where(self.table.error[rows], int(SlotcarMode.ADAPTER_ERROR), self.table.mode[rows]).tolist()
 
     # ---- paths -------------------------------------------------------------------------------------------------------
 
     def start_path(self, row: int, task: str, path: tuple[Waypoint, ...]) -> None:
         """Let the slotcar in `row` follow `path`; where that begins too far away it stays, and tells an error."""
-        own, table = self.tasks(row), self._table
+        own, table = self.tasks(row), self.table
         own.task = task
-        first, place = path[0], self._world.position[row]
+        first, place = path[0], self.world.position[row]
         # A path that begins more than 1 m away is for another place.
         too_far = trig.hypot_of(first.x - float(place[0]), first.y - float(place[1])) > 1.0
         table.error[row] = too_far
         table.has_path[row], table.rotating[row] = True, False
         if too_far:
-            yaw = float(quaternions.yaws(self._world.orientation[row : row + 1])[0])
+            yaw = float(quaternions.yaws(self.world.orientation[row : row + 1])[0])
             own.left = [Waypoint(float(place[0]), float(place[1]), yaw)]
             own.last = own.left[-1]
         else:
@@ -337,7 +337,7 @@ class Slotcars(FeatureRows[SlotcarColumns]):
 
     def forget_paths(self, rows: Rows) -> None:
         """Let `rows` follow no path any more."""
-        table = self._table
+        table = self.table
         rows = rows[table.present[rows]]
         table.has_path[rows] = False
         for row in rows.tolist():
@@ -346,7 +346,7 @@ class Slotcars(FeatureRows[SlotcarColumns]):
 
     def _aim(self, row: int) -> None:
         """Write the next waypoint of the slotcar in `row` to its columns, or the yaw of the last."""
-        own, table = self.tasks(row), self._table
+        own, table = self.tasks(row), self.table
         table.at_end[row] = not own.left
         goal = own.left[0] if own.left else own.last
         assert goal is not None
@@ -359,7 +359,7 @@ class Slotcars(FeatureRows[SlotcarColumns]):
         own = self.tasks(row)
         own.left.pop(0)
         # After an error the place that it stays at is no part of the path that is told.
-        if own.told and not self._table.error[row]:
+        if own.told and not self.table.error[row]:
             own.told.pop(0)
         self._aim(row)
 
@@ -367,7 +367,7 @@ class Slotcars(FeatureRows[SlotcarColumns]):
 
     def step(self, dt: float) -> None:
         """Decide what all slotcars do in this step, and at which speeds they drive."""
-        rows, table = self.rows, self._table
+        rows, table = self.rows, self.table
         still = self._stationary(rows)
         at_charger = self.chargers.look(rows, still)
         if not len(rows):
@@ -375,12 +375,12 @@ class Slotcars(FeatureRows[SlotcarColumns]):
         self._find_levels(rows)
         self._take_modes(rows, still, at_charger)
         # Carried robots are moved by their carrier.
-        rows = rows[table.has_path[rows] & (self._world.parent[rows] == NO_ROW)]
+        rows = rows[table.has_path[rows] & (self.world.parent[rows] == NO_ROW)]
         if len(rows):
             self._drive(rows, dt)
 
     def _stationary(self, rows: Rows) -> Bools:
-        world = self._world
+        world = self.world
         speed = trig.hypot(world.velocity[rows, 0], world.velocity[rows, 1])
         return np.asarray((speed < STILL) & (np.abs(world.angular_velocity[rows, 2]) < STILL))
 
@@ -389,29 +389,29 @@ class Slotcars(FeatureRows[SlotcarColumns]):
         heights = np.array(list(self.levels.values()))
         if len(heights):
             # Robots stand on the floor by their lowest points, or have their origins on it.
-            origins = self._world.position[rows, 2]
-            feet = origins - self._world.half_extents[rows, 2]
+            origins = self.world.position[rows, 2]
+            feet = origins - self.world.half_extents[rows, 2]
             gaps = np.minimum(np.abs(feet[:, None] - heights[None]), np.abs(origins[:, None] - heights[None]))
             nearest = gaps.argmin(axis=1)
             # The first level is the nearest one, wherever that is: who is on none would be on no map.
-            on_mask = (gaps[np.arange(len(rows)), nearest] < LEVEL_REACH) | (self._table.level[rows] < 0)
-            self._table.level[rows[on_mask]] = nearest[on_mask]
+            on_mask = (gaps[np.arange(len(rows)), nearest] < LEVEL_REACH) | (self.table.level[rows] < 0)
+            self.table.level[rows[on_mask]] = nearest[on_mask]
 
     def _take_modes(self, rows: Rows, still: Bools, charging: Bools) -> None:
         """Set the modes that follow from whether robots are charged and whether they move."""
-        table = self._table
+        table = self.table
         modes = table.mode[rows]
         acting = np.flatnonzero(~charging & (modes == SlotcarMode.PERFORMING_ACTION))
         kept = (modes == SlotcarMode.DOCKING) | (modes == SlotcarMode.ACTION_COMPLETED)
         after = np.where(kept, modes, np.where(still, int(SlotcarMode.IDLE), int(SlotcarMode.MOVING)))
         after[charging] = int(SlotcarMode.CHARGING)
         for index in acting.tolist():
-            after[index] = int(perform(self._world, int(rows[index]), self.tasks(int(rows[index])).action))
+            after[index] = int(perform(self.world, int(rows[index]), self.tasks(int(rows[index])).action))
         table.mode[rows] = after
 
     def _drive(self, rows: Rows, dt: float) -> None:
         """Give `rows`, which have a path, the speeds of this step."""
-        world, table = self._world, self._table
+        world, table = self.world, self.table
         ways = table.target[rows] - world.position[rows, :2]
         gaps = trig.hypot(ways[:, 0], ways[:, 1])
         close = ~table.at_end[rows] & (gaps < np.where(table.rotating[rows], 2.0 * CLOSE, CLOSE))
@@ -451,7 +451,7 @@ class Slotcars(FeatureRows[SlotcarColumns]):
     def _in_the_way(self, rows: Rows, yaws: Floats) -> Bools:
         """Return which of `rows` have something that can move in the area before them."""
         # Fixed things are on the map of the fleet manager: only what can move is looked out for.
-        world, table = self._world, self._table
+        world, table = self.world, self.table
         free = (world.collision_mode[world.rows] != STATIC) & (world.parent[world.rows] == NO_ROW)
         others = world.rows[free & ~fittings_mask(world)[world.rows]]
         names = world.index.names
@@ -468,7 +468,7 @@ class Slotcars(FeatureRows[SlotcarColumns]):
 
     def save(self) -> Any:
         """Return the tasks by the names of the robots, and the chargers."""
-        label = self._world.label
+        label = self.world.label
         tasks = {
             label(row): [
                 own.task,
@@ -484,7 +484,7 @@ class Slotcars(FeatureRows[SlotcarColumns]):
         self._tasks.clear()
         for row in self.rows.tolist():
             own = self.tasks(row)
-            given = saved["tasks"].get(self._world.label(row))
+            given = saved["tasks"].get(self.world.label(row))
             if given is not None:
                 own.task, own.action, left, told, last = given
                 own.left, own.told = [Waypoint(*one) for one in left], [Waypoint(*one) for one in told]
