@@ -127,9 +127,10 @@ words = np.arange(1, 40001, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> 
 units = words.astype(float) * 2.0**-53
 x, y = 40.0 * units - 20.0, 3.0 * units[::-1] - 1.5
 values = [*trig.sin_cos(x), trig.arctan2(y, x), trig.arcsin(units), trig.arccos(-units), trig.log(units)]
+values.append(trig.exp(x))
 print(hashlib.blake2b(b"".join(value.tobytes() for value in values), digest_size=8).hexdigest())
 """
-HASH = "efa9e15224a540e7"
+HASH = "f792e9654aac15cd"
 
 
 def ulps(found: Array, expected: Array) -> float:
@@ -177,6 +178,12 @@ def test_logarithms() -> None:
     for numbers in (values, near):
         assert ulps(trig.log(numbers), np.log(numbers.astype(np.longdouble))) < 2.0
     assert trig.log(np.array([1.0])) == 0.0
+
+
+def test_powers_of_e() -> None:
+    values = np.concatenate([RANDOM.uniform(-700, 700, 20000), RANDOM.uniform(-1, 1, 20000)])
+    assert ulps(trig.exp(values), np.exp(values.astype(np.longdouble))) < 2.0
+    assert trig.exp(np.array([0.0])) == 1.0
 
 
 def test_lengths() -> None:

@@ -351,7 +351,7 @@ def test_what_is_due_comes_by_tick_and_then_in_the_order_it_was_asked_for() -> N
 @pytest.mark.parametrize("at_once", [1, 2, 5])
 @pytest.mark.parametrize("seed", range(4))
 def test_places_serve_as_many_as_they_can_and_the_longest_waiting_first(at_once: int, seed: int) -> None:
-    rng, service = np.random.default_rng(seed), Service(at_once)
+    rng, service = np.random.default_rng(seed), Service(at_once, {})
     lines: dict[int, list[int]] = defaultdict(list)
     for row in range(300):
         place = int(rng.integers(3))
@@ -367,7 +367,7 @@ def test_places_serve_as_many_as_they_can_and_the_longest_waiting_first(at_once:
         assert service.leave(place, 999) is None and service.leave(7, row) is None
         if row % 50 == 0:
             saved = service.save()
-            service = Service(at_once)
+            service = Service(at_once, {})
             service.restore(saved)
         assert all(service.length(number) == len(rows) for number, rows in lines.items())
 

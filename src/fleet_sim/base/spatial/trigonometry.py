@@ -1,4 +1,4 @@
-"""Sines, arctangents and logarithms with the same bits on every machine.
+"""Sines, arctangents, logarithms and powers of e with the same bits on every machine.
 
 Those of NumPy and of the C library are accurate to the last bit or two, and which bits those are depends on their
 version and on the processor: with AVX-512 NumPy takes other code than without. One different bit is another run after
@@ -77,6 +77,13 @@ _LOG = (
     6.666666666666735130e-01,
 )
 _LN2 = (6.93147180369123816490e-01, 1.90821492927058770002e-10)
+_EXP = (
+    4.13813679705723846039e-08,
+    -1.65339022054652515390e-06,
+    6.61375632143793436117e-05,
+    -2.77777777770155933842e-03,
+    1.66666666666666019037e-01,
+)
 _SQRT_HALF = math.sqrt(0.5)
 
 
@@ -191,6 +198,19 @@ def log(values: Numbers) -> Floats:
     total *= square
     half = 0.5 * f * f
     return np.asarray(exponents * _LN2[0] - ((half - (s * (half + total) + exponents * _LN2[1])) - f))
+
+
+def exp(values: Numbers) -> Floats:
+    """Return e to the power of `values` (...), from -700 to 700."""
+    counts = np.rint(np.asarray(values, np.float64) / (_LN2[0] + _LN2[1]))
+    high, low = values - counts * _LN2[0], counts * _LN2[1]
+    rest = high - low
+    square = rest * rest
+    total = np.full(np.shape(rest), _EXP[0])
+    for factor in _EXP[1:]:
+        total = total * square + factor
+    share = rest - square * total
+    return np.asarray(np.ldexp(1.0 - ((low - rest * share / (2.0 - share)) - high), counts.astype(np.int64)))
 
 
 def sin_cos_of(angle: float) -> tuple[float, float]:

@@ -7,7 +7,7 @@ robot goes on.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Protocol, TypeAlias
@@ -23,6 +23,7 @@ from fleet_sim.warehouse.orders.places import OrderParts, Service, Spot, Stands,
 from fleet_sim.warehouse.orders.settings import OrdersSettings, ServiceSettings, WhenIdle
 from fleet_sim.warehouse.orders.transport import NO_LOAD, DriveEnd, Loads, Transport
 from fleet_sim.warehouse.sites.site import StationKind
+from fleet_sim.world.distributions import duration_of
 from fleet_sim.world.schema import KIND_AGENT
 from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import World
@@ -227,8 +228,9 @@ class OrderFleet(Stateful):
         self.loads = Loads(world, settings.load, timers)
         self._robots = Robots(world, columns)
         times = settings.service
-        self._handover = Handover(parts, self.loads, self._robots, times)
-        self.service = Service(times.at_once)
+        at = times.by_place(places)
+        self._handover = Handover(parts, self.loads, self._robots, times, at)
+        self.service = Service(times.at_once, {place: own.at_once for place, own in at.items()})
         self.couriers: dict[int, Courier] = {}
         self._parking = Stands(places, StationKind.PARK) if settings.idle is WhenIdle.PARK else None
         self.changed = True
@@ -654,23 +656,30 @@ LOST = "its load was taken from the robot or removed"
 class Handover:
     """Takes loads and puts them down, and changes the states of orders with it."""
 
-    def __init__(self, parts: OrderParts, loads: Loads, robots: Robots, times: ServiceSettings) -> None:
+    def __init__(
+        self, parts: OrderParts, loads: Loads, robots: Robots, times: ServiceSettings, at: Mapping[int, ServiceSettings]
+    ) -> None:
+        """`at` has what holds in place of `times` at some places."""
         self._world, self._table, self._book, self._places = parts
-        self._loads, self._robots, self._times = loads, robots, times
+        self._loads, self._robots, self._times, self._at = loads, robots, times, at
 
     def begin(self, courier: Courier) -> float:
         """Begin the service of a robot at its stop; return how long in s it takes."""
-        book, times, now = self._book, self._times, self._world.clock.time
+        book, number, now = self._book, courier.order, self._world.clock.time
+        times, order = self._at.get(courier.place, self._times), book.orders[number]
+        usual, own, stop = times.stop_time, order.stop_time, courier.leg
         if courier.task is Task.RETURN:
-            return times.drop_time
-        order = book.orders[courier.order]
-        if courier.task is Task.FETCH:
-            book.change(courier.order, "reach_pick", now)
-            return times.pick_time if order.pick_time is None else order.pick_time
-        if self.is_last(courier):
-            book.change(courier.order, "reach_drop", now)
-            return times.drop_time if order.drop_time is None else order.drop_time
-        return times.stop_time if order.stop_time is None else order.stop_time
+            # After all of its stops, so with a number of its own.
+            usual, own, stop = times.drop_time, None, len(book.stops[number])
+        elif courier.task is Task.FETCH:
+            book.change(number, "reach_pick", now)
+            usual, own = times.pick_time, order.pick_time
+        elif self.is_last(courier):
+            book.change(number, "reach_drop", now)
+            usual, own = times.drop_time, order.drop_time
+        # By order and stop: which robot comes, and when, changes no time.
+        key = self._world.random.key("service times")
+        return duration_of(usual, key, number, stop) if own is None else own
 
     def is_last(self, courier: Courier) -> bool:
         """Return whether a robot is at, or drives to, the last stop of its order."""

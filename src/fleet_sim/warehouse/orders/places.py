@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from abc import ABC, abstractmethod
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -529,19 +529,19 @@ class Timers(Stateful):
 
 
 class Service(Stateful):
-    """Each place serves `at_once` robots; the others wait in the order they came."""
+    """Each place serves `at_once` robots, or as many as `own` says of it; the others wait in the order they came."""
 
     STATE = ("_served", "_queues")
 
-    def __init__(self, at_once: int) -> None:
-        self._at_once = at_once
+    def __init__(self, at_once: int, own: Mapping[int, int]) -> None:
+        self._at_once, self._own = at_once, own
         self._served: dict[int, list[int]] = {}
         self._queues: dict[int, deque[int]] = {}
 
     def enter(self, place: int, row: int) -> bool:
         """Let a robot be served at `place`; return whether it is at once. If not, `leave` returns it later."""
         served = self._served.setdefault(place, [])
-        if len(served) < self._at_once:
+        if len(served) < self._own.get(place, self._at_once):
             served.append(row)
             return True
         self._queues.setdefault(place, deque()).append(row)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from fleet_sim.warehouse.orders.order import HEAVIEST, LONGEST_ID, MOST_ITEMS, O
 from fleet_sim.warehouse.orders.places import OrderPlaces, Timers
 from fleet_sim.warehouse.sites.site import StationKind
 from fleet_sim.world import clock as random
+from fleet_sim.world.distributions import Duration, duration_setting
 from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import World
 
@@ -83,7 +84,7 @@ ORDERS = Work("times of orders in an hour", 100_000)
 """Those at which none comes count, too: until a busy hour begins they are drawn one after the other, in one step."""
 QUIET = 5.0
 """Orders in an hour, below which a whole hour may pass without any."""
-_KINDS = {kind.value: kind for kind in StationKind}
+KINDS = {kind.value: kind for kind in StationKind}
 _GAP, _KEEP, _PICK, _DROP, _LOAD, _PER_ORDER = 0, 1, 2, 3, 4, 5
 """Which of the numbers drawn for an arrival is for what."""
 
@@ -229,7 +230,7 @@ def _weighted(weights: Weights, places: OrderPlaces, key: str) -> tuple[list[int
     found: dict[int, float] = {}
     for name, weight in weights.items():
         try:
-            stations = places.of_kind(_KINDS[name]) if name in _KINDS else [places.number(name)]
+            stations = places.of_kind(KINDS[name]) if name in KINDS else [places.number(name)]
         except UnknownNameError as error:
             raise UnknownNameError(f"{key}: {error}") from error
         found.update((station, weight) for station in stations)
@@ -418,13 +419,39 @@ class LoadSettings(Checked):
 
 
 @dataclass
+class StationServiceSettings(Checked):
+    """What is different at a station, or at all of a kind; what is null is as elsewhere."""
+
+    pick_time: Duration | None = duration_setting(None, doc="Taken to load at the first stop.")
+    stop_time: Duration | None = duration_setting(None, doc="Taken at stops in between.")
+    drop_time: Duration | None = duration_setting(None, doc="Taken to unload at the last stop.")
+    at_once: int | None = setting(None, low=1, high=1000, doc="Robots that it serves at once.")
+
+
+@dataclass
 class ServiceSettings(Checked):
     """What happens at stops, where orders say nothing else."""
 
-    pick_time: float = time_setting(5.0, doc="Taken to load at the first stop.")
-    stop_time: float = time_setting(5.0, doc="Taken at stops in between.")
-    drop_time: float = time_setting(5.0, doc="Taken to unload at the last stop.")
+    pick_time: Duration = duration_setting(5.0, doc="Taken to load at the first stop.")
+    stop_time: Duration = duration_setting(5.0, doc="Taken at stops in between.")
+    drop_time: Duration = duration_setting(5.0, doc="Taken to unload at the last stop.")
     at_once: int = setting(1, low=1, high=1000, doc="Robots that a station serves at once; others wait for their turn.")
+    stations: dict[str, StationServiceSettings] = setting(
+        factory=dict, doc="What is different at stations, by name or by kind; a name goes before its kind."
+    )
+
+    def by_place(self, places: OrderPlaces) -> dict[int, ServiceSettings]:
+        """Return what holds at the stations that differ, by number; raises ConfigError for an unknown one."""
+        found: dict[int, ServiceSettings] = {}
+        # Kinds first, so that a station of its own name keeps its own.
+        for name in sorted(self.stations, key=lambda name: name not in KINDS):
+            try:
+                numbers = places.of_kind(KINDS[name]) if name in KINDS else [places.number(name)]
+            except UnknownNameError as error:
+                raise ConfigError(str(error), path=f"service.stations.{name}") from error
+            given = {key: value for key, value in vars(self.stations[name]).items() if value is not None}
+            found.update((number, replace(found.get(number, self), stations={}, **given)) for number in numbers)
+        return found
 
 
 @dataclass
