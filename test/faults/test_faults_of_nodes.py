@@ -180,7 +180,26 @@ def test_too_few_open_files_are_one_error() -> None:
     done = subprocess.run(command, preexec_fn=limit, capture_output=True, text=True, check=False)
     # Cyclone DDS would end the process by itself, with a fault of memory.
     assert done.returncode == 1
-    assert "more may be opened: see ulimit -n" in done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("fleet_sim_node: error: ") and line.endswith("more may be opened: see ulimit -n")
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "CYCLONEDDS_URI=<CycloneDDS><Nonsense/></CycloneDDS>",
+        "CYCLONEDDS_URI=file:///no/such/file.xml",
+        "ROS_AUTOMATIC_DISCOVERY_RANGE=EVERYWHERE",
+    ],
+)
+def test_a_wrong_environment_is_one_error(setting: str) -> None:
+    name, _, value = setting.partition("=")
+    command = [sys.executable, "-m", "fleet_sim.ros.main", "--ros-args", *ARGUMENTS]
+    done = subprocess.run(command, env={**os.environ, name: value}, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    # The middleware says in lines of its own what is wrong with its configuration.
+    (line,) = [line for line in done.stderr.splitlines() if "[" not in line]
+    assert line.startswith("fleet_sim_node: error: ") and name in line
 
 
 @pytest.mark.parametrize("megabytes", [300, 586])

@@ -117,17 +117,25 @@ class Context(WithBlock):
 
     @property
     def participant(self) -> Participant:
-        """The DDS participant, made when first needed. Raises NotInitializedException after shutdown."""
+        """The DDS participant, made when first needed.
+
+        Raises NotInitializedException after shutdown, RCLError where the environment allows none, such as a
+        wrong `CYCLONEDDS_URI`.
+        """
         with self._lock:
             if not self._ok:
                 raise NotInitializedException(
                     "cannot create a node or an endpoint without an initialised context"
                 )
             if self._participant is None:
+                from ..dds.library import DDSError
                 from ..dds.participant import Participant
 
                 user_data = f"enclave={self.arguments.enclave};".encode()
-                self._participant = Participant(self._domain_id, user_data)
+                try:
+                    self._participant = Participant(self._domain_id, user_data)
+                except (DDSError, ValueError, OSError) as error:
+                    raise RCLError(str(error)) from error
             return self._participant
 
     @property
