@@ -155,6 +155,18 @@ class ActionCause(Mode):
     """Anything else."""
     BATTERY_EMPTY = "battery_empty"
     """The robot's battery is empty."""
+    BREAKDOWN = "breakdown"
+    """The robot has broken down."""
+    EMERGENCY_STOP = "emergency_stop"
+    """An emergency stop holds the robot."""
+    MANUAL_MODE = "manual_mode"
+    """The robot is driven by hand and takes no goals."""
+    LOCALIZATION_LOST = "localization_lost"
+    """The robot does not know where it is."""
+    DISTURBED = "disturbed"
+    """A disturbance made the action fail."""
+    CLOSED = "closed"
+    """The goal, or the way to it, is closed."""
 
 
 @saved

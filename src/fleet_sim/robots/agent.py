@@ -221,7 +221,7 @@ class Agent(EndEffectorHandle):
             raise StateError(f"agent {world.label(row)!r} is carried by {holder!r} and cannot move by itself")
         for rule in world.drive_rules:
             if rule.refuses(np.array([row]))[0]:
-                raise StateError(f"agent {world.label(row)!r} cannot drive: {rule.reason}")
+                raise StateError(f"agent {world.label(row)!r} cannot drive: {rule.reason_of(row)}")
 
     @property
     def can_move(self) -> bool:

@@ -331,7 +331,7 @@ class Recipients:
         self.reject(self._world.motion.law[self.rows] == 0, "it has a fixed base and cannot move")
         self.reject_carried()
         for rule in self._world.drive_rules:
-            self.reject(rule.refuses(self.rows), rule.reason)
+            self.reject(rule.refuses(self.rows), rule.reason_of)
 
     def reject_carried(self) -> None:
         """Reject entities that are carried, as they follow their carrier."""

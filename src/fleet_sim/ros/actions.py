@@ -402,6 +402,12 @@ CODES = {
     ActionCause.FAILED: Cause.FAILED,
     ActionCause.BLOCKED: Cause.BLOCKED,
     ActionCause.BATTERY_EMPTY: Cause.BATTERY_EMPTY,
+    ActionCause.BREAKDOWN: Cause.BREAKDOWN,
+    ActionCause.EMERGENCY_STOP: Cause.EMERGENCY_STOP,
+    ActionCause.MANUAL_MODE: Cause.MANUAL_MODE,
+    ActionCause.LOCALIZATION_LOST: Cause.LOCALIZATION_LOST,
+    ActionCause.DISTURBED: Cause.DISTURBED,
+    ActionCause.CLOSED: Cause.CLOSED,
 }
 """Causes of the simulation and their values in the message."""
 

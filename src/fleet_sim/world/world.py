@@ -42,6 +42,10 @@ class DriveRule(ABC):
     reason: ClassVar[str]
     """The reason shown in acknowledgements and errors, e.g. "its battery is empty"."""
 
+    def reason_of(self, row: int) -> str:
+        """Return the reason for one robot that it refuses, where not all have the same."""
+        return self.reason
+
     @abstractmethod
     def refuses(self, rows: Rows) -> Bools:
         """Return which of `rows` (N,) may not drive now."""

@@ -16,6 +16,7 @@ from fleet_sim.warehouse.sites.site import Site
 from fleet_sim.warehouse.traffic.columns import BROKEN, DELAYED, TrafficColumns
 from fleet_sim.warehouse.traffic.network import Network, Place, nodes_of
 from fleet_sim.world.clock import normals, purpose_key, uniforms
+from fleet_sim.world.conditions import conditions_of
 from fleet_sim.world.world import World
 
 # The key `disturbances` of the section `traffic`.
@@ -153,13 +154,17 @@ class Disturbances:
         # Found once: names of stations do not change while it runs.
         self._closures = [(nodes_of(network, site, entry.places), entry) for entry in settings.closures]
         self._closed: Bools = np.zeros(len(network), np.bool_)
+        self._seen = -1
+        """The version of the conditions of robots that paces are of."""
 
     def enter(self, rows: Rows) -> None:
-        """Choose which of `rows` are slow."""
-        slow = self._settings.slow
+        """Choose which of `rows` are slow; slower still are those that something else slows down."""
+        slow, conditions = self._settings.slow, conditions_of(self._world)
         if slow is not None:
             slow_mask = self._drawn(rows, 0, SLOW) < slow.share
             self._table.pace[rows] = np.where(slow_mask, slow.pace, 1.0)
+        if conditions is not None:
+            self._table.pace[rows] = conditions.pace[rows] * (1.0 if slow is None else self._table.pace[rows])
 
     def closed(self) -> tuple[Bools, bool]:
         """Return the nodes (N,) that are closed now, and whether they were others at the last look."""
@@ -176,7 +181,10 @@ class Disturbances:
 
     def step(self, rows: Rows) -> tuple[Rows, bool]:
         """Begin and end what happens to `rows` now; return those to remove, and whether some broke or were repaired."""
-        clock = self._world.clock
+        clock, conditions = self._world.clock, conditions_of(self._world)
+        if conditions is not None and conditions.version != self._seen:
+            self._seen = conditions.version
+            self.enter(rows)
         gone, repaired = self._end(rows, clock.tick)
         # Once in each second of simulated time, whatever the length of a step.
         second = int(clock.time)

@@ -93,7 +93,7 @@ class VehicleContext:
         for rule in world.drive_rules:
             # The traffic refuses all who drive past it; vehicles in it are sent by it.
             if rule is not conveyance and rule.refuses(rows)[0]:
-                return rule.reason
+                return rule.reason_of(row)
         return ""
 
 
