@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import resource
 import signal
 import subprocess
 import textwrap
@@ -203,6 +205,35 @@ def test_a_later_step_that_compiles_is_left(tmp_path: Path) -> None:
     process = node_of(tmp_path, "Compiling", body)
     assert process.wait() == 0
     assert process.output().splitlines()[-1] == "fleet_sim_node: stopped while it was compiling"
+
+
+@pytest.mark.slow
+def test_a_signal_ends_it_while_it_draws_a_huge_picture(tmp_path: Path) -> None:
+    pytest.importorskip("pybullet")
+    config = tmp_path / "camera.yaml"
+    config.write_text(
+        "simulation: {timestep: 0.1, gui: false}\n"
+        "robots: [{name: r, shape: {shape_type: sphere, radius: 0.2}, "
+        "sensors: [{type: camera, rate: 10, renderer: tiny, width: 8192, height: 8192}]}]\n"
+    )
+    body = """
+    def __init__(self):
+        super().__init__()
+        self.simulation.get_object('r').sensor('camera').subscribe()
+        self.simulation.pipeline.add(System('tells', Phase.UPDATE, lambda dt: os.write(2, b'draws')))
+    """
+    ended = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+    process = node_of(tmp_path, "Drawing", body, "-p", f"config:={config}")
+    deadline = time.monotonic() + PATIENCE
+    while "draws" not in process.output() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(1.0)
+    fields = Path(f"/proc/{process.process.pid}/stat").read_text().rpartition(")")[2].split()
+    before = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    process.end()
+    # Of processors: on a busy machine it hardly gets one. The whole picture takes ten times as long.
+    assert sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - ended - before < 6.0
+    assert "a step takes longer than" in process.output()
 
 
 @pytest.mark.slow

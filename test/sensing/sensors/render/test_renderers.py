@@ -373,6 +373,31 @@ def check(ours: Frame, theirs: Frame) -> None:
     assert np.quantile(errors, 0.98) < 0.01
 
 
+@both
+def test_a_large_picture_is_drawn_in_bands(
+    name: str, make_scene: MakeScene, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its bands are the parts of what is drawn at once: the same pixels but for rounding at edges."""
+    scene = make_scene(floor=True)
+    scene.spawn([[3.0, 0.5, 0.5], [4.0, -1.0, 0.5]], CUBE)
+    renderer, taken = make(scene, name), shot((0.0, 0.0, 1.0), 0.0, 0.2)
+    at_once = renderer.render(taken)
+    heights: list[int] = []
+    draw = type(renderer)._take if name == "opengl" else type(renderer)._draw  # type: ignore[attr-defined]
+
+    def noting(self: Renderer, part: Shot) -> Frame:
+        heights.append(part.intrinsics.height)
+        return draw(self, part)  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(type(renderer), draw.__name__, noting)
+    monkeypatch.setattr(f"{type(renderer).__module__}.MOST_AT_ONCE", 100 * taken.intrinsics.width + 7)
+    banded = renderer.render(taken)
+    assert heights == [100, 100, 40]
+    for channel, values in vars(at_once).items():
+        same_mask = np.isclose(getattr(banded, channel), values, rtol=1e-4)
+        assert same_mask.shape == values.shape and same_mask.mean() > 0.995, channel
+
+
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_the_renderers_agree(shape: BodyShape, make_scene: Callable[..., Scene], make: Callable[..., Renderer]) -> None:
     scene, random = make_scene(floor=True), np.random.default_rng(3)

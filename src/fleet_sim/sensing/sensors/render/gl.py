@@ -19,7 +19,7 @@ from fleet_sim.base.spatial import quaternions
 from fleet_sim.models.meshes import mesh as primitives
 from fleet_sim.models.meshes.mesh import Material, Mesh, Part
 from fleet_sim.sensing.sensors.render import scene
-from fleet_sim.sensing.sensors.render.shot import CHANNELS, Color, Float32s, Frame, Lighting, Shot
+from fleet_sim.sensing.sensors.render.shot import CHANNELS, Color, Float32s, Frame, Lighting, Shot, in_bands
 from fleet_sim.world.world import World
 
 CHECK_SIZE = 1.0
@@ -485,6 +485,9 @@ def _mask(written: list[bool]) -> Any:
     return masks if len(masks) > 1 else masks[0]
 
 
+MOST_AT_ONCE = 1 << 22
+"""Pixels that are drawn in one call: half a second in software."""
+
 Drawn = list[tuple[GpuMesh, int]]
 """Meshes and how many instances of each are to be drawn."""
 
@@ -530,12 +533,15 @@ class GlRenderer:
         with self._context:
             # Frees what Python has dropped since, while the context is current.
             self._context.gc()
-            axes = _axes(shot)
-            clip = _clip_matrix(shot, axes)
-            target = self._target(shot)
-            drawn = self._place(shot, axes)
-            self._draw(target, clip, shot, drawn)
-            return target.read()
+            return in_bands(shot, MOST_AT_ONCE, self._take)
+
+    def _take(self, shot: Shot) -> Frame:
+        axes = _axes(shot)
+        clip = _clip_matrix(shot, axes)
+        target = self._target(shot)
+        drawn = self._place(shot, axes)
+        self._draw(target, clip, shot, drawn)
+        return target.read()
 
     def close(self) -> None:
         """Free the resources; may be called again."""

@@ -14,10 +14,22 @@ from fleet_sim.base.registry import Fit, Registry
 from fleet_sim.engines.bullet.mirror import BulletMirror
 from fleet_sim.engines.bullet.window import capture, colors_of, metres_of
 from fleet_sim.sensing.sensors.render.gl import GlRenderer
-from fleet_sim.sensing.sensors.render.shot import NOTHING, Frame, Int32s, Lighting, Shot, engine_projection, engine_view
+from fleet_sim.sensing.sensors.render.shot import (
+    NOTHING,
+    Frame,
+    Int32s,
+    Lighting,
+    Shot,
+    engine_projection,
+    engine_view,
+    in_bands,
+)
 
 # Pictures taken by PyBullet's own software renderer, which is always there.
 
+
+MOST_AT_ONCE = 1 << 20
+"""Pixels that PyBullet draws in one call: they take a second."""
 
 _SAMPLE = (0.0, 1.0)
 """TinyRenderer looks at the lower left corner of each pixel."""
@@ -45,6 +57,9 @@ class TinyRenderer:
     def render(self, shot: Shot) -> Frame:
         """Return the picture; raises MissingDependencyError without pybullet, InvalidValueError for unusable files."""
         self._mirror.ensure()
+        return in_bands(shot, MOST_AT_ONCE, self._draw)
+
+    def _draw(self, shot: Shot) -> Frame:
         lens, wanted = shot.intrinsics, shot.channels
         image = capture(
             self._mirror,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -218,6 +218,23 @@ class Frame:
     depth: Float32s | None = None
     ids: Int32s | None = None
     links: Int32s | None = None
+
+
+def in_bands(shot: Shot, most: int, draw: Callable[[Shot], Frame]) -> Frame:
+    """Return the picture that `draw` makes, one of more than `most` pixels in bands of rows.
+
+    While a library draws, no code of Python runs: a signal would wait for the whole of a large picture.
+    """
+    lens = shot.intrinsics
+    rows = max(1, most // lens.width)
+    if lens.height <= rows:
+        return draw(shot)
+    bands = [
+        draw(replace(shot, intrinsics=replace(lens, height=min(rows, lens.height - top), cy=lens.cy - top)))
+        for top in range(0, lens.height, rows)
+    ]
+    channels = {name: [getattr(band, name) for band in bands] for name in CHANNELS}
+    return Frame(**{name: np.concatenate(parts) for name, parts in channels.items() if parts[0] is not None})
 
 
 def check_channels(channels: Iterable[str]) -> frozenset[str]:
