@@ -345,12 +345,30 @@ class FleetCommandDispatcher:
 
     def _navigate(self, command: c.Navigate) -> CommandAck:
         to = Recipients(self._world, command.names)
-        to.reject_immovable()
-        positions, orientations = to.free_poses(*to.poses(command.positions, command.orientations))
+        to.reject_immovable(by_route=command.route)
+        positions, orientations = to.poses(command.positions, command.orientations)
+        if command.route:
+            return self._navigate_by_route(command, to, positions, orientations)
+        positions, orientations = to.free_poses(positions, orientations)
         # After all checks: a rejected command must not end what the robot is doing.
         self._pre_empt_base(to, "a new goal was commanded")
         if len(to.rows):
             drive.start_paths(self._world, to.rows, np.ones(len(to.rows), np.int64), positions, orientations)
+        return self._ack(command, to)
+
+    def _navigate_by_route(
+        self, command: c.Navigate, to: Recipients, positions: Floats, orientations: Floats
+    ) -> CommandAck:
+        world = self._world
+        poses = np.concatenate((positions, orientations), axis=1).tolist()
+        goals = [{"position": pose[:3], "orientation": pose[3:]} for pose in poses]
+        actions = [world.actions.parse("move_to", {"target_pose": goal, "route": True}) for goal in goals]
+        failures = {
+            row: action.refusal(world.handles[row]) for row, action in zip(to.rows.tolist(), actions, strict=True)
+        }
+        chosen = [action for row, action in zip(to.rows.tolist(), actions, strict=True) if failures[row] is None]
+        to.reject_for({row: failure.message for row, failure in failures.items() if failure is not None})
+        self._execute_action(c.ExecuteAction(names=to.names, actions=tuple(chosen), command_id=command.command_id))
         return self._ack(command, to)
 
     def _follow_path(self, command: c.FollowPath) -> CommandAck:

@@ -325,13 +325,18 @@ class Recipients:
         """Reject entities that are not robots."""
         self.reject(self._world.kind[self.rows] != KIND_AGENT, "not a robot")
 
-    def reject_immovable(self) -> None:
-        """Reject entities that cannot drive: objects, robots with a fixed base, and carried ones."""
+    def reject_immovable(self, *, by_route: bool = False) -> None:
+        """Reject entities that cannot drive: objects, robots with a fixed base, and carried ones.
+
+        Those in the traffic can `by_route`.
+        """
         self.reject_others_than_robots()
         self.reject(self._world.motion.law[self.rows] == 0, "it has a fixed base and cannot move")
         self.reject_carried()
+        own: object = self._world.routes.conveyance if by_route else None
         for rule in self._world.drive_rules:
-            self.reject(rule.refuses(self.rows), rule.reason_of)
+            if rule is not own:
+                self.reject(rule.refuses(self.rows), rule.reason_of)
 
     def reject_carried(self) -> None:
         """Reject entities that are carried, as they follow their carrier."""

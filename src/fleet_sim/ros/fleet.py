@@ -15,10 +15,8 @@ from rclpy.serialization import serialize_message
 from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Bytes, Floats, Ints, Rows
 from fleet_sim.base.cdr import ROBOT_STATE, ColumnsTemplate, ElementsTemplate, Text
 from fleet_sim.base.errors import FleetSimError, InvalidValueError
-from fleet_sim.base.geometry import Pose as Goal
 from fleet_sim.base.params import ControllerMode
 from fleet_sim.robots.actions.action import Action
-from fleet_sim.robots.actions.drive import MoveTo
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.actions import cause_of_action
 from fleet_sim.ros.interface import Bridge, Interface
@@ -26,16 +24,7 @@ from fleet_sim.ros.messages import ack_to_msg, poses_from_msgs, time_to_msg, twi
 from fleet_sim.ros.robot_states import body_twists
 from fleet_sim.ros.roster import Roster
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.world.commands import (
-    CancelActions,
-    Command,
-    CommandAck,
-    ExecuteAction,
-    Navigate,
-    SetPoses,
-    SetVelocity,
-    Stop,
-)
+from fleet_sim.world.commands import CancelActions, Command, CommandAck, Navigate, SetPoses, SetVelocity, Stop
 from fleet_sim.world.features import FEATURES
 from fleet_sim.world.schema import NO_ROW
 from fleet_sim.world.world import World
@@ -378,11 +367,10 @@ class FleetCommandInterface(Interface):
             # Checked before frames are looked up: a wrong length is wrong in every frame.
             _check_length("poses", message.poses, names)
             positions, orientations = self._poses(message.header.frame_id, message.poses)
-            if message.route and message.kind == FleetCommand.NAVIGATE:
-                goals = map(Goal, positions.tolist(), orientations.tolist())
-                return ExecuteAction(names=names, actions=tuple(MoveTo(goal, route=True) for goal in goals), **common)
-            kind = Navigate if message.kind == FleetCommand.NAVIGATE else SetPoses
-            return kind(names=names, positions=positions, orientations=orientations, **common)
+            goals = {"names": names, "positions": positions, "orientations": orientations}
+            if message.kind == FleetCommand.NAVIGATE:
+                return Navigate(route=message.route, **goals, **common)
+            return SetPoses(**goals, **common)
         if message.kind == FleetCommand.VELOCITY:
             _check_length("twists", message.twists, names)
             linear, angular = twists_from_msgs(message.twists)

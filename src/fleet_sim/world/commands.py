@@ -280,10 +280,15 @@ class NamedCommand(Command):
 
 @command("navigate")
 class Navigate(NamedCommand):
-    """Drive to goals: `positions` (N, 3) in m, `orientations` (N, 4) xyzw, world frame."""
+    """Drive to goals: `positions` (N, 3) in m, `orientations` (N, 4) xyzw, world frame.
+
+    With `route` each takes a route, as MoveTo does, and robots in the traffic are sent by it; one whose goal the
+    traffic refuses is rejected, and keeps the goal that it has.
+    """
 
     positions: Floats
     orientations: Floats
+    route: bool = False
 
 
 @command("follow_path")

@@ -161,6 +161,9 @@ class Conveyance(Protocol):
     def drives(self, row: int) -> bool:
         """Return whether it drives the robot in `row`."""
 
+    def check_goal(self, row: int, point: Floats, heading: float | None, tolerance: float) -> None:
+        """Raise FleetSimError where `send_to` would."""
+
     def send_to(self, row: int, point: Floats, heading: float | None, tolerance: float) -> None:
         """Send a robot to `point` (2,) in m, to `heading` in rad there if it is given; raises FleetSimError.
 

@@ -401,8 +401,10 @@ def reason_not_to_drive(agent: Agent) -> str:
     return "" if conveyance is None else conveyance.reason
 
 
-def set_out(agent: Agent, path: Path, leg: int, align_final: bool, tolerance: float) -> Failure | None:
-    """Send the robot to the pose number `leg` of `path`; return why it is not sent, or None."""
+def set_out(
+    agent: Agent, path: Path, leg: int, align_final: bool, tolerance: float, *, only_check: bool = False
+) -> Failure | None:
+    """Send the robot to the pose number `leg` of `path`, or `only_check` that; return why it is not sent, or None."""
     conveyance = agent.world.routes.conveyance
     if conveyance is None or not conveyance.drives(agent.row):
         return Failure("the robot takes part in the traffic no longer", ActionCause.UNREACHABLE)
@@ -413,7 +415,8 @@ def set_out(agent: Agent, path: Path, leg: int, align_final: bool, tolerance: fl
         return Failure(f"{reason}; let the robot leave the traffic first", ActionCause.UNREACHABLE)
     heading = quaternions.yaw_of(orientations, leg) if align_final and leg == len(positions) - 1 else None
     try:
-        conveyance.send_to(agent.row, positions[leg, :2], heading, tolerance)
+        send = conveyance.check_goal if only_check else conveyance.send_to
+        send(agent.row, positions[leg, :2], heading, tolerance)
     except FleetSimError as error:
         return Failure(str(error), ActionCause.INVALID_GOAL)
     return None

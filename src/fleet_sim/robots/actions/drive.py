@@ -190,17 +190,27 @@ class MoveAction(routing.OnRoute):
     def _ride(self, agent: Agent, leg: int) -> action.Until | None:
         """Let the traffic bring the robot to a pose of the path."""
         self._leg = leg
-        failure: action.Failure | None
-        if self.route is RouteMode.NONE:
-            failure = action.Failure(action.reason_not_to_drive(agent), ActionCause.UNREACHABLE)
-        elif self.direction is not None:
-            failure = action.Failure("direction: in the traffic it is the robot's default", ActionCause.INVALID_GOAL)
-        else:
-            failure = action.set_out(agent, self._path(agent), leg, self.final_orientation_align, self.tolerance)
+        failure = self._sent(agent, leg)
         if failure is not None:
             self.fail(*failure)
             return None
         return action.Until(arrival=True)
+
+    def _sent(self, agent: Agent, leg: int, *, only_check: bool = False) -> action.Failure | None:
+        """Send the robot by the traffic to a pose of the path, or check that; return why it is not sent, or None."""
+        if self.route is RouteMode.NONE:
+            return action.Failure(action.reason_not_to_drive(agent), ActionCause.UNREACHABLE)
+        if self.direction is not None:
+            return action.Failure("direction: in the traffic it is the robot's default", ActionCause.INVALID_GOAL)
+        align = self.final_orientation_align
+        return action.set_out(agent, self._path(agent), leg, align, self.tolerance, only_check=only_check)
+
+    def refusal(self, agent: Agent) -> action.Failure | None:
+        """Return why it would fail at once where no route is searched for, or None: whoever commands it can know."""
+        hindrance = action.immovable(agent)
+        if hindrance is not None or not action.is_conveyed(agent):
+            return hindrance
+        return self._sent(agent, 0, only_check=True)
 
     def _ride_on(self, agent: Agent) -> action.Until | None:
         """Check whether the robot is where the traffic brings it, and go on to the next pose."""

@@ -236,8 +236,16 @@ class InTraffic(DriveRule):
         """Return whether the robot in `row` takes part."""
         return bool(self._table.present[row])
 
+    def check_goal(self, row: int, point: Floats, heading: float | None, tolerance: float) -> None:
+        """Raise InvalidValueError where `send_to` would."""
+        self._control.check_goals(*self._goal(row, point, heading, tolerance))
+
     def send_to(self, row: int, point: Floats, heading: float | None, tolerance: float) -> None:
         """Send a robot to the node that is within `tolerance` m of `point` (2,); raises InvalidValueError."""
+        self._control.send(*self._goal(row, point, heading, tolerance))
+
+    def _goal(self, row: int, point: Floats, heading: float | None, tolerance: float) -> tuple[Rows, Ints, Floats]:
+        """Return robot, node and heading as `send` has them; raises InvalidValueError for a point at no node."""
         network = self._control.floor.network
         node = int(network.node_at(point[None])[0])
         place = f"({point[0]:g}, {point[1]:g})"
@@ -250,8 +258,7 @@ class InTraffic(DriveRule):
             raise InvalidValueError(
                 f"the goal {place} is {off:.3g} m from the node at ({x:g}, {y:g}); go there, or with that tolerance"
             )
-        turned = np.array([np.nan if heading is None else heading])
-        self._control.send(np.array([row]), np.array([node]), turned)
+        return np.array([row]), np.array([node]), np.array([np.nan if heading is None else heading])
 
     def has_brought(self, row: int) -> bool:
         """Return whether the robot has arrived."""
@@ -292,6 +299,11 @@ class TrafficControl:
         if self._floor is None:
             raise StateError("no robot takes part in the traffic yet, and its network depends on their size; enrol one")
         return self._floor
+
+    @property
+    def time(self) -> float:
+        """Simulation time in s."""
+        return self._world.clock.time
 
     @property
     def rows(self) -> Rows:
@@ -389,8 +401,8 @@ class TrafficControl:
 
     # ---- where they go -----------------------------------------------------------------------------------------------
 
-    def send(self, rows: Rows, nodes: Ints, headings: Floats) -> None:
-        """Send robots to nodes and headings (N,) there, nan for any; all or none; raises InvalidValueError."""
+    def check_goals(self, rows: Rows, nodes: Ints, headings: Floats) -> None:
+        """Raise InvalidValueError where `send` would."""
         table, floor = self._table, self.floor
         if len(rows) != len(nodes):
             raise InvalidValueError(f"expected a node for each of {len(rows)} robots, got {len(nodes)}")
@@ -411,6 +423,11 @@ class TrafficControl:
         fixed = turned[columns.turning_speeds(self._world, rows[turned]) <= 0.0] if len(turned) else turned
         if len(fixed):
             raise InvalidValueError(f"{self._world.label(int(rows[fixed[0]]))!r} cannot turn to a heading")
+
+    def send(self, rows: Rows, nodes: Ints, headings: Floats) -> None:
+        """Send robots to nodes and headings (N,) there, nan for any; all or none; raises InvalidValueError."""
+        self.check_goals(rows, nodes, headings)
+        table = self._table
         for row in self._world.actions.busy(rows).tolist():
             self._world.actions.cancel_base(row, "the traffic was told to send the robot elsewhere")
         table.goal[rows] = nodes
@@ -545,16 +562,15 @@ class TrafficControl:
         if floor is None:
             return None
         graph, timing = floor.execution.graph.save(), floor.timing.save()
-        return floor, floor.closed.copy(), graph, timing, floor.disturbances.counts
+        return floor, floor.changes(), graph, timing, floor.disturbances.counts
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""
         if saved is None:
             self._floor = None
             return
-        self._floor, closed, graph, timing, counts = saved
+        self._floor, changes, graph, timing, counts = saved
         floor = self.floor
-        floor.closed[:] = closed
         floor.execution.graph.restore(graph)
         floor.execution.renew()
         floor.timing.restore(timing)
@@ -562,5 +578,5 @@ class TrafficControl:
         changed = floor.timing.changed
         # Closed places are looked up again, as they may have changed between the two moments.
         floor.look()
-        floor.open_up()
+        floor.restore(*changes)
         floor.timing.changed = changed

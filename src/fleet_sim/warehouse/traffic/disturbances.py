@@ -14,7 +14,7 @@ from fleet_sim.base.settings import Checked, setting, time_setting
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.warehouse.sites.site import Site
 from fleet_sim.warehouse.traffic.columns import BROKEN, DELAYED, TrafficColumns
-from fleet_sim.warehouse.traffic.network import Network, Place, nodes_of
+from fleet_sim.warehouse.traffic.network import Area, Network, Place, nodes_of
 from fleet_sim.world.clock import normals, purpose_key, uniforms
 from fleet_sim.world.conditions import conditions_of
 from fleet_sim.world.world import World
@@ -70,23 +70,27 @@ class BreakdownSettings(Checked):
     then: Literal["repair", "remove"] = setting("repair", doc="What happens then: they drive on, or are taken away.")
 
 
-def _read_places(value: object) -> list[Place]:
+def _read_places(value: object) -> list[Place | Area]:
     # At least one: a closure of nothing is a mistake.
     if not isinstance(value, list) or not value:
-        raise InvalidValueError(f"expected a list of stations, nodes or points [x, y], got {value!r}")
-    # Points as tuples, which are told from names and numbers by their type.
+        raise InvalidValueError(f"expected a list of stations, zones, nodes, points or areas, got {value!r}")
+    # Points and areas as tuples, which are told from names and numbers by their type.
     return [tuple(place) if isinstance(place, list) else place for place in value]
 
 
 _POINT = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
-_PLACES = {"type": "array", "minItems": 1, "items": {"anyOf": [{"type": "string"}, {"type": "integer"}, _POINT]}}
+_AREA = {"type": "array", "items": _POINT, "minItems": 3}
+_KINDS = [{"type": "string"}, {"type": "integer"}, _POINT, _AREA]
+_PLACES = {"type": "array", "minItems": 1, "items": {"anyOf": _KINDS}}
 
 
 @dataclass
 class ClosureSettings(Checked):
     """Places that are closed for a time."""
 
-    places: list[Any] = setting(reader=_read_places, schema=_PLACES, doc="Stations, nodes, or points [x, y] in m.")
+    places: list[Any] = setting(
+        reader=_read_places, schema=_PLACES, doc="Stations, zones, nodes, points [x, y] in m, areas of points."
+    )
     begin: float = time_setting(0.0, doc="Simulation time from which.")
     end: float | None = time_setting(None, doc="Until which; null: for ever.")
 

@@ -34,6 +34,7 @@ STATIC = CollisionMode.STATIC.code
 BOX, PLANE = int(ShapeKind.BOX), int(ShapeKind.PLANE)
 UPRIGHT = 1.0 - 1e-9
 TOUCH = 1e-9
+TALL = 1e6
 DEEPEST = 8
 """Carriers of carriers that are looked for."""
 
@@ -374,6 +375,13 @@ class Floor:
         self.closed: Bools = np.zeros(len(self.network), np.bool_)
         self.covered: Bools = np.zeros(len(self.network), np.bool_)
         self.scheduled: Bools = np.zeros(len(self.network), np.bool_)
+        self.limits: Floats = np.full(len(self.network), np.nan)
+        """Speed limits (N,) in m/s that hold in place of those of the site; nan: none."""
+        self._site_limits = tracks.limits.copy()
+        self.occupied: Bools = np.zeros(site.grid.count, np.bool_)
+        """Cells of the site's grid where something stands that the map does not show."""
+        self.occupied_nodes: Bools = np.zeros(len(self.network), np.bool_)
+        self._grid = site.grid
         seed = sim.params.seed if settings.seed is None else settings.seed
         self.timing = PlanTiming(sim.world, table, self.network, self.execution, settings, seed)
         self.disturbances = Disturbances(sim.world, table, site, self.network, settings.disturbances, seed)
@@ -381,7 +389,7 @@ class Floor:
     @property
     def blocked(self) -> Bools:
         """The nodes (N,) that are closed or covered."""
-        return self.closed | self.scheduled | self.covered
+        return self.closed | self.scheduled | self.covered | self.occupied_nodes
 
     def look(self) -> None:
         """See what is closed and covered now."""
@@ -396,6 +404,43 @@ class Floor:
         """Open what robots come to, and let them enter what is open; plans lead through, open or not."""
         if self.gates.ask():
             self.execution.open_mask[:] = ~(self.blocked | self.gates.shut)
+
+    def limit(self, nodes: Ints, speed: float) -> None:
+        """Let `speed` in m/s be the limit on all lanes between `nodes`, and the most on those from or to them.
+
+        With nan the limits of the site hold there again. Who is faster brakes from now on.
+        """
+        self.limits[nodes] = speed
+        tracks = self.execution.graph.tracks
+        width = tracks.neighbours.shape[1]
+        begins, ends = self.limits.repeat(width), self.limits[tracks.neighbours.ravel()]
+        within_mask = ~(np.isnan(begins) | np.isnan(ends))
+        # Where only one end has a limit of its own, the lane leads through what is around it, too.
+        own = np.where(within_mask, np.inf, self._site_limits)
+        tracks.limits[:] = np.fmin(np.fmin(begins, ends), own)
+
+    def occupy(self, cells: Ints, *, occupied: bool) -> None:
+        """Let something stand in `cells` of the grid, or no longer; nodes where robots would touch it are closed."""
+        self.occupied[cells] = occupied
+        standing = np.flatnonzero(self.occupied)
+        middles, count, half = self._grid.positions(standing), len(standing), 0.5 * self._grid.cell
+        ones = np.ones((count, 1))
+        turn = quaternions.from_yaws(np.full(count, self._grid.origin[2]))
+        # Of any height: the map has none.
+        tall = np.column_stack((np.full((count, 2), half), np.full(count, TALL)))
+        kinds, places = np.full(count, BOX), np.column_stack((middles, 0.0 * ones))
+        self.occupied_nodes = self.obstacles.under(ShapeArrays(kinds, places, turn, tall, np.zeros(count)))
+        self.open_up()
+
+    def changes(self) -> tuple[Bools, Floats, Bools]:
+        """Return what was closed, limited and occupied at run time, as copies."""
+        return self.closed.copy(), self.limits.copy(), self.occupied.copy()
+
+    def restore(self, closed: Bools, limits: Floats, occupied: Bools) -> None:
+        """Take back what `changes` returned."""
+        self.closed[:], self.limits[:], self.occupied[:] = closed, limits, occupied
+        self.limit(NO_ROWS, np.nan)
+        self.occupy(NO_ROWS, occupied=False)
 
     def open_up(self) -> None:
         """Let robots enter what is neither closed nor covered."""

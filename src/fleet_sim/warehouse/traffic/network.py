@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fleet_sim.base.arrays import Bools, Floats, Ints, as_floats
-from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.errors import InvalidValueError, brief
 from fleet_sim.base.kernels import compiled
 from fleet_sim.warehouse.sites.grid import Grid
-from fleet_sim.warehouse.sites.site import Site
+from fleet_sim.warehouse.sites.site import Site, Zone, ZoneKind
 from fleet_sim.warehouse.traffic.across import Rules, Sight
 from fleet_sim.warehouse.traffic.across import Steps as AcrossSteps
 from fleet_sim.warehouse.traffic.policies import Claims, claims_of
@@ -625,8 +625,10 @@ class Network:
 
 Place: TypeAlias = str | int | tuple[float, float]
 """The name of a station, the number of a node, or a point (x, y) in m that is at a node."""
-ManyPlaces: TypeAlias = Place | list[Place] | Ints
-"""A place, or several in a list, or the numbers of nodes in an array."""
+Area: TypeAlias = tuple[tuple[float, float], ...]
+"""The corners ((x, y), ...) of a polygon, at least three, in m."""
+ManyPlaces: TypeAlias = Place | Area | list[Place | Area] | Ints
+"""A place, an area, or several in a list, or the numbers of nodes in an array; the name of a zone is an area too."""
 
 
 def node_of(network: Network, site: Site, place: Place) -> int:
@@ -653,4 +655,26 @@ def nodes_of(network: Network, site: Site, places: ManyPlaces) -> Ints:
         return np.array([node_of(network, site, int(node)) for node in places], np.int64)
     # A point is a tuple, and several places are a list.
     given = places if isinstance(places, list) else [places]
-    return np.array([node_of(network, site, place) for place in given], np.int64)
+    return np.concatenate([np.empty(0, np.int64), *(_nodes_at(network, site, place) for place in given)])
+
+
+def _nodes_at(network: Network, site: Site, place: Place | Area) -> Ints:
+    """Return the nodes (K,) in an area, or the one at a place."""
+    area = area_of(site, place)
+    if area is None:
+        return np.array([node_of(network, site, place)], np.int64)  # type: ignore[arg-type]  # no area
+    nodes = np.flatnonzero(area.contains(network.positions))
+    if not len(nodes):
+        raise InvalidValueError(f"no node is in the area {brief(place)}")
+    return nodes
+
+
+def area_of(site: Site, place: Place | Area) -> Zone | None:
+    """Return the area that a zone's name or corners say, None for another place; raises InvalidValueError."""
+    if isinstance(place, str):
+        zones = {zone.name: zone for zone in site.zones}
+        # A station of that name comes first.
+        return None if any(station.name == place for station in site.stations) else zones.get(place)
+    if isinstance(place, tuple) and place and not isinstance(place[0], (int, float, np.number)):
+        return Zone("area", ZoneKind.NO_GO, as_floats(place, (None, 2), "corners of an area"))
+    return None

@@ -23,8 +23,20 @@ from fleet_sim.warehouse.traffic.control import TrafficControl
 from fleet_sim.warehouse.traffic.network import ManyPlaces, Network, Place, node_of, nodes_of
 from fleet_sim.warehouse.traffic.planners.registry import PLANNERS
 from fleet_sim.warehouse.traffic.policies import POLICIES
+from fleet_sim.warehouse.traffic.requests import (
+    ChangePlaces,
+    Grant,
+    HoldRobots,
+    change_places,
+    free,
+    grants_of,
+    hold_robots,
+    limit_speed,
+    occupy,
+)
 from fleet_sim.warehouse.traffic.router import LARGEST_RADIUS, Passing, Router, past_all, retreat, standing_discs
 from fleet_sim.warehouse.traffic.settings import TrafficRobotSettings, TrafficSettings
+from fleet_sim.world.commands import CommandAck
 from fleet_sim.world.features import FAULTS, Feature, FeatureHost
 from fleet_sim.world.pipeline import Phase, System
 from fleet_sim.world.routes import NoRoute, Route, RouteNeeds, Stretch, Wanted
@@ -209,12 +221,33 @@ class Traffic:
         self._control.withdraw_goal(np.array([self._row(agent)]))
 
     def close(self, places: ManyPlaces) -> None:
-        """Close places: no robot enters these nodes, except those that cannot stop before any more."""
+        """Close places: no robot enters these nodes, except those that cannot stop before any more.
+
+        Places are stations, nodes and points, as for `send`, names of zones, and areas by their corners ((x, y), ...).
+        """
         self._control.close(self._nodes_of(places))
 
     def open(self, places: ManyPlaces) -> None:
         """Open closed places."""
         self._control.close(self._nodes_of(places), closed=False)
+
+    def limit_speed(self, places: ManyPlaces, speed: float) -> None:
+        """Let robots drive at most at `speed` in m/s at places, whatever zones and lanes say; 0: as they say again."""
+        limit_speed(self._control, self.site, places, speed)
+
+    def occupy(self, places: ManyPlaces) -> None:
+        """Let something stand in the cells of the map at places: robots come nowhere where they would touch it."""
+        occupy(self._control, self.site, places)
+
+    def free(self, places: ManyPlaces) -> None:
+        """Let cells be free again that were occupied; raises InvalidValueError for walls of the site."""
+        free(self._control, self.site, places)
+
+    def grants(self, agents: Agent | Sequence[Agent] | None = None) -> list[Grant]:
+        """Return which nodes robots have, who waits, and for whom; None: all, in the order they were spawned."""
+        given = [agents] if isinstance(agents, Agent) else agents
+        rows = self.rows if given is None else np.array([self._row(agent) for agent in given], np.int64)
+        return grants_of(self._world, self._table, self._control.floor, rows) if len(rows) else []
 
     def _nodes_of(self, places: ManyPlaces) -> Ints:
         return nodes_of(self.network, self.site, places)
@@ -223,7 +256,7 @@ class Traffic:
     def blocked(self) -> tuple[Bools, Bools]:
         """Which nodes (N,) are closed, by `close` or by schedule; and on which, or before which, an obstacle is."""
         floor = self._control.floor
-        return floor.closed | floor.scheduled, floor.covered.copy()
+        return floor.closed | floor.scheduled | floor.occupied_nodes, floor.covered.copy()
 
     # ---- figures -----------------------------------------------------------------------------------------------------
 
@@ -258,8 +291,10 @@ NAME = "traffic"
 class TrafficBooth:
     """The place of the traffic in a simulation, there before the traffic itself: robots are spawned first."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, table: TrafficColumns) -> None:
         self.traffic: Traffic | None = None
+        self._control: TrafficControl | None = None
+        self._table = table
         self.announced = False
         """Whether a section of the scenario will open a traffic when its robots are spawned."""
         self._world = world
@@ -269,9 +304,23 @@ class TrafficBooth:
         """Return what the entry of a robot says that was spawned before there was a traffic; None: nothing."""
         return self._wishes.get(int(self._world.object_id[row]))
 
-    def open(self, traffic: Traffic) -> None:
+    def open(self, traffic: Traffic, control: TrafficControl) -> None:
         """Let robots with the key take part in `traffic` from now on."""
-        self.traffic, self.announced = traffic, False
+        self.traffic, self._control, self.announced = traffic, control, False
+
+    def change(self, asked: ChangePlaces) -> CommandAck:
+        """Carry out a ChangePlaces."""
+        traffic, control = self._opened()
+        return change_places(control, traffic.site, asked)
+
+    def hold(self, asked: HoldRobots) -> CommandAck:
+        """Carry out a HoldRobots."""
+        return hold_robots(self._world, self._table, self._opened()[1], asked)
+
+    def _opened(self) -> tuple[Traffic, TrafficControl]:
+        if self.traffic is None or self._control is None:
+            raise StateError("there is no traffic in this simulation")
+        return self.traffic, self._control
 
     def close(self) -> None:
         """Called when the traffic is closed."""
@@ -306,7 +355,10 @@ class TrafficFeature(Feature[TrafficRobotSettings, TrafficColumns]):
 
     def start(self, host: FeatureHost, table: TrafficColumns) -> TrafficBooth:
         """Return the place of the traffic."""
-        return TrafficBooth(host.world)
+        booth = TrafficBooth(host.world, table)
+        host.dispatcher.handle(ChangePlaces, booth.change)
+        host.dispatcher.handle(HoldRobots, booth.hold)
+        return booth
 
     def enter(self, part: TrafficBooth, table: TrafficColumns, rows: Rows) -> None:
         """Enrol robots that stand at nodes; raises InvalidValueError with the reason for others."""
@@ -414,7 +466,7 @@ def offer_traffic(
     world.routes.conveyance = control.rule
     world.waypoints.sources.append(control.paths.paths_of)
     world.on_remove.append(control.removed)
-    booth.open(traffic)
+    booth.open(traffic, control)
     _end_with_building(sim, traffic, control, booth)
     return traffic
 

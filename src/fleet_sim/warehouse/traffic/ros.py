@@ -1,0 +1,127 @@
+"""/fleet/traffic/...: services that change places, hold robots, and tell who has which nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import Point
+
+from fleet_sim.base.errors import FleetSimError, InvalidValueError, StateError
+from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.ros.messages import ack_to_msg, time_to_msg
+from fleet_sim.warehouse.traffic.columns import TrafficColumns
+from fleet_sim.warehouse.traffic.requests import OPERATIONS, ChangePlaces, HoldRobots, row_in_traffic
+from fleet_sim.warehouse.traffic.requests import Grant as Granted
+from fleet_sim.warehouse.traffic.traffic import NAME, Traffic
+from fleet_sim.world.commands import Command, CommandAck
+from fleet_sim_msgs.msg import Grant
+from fleet_sim_msgs.srv import ChangePlaces as ChangePlacesService
+from fleet_sim_msgs.srv import GetGrants
+from fleet_sim_msgs.srv import HoldRobots as HoldRobotsService
+
+MOST = 1000
+"""Robots in one response."""
+BY_NUMBER = {getattr(ChangePlacesService.Request, name.upper()): name for name in OPERATIONS}
+
+
+def places_from_request(request: Any) -> tuple[Any, ...]:
+    """Return the places of a ChangePlaces request, as the command has them."""
+    points = tuple((point.x, point.y) for point in request.points)
+    areas = tuple(tuple((corner.x, corner.y) for corner in area.points) for area in request.areas)
+    if any(len(area) < 3 for area in areas):
+        raise InvalidValueError("areas: a polygon has at least three points")
+    return (*request.names, *map(int, request.nodes), *points, *areas)
+
+
+class TrafficInterface(Interface):
+    """Offers /fleet/traffic/places, robots and grants in simulations that have a traffic when the node starts."""
+
+    own_rate = None
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        if bridge.sim.extensions.find_manager(NAME) is None:
+            return
+        bridge.serve(ChangePlacesService, "fleet/traffic/places", self._on_places)
+        bridge.serve(HoldRobotsService, "fleet/traffic/robots", self._on_robots)
+        bridge.serve(GetGrants, "fleet/traffic/grants", self._on_grants)
+
+    async def _on_places(self, request: Any, response: Any) -> Any:
+        ack = await self._applied(lambda: self._change(request))
+        response.success, response.message = isinstance(ack, CommandAck), "" if isinstance(ack, CommandAck) else ack
+        if isinstance(ack, CommandAck):
+            response.changed = ack.value.tolist()
+        return response
+
+    def _change(self, request: Any) -> ChangePlaces:
+        if request.operation not in BY_NUMBER:
+            known = ", ".join(f"{name.upper()} ({number})" for number, name in BY_NUMBER.items())
+            raise InvalidValueError(f"operation: expected one of {known}, got {request.operation}")
+        name, places = BY_NUMBER[request.operation], places_from_request(request)
+        return ChangePlaces(operation=name, places=places, speed=request.speed, source="fleet/traffic/places")
+
+    async def _on_robots(self, request: Any, response: Any) -> Any:
+        names = tuple(request.names)
+        ack = await self._applied(lambda: HoldRobots(names=names, hold=request.hold, source="fleet/traffic/robots"))
+        given, error = (ack, "") if isinstance(ack, CommandAck) else (CommandAck(), ack)
+        response.result = ack_to_msg(given, self.bridge.time.last, error)
+        return response
+
+    async def _applied(self, make: Callable[[], Command]) -> CommandAck | str:
+        """Carry out the command that `make` returns; return its acknowledgement, or why it was refused."""
+        gateway = self.bridge.gateway
+        try:
+            return await gateway.wait(gateway.send(make))
+        except FleetSimError as error:
+            self.bridge.reject("fleet/traffic", error)
+            return str(error)
+
+    async def _on_grants(self, request: Any, response: Any) -> Any:
+        gateway = self.bridge.gateway
+        try:
+            await gateway.wait(gateway.between_steps(lambda: self._tell(request, response)))
+            response.success = True
+        except FleetSimError as error:
+            response.message = str(error)
+        response.stamp = time_to_msg(self.bridge.time.last)
+        return response
+
+    def _tell(self, request: Any, response: Any) -> None:
+        sim = self.bridge.sim
+        traffic = sim.extensions.find_manager(NAME)
+        if not isinstance(traffic, Traffic):
+            raise StateError("there is no traffic in this simulation any more")
+        if len(request.names) > MOST:
+            raise InvalidValueError(f"names: expected at most {MOST}, got {len(request.names)}; ask several times")
+        table = sim.features.table(NAME)
+        assert isinstance(table, TrafficColumns)
+        rows = traffic.rows
+        response.count = len(rows)
+        if request.names:
+            chosen = [row_in_traffic(sim.world, table, name) for name in request.names]
+        else:
+            chosen = rows[request.first : request.first + MOST].tolist()
+        if not len(rows):
+            return
+        granted = traffic.grants([sim.world.handles[row] for row in chosen])
+        response.grants = [self._grant(traffic, table, grant) for grant in granted]
+        closed, covered = traffic.blocked
+        response.closed, response.covered = np.flatnonzero(closed).tolist(), np.flatnonzero(covered).tolist()
+
+    def _grant(self, traffic: Traffic, table: TrafficColumns, grant: Granted) -> Grant:
+        world, row = self.bridge.sim.world, grant.row
+        return Grant(
+            name=world.label(row),
+            held=int(table.held[row]),
+            waiting=bool(table.waiting[row]),
+            arrived=bool(table.arrived[row]),
+            goal=int(table.goal[row]),
+            nodes=grant.nodes.tolist(),
+            points=[Point(x=x, y=y) for x, y in traffic.network.positions[grant.nodes].tolist()],
+            next=grant.next,
+            waits_for=[world.label(other) for other in grant.waits_for],
+            reason=grant.reason,
+            waited=world.clock.seconds(int(table.waited[row])),
+        )
