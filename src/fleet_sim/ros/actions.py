@@ -527,7 +527,8 @@ class Goals:
             left = float(progress.get("distance_left", 0.0))
             # The length of the way is not known, so progress is relative to the largest distance seen.
             goal.farthest = max(goal.farthest, left)
-            pose = PoseStamped(pose=row_to_pose_msg(world.position[row], world.orientation[row]))
+            (position,), (orientation,) = world.believed_poses(np.array([row]))
+            pose = PoseStamped(pose=row_to_pose_msg(position, orientation))
             pose.header.stamp, pose.header.frame_id = time_to_msg(now), self._bridge.frames.map
             share = 1.0 - left / goal.farthest if goal.farthest > 0.0 else 0.0
             speed = float(np.sqrt((world.velocity[row] ** 2).sum()))
@@ -543,7 +544,8 @@ class Goals:
                 speed,
                 str(progress.get("blocked_by") or action.blocked_by or ""),
             )
-            goal.handle.publish_feedback(goal.server.kind.feedback(told))
+            publish = partial(goal.handle.publish_feedback, goal.server.kind.feedback(told))
+            self._bridge.send_from(row, "feedback", publish)
 
     def _command(self, goal: AcceptedGoal) -> ExecuteAction:
         """Return the command that starts the goal; raises FleetSimError."""
@@ -578,7 +580,15 @@ class Goals:
         self._post(goal, GoalOutcome(cause, text, goal.action.get_duration(), goal.action))
 
     def _post(self, goal: AcceptedGoal, outcome: GoalOutcome) -> None:
-        self._bridge.mailbox.post(lambda: self._finish(goal, outcome))
+        def post() -> None:
+            self._bridge.mailbox.post(lambda: self._finish(goal, outcome))
+
+        index = self._bridge.sim.world.index
+        if index.has_name(goal.robot):
+            # Results are asked for until they come.
+            self._bridge.send_from(index.row_named(goal.robot), "actions", post, resent=True)
+        else:
+            post()
 
 
 def _set_final_state(handle: Any, outcome: GoalOutcome) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -246,6 +247,9 @@ class FleetStatesTopic(Interface):
         self._errors.follow(roster.rows)
         self._looked_up = RobotTexts(self.bridge.sim, roster.rows)
         self._texts: list[tuple[Text, ...]] = [NO_TEXTS] * len(roster.names)
+        self._present = self._texts
+        self._known: dict[int, tuple[list[AnyArray], tuple[Text, ...]]] = {}
+        """Of robots whose radio is disturbed: the numbers and texts that came last, by row."""
         self._template.set_elements(roster.names, self._texts)
         self._columns = None
 
@@ -276,24 +280,24 @@ class FleetStatesTopic(Interface):
         causes, errors = self._errors.look()
         texts = self._looked_up.changed(errors)
         if texts is not None:
-            self._texts = texts
-            # Before numbers: it moves them.
-            template.set_texts(texts)
-            self._set_columns_of_texts()
+            self._present = texts
         battery, charging, faults = reported(sim, rows)
         goals, has_goal = goals_of(world, rows)
         motion = np.empty((len(rows), 22))
-        motion[:, :3], motion[:, 3:7], motion[:, 7:13] = (
-            world.position[rows],
-            world.orientation[rows],
-            body_twists(world, rows),
-        )
+        motion[:, :3], motion[:, 3:7] = world.believed_poses(rows)
+        motion[:, 7:13] = body_twists(world, rows)
         motion[:, 13] = np.where(has_goal, np.linalg.norm(goals[:, :3] - motion[:, :3], axis=1), 0.0)
         motion[:, 14], motion[:, 15:] = battery, goals
         codes = np.zeros((len(rows), 3), np.uint8)
         # Nothing takes robots out of the hands of their fleet manager yet.
         codes[:, 0], codes[:, 1], codes[:, 2] = world.motion.control[rows], RobotState.AUTOMATIC, causes
         flags = np.column_stack([flags_of(world, rows), charging, has_goal])
+        texts = self._keep_known(motion, faults, codes, flags) or texts
+        if texts is not None:
+            self._texts = texts
+            # Before numbers: it moves them.
+            template.set_texts(texts)
+            self._set_columns_of_texts()
         if states:
             template.write("motion", motion)
             template.write("faults", faults[:, None])
@@ -309,6 +313,29 @@ class FleetStatesTopic(Interface):
                     column, begin = self._columns.columns[name], begins[kind]
                     column[:] = groups[kind][:, begin : begin + width].reshape(column.shape)
                     begins[kind] += width
+
+    def _keep_known(self, *numbers: AnyArray) -> list[tuple[Text, ...]] | None:
+        """Put what is known of robots whose radio is disturbed in place of their present numbers (N, ...) and texts.
+
+        Returns the texts of all where some may be of before, else None.
+        """
+        apart, before = self.bridge.disturbed(self._rows), bool(self._known)
+        if apart is None:
+            self._known.clear()
+            return self._present if before else None
+        texts = list(self._present)
+        for index in np.flatnonzero(apart).tolist():
+            row = int(self._rows[index])
+            now = ([column[index].copy() for column in numbers], texts[index])
+            # Nothing is known to have changed before the first message comes.
+            self._known.setdefault(row, now)
+            self.bridge.send_from(row, "fleet_states", partial(self._known.__setitem__, row, now))
+            known, texts[index] = self._known[row]
+            for column, value in zip(numbers, known, strict=True):
+                column[index] = value
+        for row in self._known.keys() - set(self._rows[apart].tolist()):
+            del self._known[row]
+        return texts
 
     def _set_columns_of_texts(self) -> None:
         if self._columns is None:

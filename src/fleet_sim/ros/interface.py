@@ -15,7 +15,7 @@ from rclpy.callback_groups import CallbackGroup
 from rclpy.qos import QoSProfile
 from std_srvs.srv import SetBool
 
-from fleet_sim.base.arrays import NO_ROWS, Rows
+from fleet_sim.base.arrays import NO_ROWS, Bools, Rows
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, brief
 from fleet_sim.base.scenario import RosParams
 from fleet_sim.ros import messages as qos
@@ -190,6 +190,20 @@ class Bridge:
     def reject(self, what: str, reason: object) -> None:
         """Log that something sent to the simulation was rejected; once in a while, however often it happens."""
         self.gateway.reject(what, reason)
+
+    def send_from(self, row: int, channel: str, send: Callable[[], object], *, resent: bool = False) -> None:
+        """Call `send()`, which publishes what a robot says, when its radio brings it: mostly now. See RobotRadio."""
+        radio = self.sim.world.radio
+        if radio is None:
+            send()
+        else:
+            radio.send(row, channel, send, resent=resent)
+
+    def disturbed(self, rows: Rows) -> Bools | None:
+        """Return which of `rows` (N,) have a disturbed radio; None where none of them has."""
+        radio = self.sim.world.radio
+        mask = None if radio is None else radio.disturbed(rows)
+        return mask if mask is not None and mask.any() else None
 
 
 class Interface:
@@ -478,10 +492,10 @@ class FeatureStateTopic(Interface):
     def publish(self, now: int) -> None:
         """Publish the values that are not those published last."""
         of = self._publishers
-        for name, publisher, value in zip(of.names, of.items, self.values(of.rows), strict=True):
+        for name, row, publisher, value in zip(of.names, of.rows.tolist(), of.items, self.values(of.rows), strict=True):
             if self._told.get(name) != value:
                 self._told[name] = value
-                publisher.publish(self.message(value))
+                self.bridge.send_from(row, self.topic, partial(publisher.publish, self.message(value)), resent=True)
 
     def values(self, rows: Rows) -> Sequence[Any]:
         """Return what each of `rows` does, as values that can be compared."""
@@ -548,10 +562,14 @@ class StateTopic(Interface):
 
     def publish(self, now: int) -> None:
         """Write the values of all robots into their messages in one go, and publish each."""
-        rows = self._publishers.rows
+        of = self._publishers
         self._template.write_stamp(now)
-        self.write(self._template, rows)
-        self._publish()
+        self.write(self._template, of.rows)
+        if self.bridge.disturbed(of.rows) is None:
+            self._publish()
+            return
+        for row, publisher, piece in zip(of.rows.tolist(), of.items, self._template.pieces(), strict=True):
+            self.bridge.send_from(row, self.topic, partial(publisher.publish, piece))
 
 
 # Base of the topics of a joint trajectory controller.

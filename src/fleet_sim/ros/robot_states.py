@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Sequence
+from functools import partial
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 import numpy as np
@@ -168,7 +169,8 @@ class PlanTopic(Interface):
                 row = rows[index]
                 positions = np.vstack([world.position[row], positions])
                 orientations = np.vstack([world.orientation[row], orientations])
-            publishers.items[index].publish(self._message(positions, orientations, now))
+            publish = partial(publishers.items[index].publish, self._message(positions, orientations, now))
+            self.bridge.send_from(rows[index], "plan", publish, resent=True)
 
     def _message(self, positions: Floats, orientations: Floats, now: int) -> Path:
         message = Path()

@@ -112,6 +112,16 @@ class SensorTopics(Interface):
         """Publish the readings with the stamp `now` in ns."""
         raise NotImplementedError
 
+    def tell(self, channel: Channel, message: Any) -> None:
+        """Publish a message of one sensor, when the radio of its robot brings it."""
+        owner = channel.sensor.owner
+        if self.bridge.sim.world.radio is None or owner is None:
+            channel.publisher.publish(message)
+            return
+        # As bytes: messages that are kept are written again by the next reading.
+        data = message if isinstance(message, bytes) else serialize_message(message)
+        self.bridge.send_from(owner.row, channel.sensor.name, partial(channel.publisher.publish, data))
+
     def prepare(self) -> None:
         """Called when `channels` has changed."""
 
@@ -214,7 +224,7 @@ class TemplatedTopics(MessageTopics):
         pieces = self._template.pieces()
         # The template holds all sensors of the kind, but only those read now are published.
         for _, channel in wanted:
-            channel.publisher.publish(pieces[channel.slot])
+            self.tell(channel, pieces[channel.slot])
 
 
 # Messages with one large array as bytes: serialised once, then only the stamp and the array are written.
@@ -381,7 +391,7 @@ class RangeTopic(MessageTopics):
             message = self._messages[channel.slot]
             message.header.stamp = stamp
             message.range = float(readings.values["range"][index])
-            channel.publisher.publish(message)
+            self.tell(channel, message)
 
 
 # <robot>/scan: readings of planar lidars.
@@ -422,7 +432,7 @@ class ScanTopic(MessageTopics):
             arrays = {"ranges": ranges[index]}
             if intensities[index] is not None:
                 arrays["intensities"] = intensities[index]
-            channel.publisher.publish(self._messages[channel.slot].fill(now, **arrays))
+            self.tell(channel, self._messages[channel.slot].fill(now, **arrays))
 
 
 # <robot>/points: point clouds of multi-layer lidars.
@@ -450,7 +460,7 @@ class PointsTopic(MessageTopics):
         points = readings.values["points"].astype("<f4")
         for index, channel in self.with_channels(readings):
             data = points[index].reshape(-1).view(np.uint8)
-            channel.publisher.publish(self._messages[channel.slot].fill(now, data=data))
+            self.tell(channel, self._messages[channel.slot].fill(now, data=data))
 
 
 def cloud_message(frame: str, height: int, width: int, fields: Sequence[str], numbers: int) -> BulkMessage:
@@ -497,7 +507,7 @@ class ContactsTopic(SensorTopics):
             )
             message.header.stamp = stamp
             message.header.frame_id = frame_of(self.bridge.frames, channel.sensor)
-            channel.publisher.publish(message)
+            self.tell(channel, message)
 
 
 # <robot>/<sensor>: readings of force/torque sensors.
@@ -555,7 +565,7 @@ class CameraTopics(MessageTopics):
             # The camera was rendered for some of its topics, not necessarily for this one.
             if channel.publisher.get_subscription_count():
                 message = self._messages[channel.slot]
-                channel.publisher.publish(message.fill(now, **self.arrays(readings[index])))
+                self.tell(channel, message.fill(now, **self.arrays(readings[index])))
 
 
 def image_message(params: CameraSensorParams, frame: str, encoding: str, pixel: int) -> BulkMessage:

@@ -5,13 +5,18 @@ Frames published there by other nodes are received by `tf_listener`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
 import numpy as np
 from geometry_msgs.msg import Quaternion, TransformStamped, Vector3
 from rosgraph_msgs.msg import Clock
 from tf2_msgs.msg import TFMessage
 
-from fleet_sim.base.arrays import NO_ROWS, Ints, Rows
+from fleet_sim.base.arrays import NO_ROWS, Bools, Ints, Rows
 from fleet_sim.base.cdr import ORIENTATION, STAMP, MessagePart, under
+from fleet_sim.base.spatial import quaternions
 from fleet_sim.models.kinematics.tree import FrameLink, base_frame, fixed_links, joint_frames, moving_links
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.interface import Bridge, Interface
@@ -64,34 +69,89 @@ def tf_template(transforms: list[TransformStamped]) -> MessageTemplate:
     )
 
 
-class TfTopic(Interface):
+class _Frames(NamedTuple):
+    """A TFMessage with the moving frames of some robots: `write(template)` sets their numbers but for the stamp."""
+
+    template: MessageTemplate
+    write: Callable[[MessageTemplate], object]
+
+
+class _MovingFrames(Interface):
+    """Publishes frames of robots on /tf: of all in one message, of each whose radio is disturbed in one of its own."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self._publisher = bridge.node.create_publisher(TFMessage, "/tf", qos.TF)
+        self._roster = Roster(-1, NO_ROWS, (), frozenset())
+        self._apart: Bools | None = None
+        self._all: _Frames | None = None
+        self._single: dict[int, _Frames | None] = {}
+
+    def lay_out(self, roster: Roster) -> _Frames | None:
+        """Return the message of these robots; None where they have no such frames."""
+        raise NotImplementedError
+
+    def on_fleet_changed(self, roster: Roster) -> None:
+        self._roster, self._apart, self._single = roster, None, {}
+        self._all = self.lay_out(roster)
+
+    def publish(self, now: int) -> None:
+        """Publish the frames of all robots."""
+        rows = self._roster.rows
+        apart = self.bridge.disturbed(rows)
+        if apart is not None or self._apart is not None:
+            self._set_apart(apart)
+        if self._all is not None:
+            self._publisher.publish(_written(self._all, now))
+        for row, frames in self._single.items():
+            if frames is not None:
+                send = partial(self._publisher.publish, _written(frames, now))
+                self.bridge.send_from(row, f"tf {self.rate}", send)
+
+    def _set_apart(self, apart: Bools | None) -> None:
+        """Lay the messages out anew where other robots have a disturbed radio than before."""
+        if apart is not None and self._apart is not None and np.array_equal(apart, self._apart):
+            return
+        roster, self._apart = self._roster, apart
+        if apart is None:
+            self._all, self._single = self.lay_out(roster), {}
+            return
+        self._all = self.lay_out(roster.where(~apart))
+        places = np.flatnonzero(apart).tolist()
+        each = np.arange(len(apart))
+        self._single = {int(roster.rows[place]): self.lay_out(roster.where(each == place)) for place in places}
+
+
+def _written(frames: _Frames, now: int) -> bytes:
+    frames.template.write_stamp(now)
+    frames.write(frames.template)
+    return frames.template.pieces()[0]
+
+
+class TfTopic(_MovingFrames):
     """Publishes <robot>/odom -> <robot>/base_link; map -> <robot>/odom and fixed links once, latched.
 
     Dynamic ones on /tf at `ros.rates.tf`, all robots in one message. map -> <robot>/odom is the identity, as true
-    odometry does not drift.
+    odometry does not drift; where robots may be wrong about where they are it is what they believe, and dynamic.
     """
 
     rate = "tf"
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
-        self._publisher = bridge.node.create_publisher(TFMessage, "/tf", qos.TF)
         self._static_publisher = bridge.node.create_publisher(TFMessage, "/tf_static", qos.LATCHED)
-        self._rows = NO_ROWS
+        self._errs = False
+        """Whether robots may be wrong about where they are."""
 
     def on_fleet_changed(self, roster: Roster) -> None:
         """Publish the fixed transforms of all robots again, and lay out the message of the others."""
-        frames = self.bridge.frames
-        self._rows = roster.rows
-        world = self.bridge.sim.world
-        models = [world.model_of(row) for row in roster.rows.tolist()]
-        bases = [base_frame(frames, name, model) for name, model in zip(roster.names, models, strict=True)]
-        self._template = tf_template(
-            [make_transform(frames.odom(name), base) for name, base in zip(roster.names, bases, strict=True)]
-        )
+        frames, world = self.bridge.frames, self.bridge.sim.world
+        self._errs = world.pose_errors is not None
+        super().on_fleet_changed(roster)
         # The identity: true odometry does not drift.
-        static = [make_transform(frames.map, frames.odom(name)) for name in roster.names]
-        for name, model in zip(roster.names, models, strict=True):
+        static = [] if self._errs else [make_transform(frames.map, frames.odom(name)) for name in roster.names]
+        for name, row in zip(roster.names, roster.rows.tolist(), strict=True):
+            model = world.model_of(row)
             static += [] if model is None else fixed_transforms(frames, name, model)
         now = time_to_msg(self.bridge.time.now())
         for transform in static:
@@ -99,25 +159,50 @@ class TfTopic(Interface):
         # All of them each time: late joiners of a latched topic get its last message only.
         self._static_publisher.publish(TFMessage(transforms=static))
 
+    def lay_out(self, roster: Roster) -> _Frames | None:
+        frames, world, rows = self.bridge.frames, self.bridge.sim.world, roster.rows
+        if not len(rows):
+            return None
+        transforms = [
+            make_transform(frames.odom(name), base_frame(frames, name, world.model_of(row)))
+            for name, row in zip(roster.names, rows.tolist(), strict=True)
+        ]
+        if not self._errs:
+
+            def write(template: MessageTemplate) -> None:
+                template.write("translation", world.position[rows])
+                template.write("rotation", world.orientation[rows])
+
+            return _Frames(tf_template(transforms), write)
+        transforms += [make_transform(frames.map, frames.odom(name)) for name in roster.names]
+
+        def write_both(template: MessageTemplate) -> None:
+            places, turns = world.position[rows], world.orientation[rows]
+            believed, heading = world.believed_poses(rows)
+            # From the map to where odometry began, such that the robot is where it believes to be.
+            back = quaternions.multiply(heading, quaternions.conjugate(turns))
+            begins = believed - quaternions.rotate(back, places)
+            template.write("translation", np.concatenate((places, begins)))
+            template.write("rotation", np.concatenate((turns, back)))
+
+        return _Frames(tf_template(transforms), write_both)
+
     def receive(self) -> None:
         """Take in transforms that others have published, for goals in their frames."""
         self.bridge.transforms.listen()
 
     def publish(self, now: int) -> None:
         """Publish where all robots are, in one message."""
-        if not len(self._rows):
-            return
-        world = self.bridge.sim.world
-        self._template.write_stamp(now)
-        self._template.write("translation", world.position[self._rows])
-        self._template.write("rotation", world.orientation[self._rows])
-        self._publisher.publish(self._template.pieces()[0])
+        if self._errs != (self.bridge.sim.world.pose_errors is not None):
+            # It came to that at run time.
+            self.on_fleet_changed(self._roster)
+        super().publish(now)
 
 
 # /tf of links moved by joints, for all robots in one message.
 
 
-class LinkFramesTopic(Interface):
+class LinkFramesTopic(_MovingFrames):
     """Publishes the frames of links moved by joints; TfTopic publishes fixed links on /tf_static.
 
     On /tf at `ros.rates.links`, all robots in one message: <robot>/<link> in the frame of its parent link. The links of
@@ -126,13 +211,8 @@ class LinkFramesTopic(Interface):
 
     rate = "links"
 
-    def __init__(self, bridge: Bridge) -> None:
-        super().__init__(bridge)
-        self._publisher = bridge.node.create_publisher(TFMessage, "/tf", qos.TF)
-        self._groups: list[tuple[RobotModel, Rows, Ints]] = []
-
-    def on_fleet_changed(self, roster: Roster) -> None:
-        """Lay out one message with all moving links, the robots of a model together."""
+    def lay_out(self, roster: Roster) -> _Frames | None:
+        """Return one message with all moving links, the robots of a model together."""
         world, frames = self.bridge.sim.world, self.bridge.frames
         transforms: list[TransformStamped] = []
         # Grouped by model, as the frames of all robots of a model are computed in one call.
@@ -144,26 +224,22 @@ class LinkFramesTopic(Interface):
                 rows.append(row)
                 starts.append(len(transforms))
                 transforms += moving_transforms(frames, name, model)
-        self._groups = []
-        for number, (rows, starts) in members.items():
+        if not transforms:
+            return None
+        groups: list[tuple[RobotModel, Rows, Ints]] = []
+        for number, (own, starts) in members.items():
             model = world.models[number]
-            places = np.array(starts)[:, None] + np.arange(len(model.movable))
-            self._groups.append((model, np.array(rows), places))
-        self._template = tf_template(transforms)
-        self._translations, self._rotations = np.zeros((len(transforms), 3)), np.zeros((len(transforms), 4))
+            groups.append((model, np.array(own), np.array(starts)[:, None] + np.arange(len(model.movable))))
+        translations, rotations = np.zeros((len(transforms), 3)), np.zeros((len(transforms), 4))
 
-    def publish(self, now: int) -> None:
-        """Publish where the links of all robots are, each in the frame of its parent link."""
-        if not self._groups:
-            return
-        world = self.bridge.sim.world
-        for model, rows, places in self._groups:
-            slots = world.robots.joint_start[rows][:, None] + np.arange(places.shape[1])
-            self._translations[places], self._rotations[places] = joint_frames(model, world.joints.position[slots])
-        self._template.write_stamp(now)
-        self._template.write("translation", self._translations)
-        self._template.write("rotation", self._rotations)
-        self._publisher.publish(self._template.pieces()[0])
+        def write(template: MessageTemplate) -> None:
+            for model, rows, places in groups:
+                slots = world.robots.joint_start[rows][:, None] + np.arange(places.shape[1])
+                translations[places], rotations[places] = joint_frames(model, world.joints.position[slots])
+            template.write("translation", translations)
+            template.write("rotation", rotations)
+
+        return _Frames(tf_template(transforms), write)
 
 
 # clock: simulation time.

@@ -176,6 +176,9 @@ class Command:
     feature: ClassVar[str] = ""
     """For commands of features: the feature that executes it; the simulation starts to use that feature."""
 
+    once: ClassVar[bool] = False
+    """Whether it is a message that nobody sends again where a radio loses it, as those on topics are."""
+
     command_id: str = ""
     source: str = ""
     remote: bool = False
@@ -286,6 +289,8 @@ class Navigate(NamedCommand):
     traffic refuses is rejected, and keeps the goal that it has.
     """
 
+    once: ClassVar[bool] = True
+
     positions: Floats
     orientations: Floats
     route: bool = False
@@ -294,6 +299,8 @@ class Navigate(NamedCommand):
 @command("follow_path")
 class FollowPath(Command):
     """Follow waypoints, `positions` (M, 3) and `orientations` (M, 4), with one robot."""
+
+    once: ClassVar[bool] = True
 
     name: str
     positions: Floats
@@ -306,6 +313,8 @@ class SetVelocity(NamedCommand):
 
     `timeout` in s of simulation time: None uses each robot's own, 0 means no timeout.
     """
+
+    once: ClassVar[bool] = True
 
     linear: Floats
     angular: Floats
@@ -320,6 +329,8 @@ class SetJoints(NamedCommand):
     motors.
     """
 
+    once: ClassVar[bool] = True
+
     joint_names: tuple[str, ...] = ()
     positions: Floats | None = None
     velocities: Floats | None = None
@@ -329,6 +340,8 @@ class SetJoints(NamedCommand):
 @command("stop")
 class Stop(Command):
     """Stop bases and joints at once and cancel all actions; no names: the whole fleet."""
+
+    once: ClassVar[bool] = True
 
     names: tuple[str, ...] = ()
 

@@ -45,6 +45,8 @@ class Inbox:
         """Called after each `put`, in the thread that called it."""
         self.on_apply: list[Callable[[Command], object]] = []
         """Called with each command, in the simulation's thread, immediately before it is applied."""
+        self.postpone: Callable[[Command, Future[CommandAck]], bool] | None = None
+        """Takes over, with its future, a command that reaches its robots later; returns False for all others."""
 
     def put(self, command: Command) -> Future[CommandAck]:
         """Add `command`; raises InvalidValueError if it is not a command."""
@@ -104,6 +106,8 @@ class Inbox:
             return
         for listener in self.on_apply:
             listener(command)
+        if self.postpone is not None and self.postpone(command, future):
+            return
         try:
             acknowledgement = dispatcher.dispatch(command)
         except Exception as error:

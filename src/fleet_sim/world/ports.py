@@ -191,6 +191,37 @@ _PARTS = {
 }
 
 
+class RobotRadio(Protocol):
+    """Carries what robots send to others, where that does not come at once."""
+
+    def disturbed(self, rows: Rows) -> Bools:
+        """Return which of `rows` (N,) send messages that may come otherwise than at once."""
+
+    def send(self, row: int, channel: str, carry: Callable[[], object], *, resent: bool = False) -> None:
+        """Call `carry()` when a message of a robot comes: now, later, twice or never; it is `resent` where it is lost.
+
+        Messages of one `channel` keep their order, unless the radio is such that they do not.
+        """
+
+
+class PoseQuality(NamedTuple):
+    """What a robot knows of how well it knows its place: whether at all, how well (1: best), to how many m."""
+
+    localized: bool
+    score: float
+    deviation: float
+
+
+class PoseErrors(Protocol):
+    """What robots believe of where they are."""
+
+    def quality(self, row: int) -> PoseQuality:
+        """Return what a robot knows of its own errors."""
+
+    def believed(self, rows: Rows, positions: Floats, orientations: Floats) -> tuple[Floats, Floats]:
+        """Return the poses (N, 3), (N, 4) that `rows` believe to have, given those that the columns hold now."""
+
+
 class ConnectedParts:
     """The systems above a world, as its attributes: how handles, which have a world and a row only, reach them.
 

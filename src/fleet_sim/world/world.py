@@ -20,7 +20,7 @@ from fleet_sim.world.collision_rules import CollisionFilters, CollisionRules
 from fleet_sim.world.columns import ColumnTable, FeatureColumns, column
 from fleet_sim.world.entity_index import EntityIndex, FreeRows, HandleTable, PlaceSource
 from fleet_sim.world.joints import JointPool, RobotColumns, WaypointPool
-from fleet_sim.world.ports import ConnectedParts
+from fleet_sim.world.ports import ConnectedParts, PoseErrors, RobotRadio
 from fleet_sim.world.routes import Routes
 from fleet_sim.world.schema import BodyColumns, LookColumns, MaterialColumns, MotionColumns
 from fleet_sim.world.shapes import BASE, RobotModel, ShapeCatalog
@@ -184,6 +184,10 @@ class World(ConnectedParts, BodyColumns):
         self.random = RandomStreams(seed)
         self.collision_rules = CollisionRules(self)
         self.collision_filters = CollisionFilters(self, self.collision_rules)
+        self.radio: RobotRadio | None = None
+        """Carries what robots send; None: all of it comes at once."""
+        self.pose_errors: PoseErrors | None = None
+        """Says where robots believe to be; None: where they are."""
         self.drive_rules: list[DriveRule] = []
         self.speed_rules: list[SpeedRule] = []
         self.motion = MotionColumns(capacity)
@@ -247,6 +251,11 @@ class World(ConnectedParts, BodyColumns):
         self._rows_version = 0
         self.bounds_version = 0
         """Counts how often AABBs were recomputed."""
+
+    def believed_poses(self, rows: Rows) -> tuple[Floats, Floats]:
+        """Return where `rows` believe to be, positions (N, 3) and orientations (N, 4): what they tell of themselves."""
+        poses = self.position[rows], self.orientation[rows]
+        return poses if self.pose_errors is None else self.pose_errors.believed(rows, *poses)
 
     # ---- tables ----------------------------------------------------------------------------------------------------
 

@@ -104,8 +104,8 @@ class BatteryInterface(Interface):
         template.write("percentage", (energy / capacity)[:, None])
         charging = np.where(energy >= capacity, BatteryState.POWER_SUPPLY_STATUS_FULL, _CHARGING)
         template.write("status", np.where(table.charging[rows], charging, _DISCHARGING)[:, None])
-        for publisher, piece in zip(self._publishers.items, template.pieces(), strict=True):
-            publisher.publish(piece)
+        for row, publisher, piece in zip(rows.tolist(), self._publishers.items, template.pieces(), strict=True):
+            self.bridge.send_from(row, "battery_state", partial(publisher.publish, piece))
 
     def _serve(self, name: str) -> Any:
         def command(charging: bool) -> SetCharging:

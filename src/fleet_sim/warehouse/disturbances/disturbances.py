@@ -6,7 +6,7 @@ import copy
 import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 from zlib import crc32
 
 import numpy as np
@@ -19,7 +19,8 @@ from fleet_sim.base.settings import Checked, setting
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots import drive
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.warehouse.disturbances.kind import Aim, Disturbed, Effect, Event
+from fleet_sim.warehouse.disturbances.kind import Aim, DisturbanceKind, Disturbed, Effect, Event
+from fleet_sim.warehouse.disturbances.radio import radio_of
 from fleet_sim.warehouse.disturbances.section import Entry, check_targets, read_entry
 from fleet_sim.world.clock import purpose_key, uniforms
 from fleet_sim.world.commands import Command, CommandAck, command
@@ -52,6 +53,8 @@ class EndDisturbances(Command):
 
     ids: tuple[str, ...]
 
+
+Kind = TypeVar("Kind", bound=DisturbanceKind)
 
 EVENTS = Work("robots, doors or stations to disturb", 10_000, 100_000)
 
@@ -141,6 +144,8 @@ class Disturbances(FeatureRows[ConditionColumns]):
         self._active: dict[tuple[int, int], Event] = {}
         """By entry and target."""
         self._of_robot: dict[int, list[Event]] = {}
+        self._areas: dict[int, int] = {}
+        """Entries that follow their areas, and until which tick; -1: to the end."""
         self._costs: dict[str, Cost] = {}
         self._made = 0
         self._new: list[int] = []
@@ -159,6 +164,15 @@ class Disturbances(FeatureRows[ConditionColumns]):
     def kind_of(self, event: Event) -> str:
         """Return the name of the kind of an event."""
         return self._entries[event.entry].kind_name
+
+    def active_of(self, cls: type[Kind]) -> list[tuple[Disturbed, Kind]]:
+        """Return the events of now of the kinds that `cls` is, with their settings."""
+        found: list[tuple[Disturbed, Kind]] = []
+        for event in self._active.values():
+            kind = self._entries[event.entry].kind
+            if isinstance(kind, cls):
+                found.append((self._given(event), kind))
+        return found
 
     def effects_of(self, row: int) -> list[Effect]:
         """Return what holds for the robot in `row`, disturbance by disturbance."""
@@ -323,7 +337,7 @@ class Disturbances(FeatureRows[ConditionColumns]):
     def has_work(self) -> bool:
         """Return whether something is due, or has to be stepped."""
         due = self._due
-        return bool(self._new or self._active or (due and due[0][0] <= self.world.clock.tick))
+        return bool(self._new or self._active or self._areas or (due and due[0][0] <= self.world.clock.tick))
 
     def run(self, dt: float) -> None:
         """Begin and end what is due; step what is active."""
@@ -339,13 +353,36 @@ class Disturbances(FeatureRows[ConditionColumns]):
                 # It may have been made longer since, or ended before its time.
                 if event is not None and event.end <= tick and event.end >= 0:
                     self._end(event)
+            elif target == AT_TIMES and self._follows(number):
+                self._areas[number] = self._end_of(number, AT_TIMES, count)
             elif target == AT_TIMES:
                 for name, own, row in self._targets(self._entries[number]):
                     self._begin(number, name, own, row, count)
             else:
                 self._begin_drawn(number, target, count)
+        if self._areas:
+            self._follow_areas()
         if dt > 0.0:
             self._step(dt)
+
+    def _follows(self, number: int) -> bool:
+        entry = self._entries[number]
+        return type(entry.kind).follows_area and entry.area is not None and entry.aim is Aim.ROBOTS
+
+    def _follow_areas(self) -> None:
+        """Begin with who has come into an area, and end with who has left it."""
+        tick = self.world.clock.tick
+        # All else ends by itself.
+        self._areas = {number: end for number, end in self._areas.items() if not 0 <= end <= tick}
+        for number, end in self._areas.items():
+            inside = {target: (name, row) for name, target, row in self._targets(self._entries[number])}
+            for target, (name, row) in inside.items():
+                if (number, target) not in self._active:
+                    # By the tick, as nobody counts how often one comes.
+                    self._begin(number, name, target, row, tick, end)
+            left = [key for key in self._active if key[0] == number and key[1] not in inside]
+            for key in left:
+                self._end(self._active[key])
 
     def _begin_drawn(self, number: int, target: int, count: int) -> None:
         """Begin what was drawn for a target, if it is there; of one outside of the area draw the next."""
@@ -380,11 +417,16 @@ class Disturbances(FeatureRows[ConditionColumns]):
                     if target in new:
                         self._draw_next(number, target, 0, self.world.clock.tick)
 
-    def _begin(self, number: int, name: str, target: int, row: int, count: int) -> None:
+    def _end_of(self, number: int, target: int, count: int) -> int:
+        """Return the tick at which what begins now ends; -1: never."""
+        lasts, clock = self._entries[number].settings.lasts, self.world.clock
+        if lasts is None:
+            return -1
+        return clock.tick + max(1, clock.ticks(duration_of(lasts, self._keys[number], target, count)))
+
+    def _begin(self, number: int, name: str, target: int, row: int, count: int, end: int | None = None) -> None:
         entry, clock = self._entries[number], self.world.clock
-        lasts = entry.settings.lasts
-        ticks = -1 if lasts is None else max(1, clock.ticks(duration_of(lasts, self._keys[number], target, count)))
-        end = -1 if ticks < 0 else clock.tick + ticks
+        end = self._end_of(number, target, count) if end is None else end
         known = self._active.get((number, target))
         if known is not None:
             # A second time while it lasts: it lasts until the later end.
@@ -465,6 +507,9 @@ class Disturbances(FeatureRows[ConditionColumns]):
         table.halted[row] = any(effect.halts for effect in effects)
         table.pace[row] = min((effect.pace for effect in effects), default=1.0)
         table.silent[row] = any(effect.silent for effect in effects)
+        if table.silent[row]:
+            # What carries messages, or does not.
+            radio_of(self._sim)
         table.charge_error[row] = sum(effect.charge_error for effect in effects)
         self._changed()
         halts = next((effect for effect in effects if effect.halts), None)
@@ -518,6 +563,7 @@ class Disturbances(FeatureRows[ConditionColumns]):
                 "due": list(self._due),
                 "active": [(*key, event) for key, event in self._active.items()],
                 "costs": {kind: list(cost) for kind, cost in self._costs.items()},
+                "areas": dict(self._areas),
                 "made": self._made,
                 "new": list(self._new),
             }
@@ -536,6 +582,7 @@ class Disturbances(FeatureRows[ConditionColumns]):
         self._due = [tuple(item) for item in saved["due"]]
         self._active = {(number, target): event for number, target, event in saved["active"]}
         self._costs = {kind: Cost(*cost) for kind, cost in saved["costs"].items()}
+        self._areas = saved["areas"]
         self._made, self._new = saved["made"], saved["new"]
         self._fold_all()
 
@@ -571,7 +618,7 @@ class DisturbancesFeature(Feature[DisturbedRobotSettings, ConditionColumns]):
     def start(self, host: FeatureHost, table: ConditionColumns) -> Disturbances:
         """Begin and end before actions look at their robots; hold before they move."""
         part = Disturbances(cast(MultiRobotSimulationCore, host), table)
-        host.pipeline.add(System(CONDITIONS, Phase.UPDATE, part.run, part.has_work), before="pre_update")
+        host.pipeline.add(System(CONDITIONS, Phase.UPDATE, part.run, part.has_work), before="inbox")
         host.pipeline.add(
             System("disturbances_hold", Phase.UPDATE, each_step(part.hold), lambda: len(part.halted)), before="motion"
         )

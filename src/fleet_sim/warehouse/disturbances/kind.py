@@ -89,6 +89,8 @@ class DisturbanceKind(Checked):
 
     aim: ClassVar[Aim] = Aim.ROBOTS
     steps: ClassVar[bool] = False
+    follows_area: ClassVar[bool] = False
+    """Whether robots that come into the area of an entry with times are disturbed, until they leave it or it ends."""
 
     def check(self, sim: MultiRobotSimulationCore) -> None:
         """Raise InvalidValueError for what `sim` lacks, before the run."""
@@ -109,9 +111,13 @@ class DisturbanceKind(Checked):
 
 def _ours() -> dict[str, type[DisturbanceKind]]:
     # Imported here, as the kinds derive from the class above; and nobody loads them before a kind is looked up.
-    from fleet_sim.warehouse.disturbances import robots
+    from fleet_sim.warehouse.disturbances import localization, radio, robots
 
-    return {"breakdown": robots.Breakdown}
+    return {
+        "breakdown": robots.Breakdown,
+        "localization": localization.LocalizationTrouble,
+        "radio": radio.RadioTrouble,
+    }
 
 
 DISTURBANCES: Registry[type[DisturbanceKind]] = Registry(

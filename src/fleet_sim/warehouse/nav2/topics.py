@@ -182,7 +182,10 @@ class RobotServices:
 
 
 class LocalizationTopics:
-    """amcl_pose, the true pose, latched; initialpose asks for it, or moves the robot there (`initial_pose: place`)."""
+    """amcl_pose, where the robot believes to be, latched; initialpose asks for it.
+
+    With `initial_pose: place` it moves the robot there.
+    """
 
     def __init__(self, bridge: Bridge) -> None:
         self._bridge = bridge
@@ -210,8 +213,9 @@ class LocalizationTopics:
             if all_robots or name in self._due:
                 message = PoseWithCovarianceStamped()
                 message.header.frame_id, message.header.stamp = self._bridge.frames.map, time_to_msg(now)
-                message.pose.pose = row_to_pose_msg(world.position[row], world.orientation[row])
-                publisher.publish(message)
+                (position,), (orientation,) = world.believed_poses(np.array([row]))
+                message.pose.pose = row_to_pose_msg(position, orientation)
+                self._bridge.send_from(row, "amcl_pose", partial(publisher.publish, message), resent=True)
         self._due.clear()
 
     def _placing(self, name: str, message: Any) -> Command:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -438,7 +439,7 @@ class RobotTopics:
         slotcars.table.sequence[rows] += 1
         if not self._publisher.get_subscription_count():
             return
-        table = slotcars.table
+        table, (positions, orientations) = slotcars.table, world.believed_poses(rows)
         requests = np.maximum(table.mode_request[rows], table.pause_request[rows]).tolist()
         columns = zip(
             rows.tolist(),
@@ -446,26 +447,25 @@ class RobotTopics:
             slotcars.shown_modes(rows),
             requests,
             _charges(energy_columns(world), rows).tolist(),
-            world.position[rows, :2].tolist(),
-            quaternions.yaws(world.orientation[rows]).tolist(),
+            positions[:, :2].tolist(),
+            quaternions.yaws(orientations).tolist(),
             table.sequence[rows].tolist(),
             strict=True,
         )
         stamp = time_to_msg(now)
         for row, level, mode, request, charge, (x, y), yaw, number in columns:
             own = slotcars.tasks(row)
-            self._publisher.publish(
-                RobotState(
-                    name=world.label(row),
-                    task_id=own.task,
-                    seq=number,
-                    mode=RobotMode(mode=mode, mode_request_id=request, performing_action=own.action),
-                    # A whole number of percent, rounded up, as slotcars tell it.
-                    battery_percent=float(math.ceil(100.0 * charge)),
-                    location=Location(t=stamp, x=x, y=y, yaw=yaw, level_name=level),
-                    path=[waypoint_to_msg(one) for one in own.told],
-                )
+            state = RobotState(
+                name=world.label(row),
+                task_id=own.task,
+                seq=number,
+                mode=RobotMode(mode=mode, mode_request_id=request, performing_action=own.action),
+                # A whole number of percent, rounded up, as slotcars tell it.
+                battery_percent=float(math.ceil(100.0 * charge)),
+                location=Location(t=stamp, x=x, y=y, yaw=yaw, level_name=level),
+                path=[waypoint_to_msg(one) for one in own.told],
             )
+            self._bridge.send_from(row, "robot_state", partial(self._publisher.publish, state))
 
     # Requests are for the robot that they name: the name of the fleet counts for nothing, as for slotcars.
 

@@ -53,6 +53,9 @@ class OrderAcceptance:
             raise Refused("other_order", f"order {state.order_id!r} is active", **about)
         elif self._vehicle.version.is_third and order.update_id != 0:
             raise Refused("malformed", "a new order begins with orderUpdateId 0", **about)
+        quality = self._vehicle.pose_quality
+        if quality is not None and not quality.localized:
+            raise Refused("not_localized", "the vehicle does not know where it is", **about)
         self._place_nodes(order, about)
         self._check_fields(order, about)
         self._check_actions(order, about)

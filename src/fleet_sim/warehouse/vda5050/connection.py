@@ -10,11 +10,14 @@ import socket
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import partial
 from threading import Lock
 from typing import Any
+
+import numpy as np
 
 from fleet_sim.base.errors import StateError, of_extra
 from fleet_sim.base.gate import LONGEST_TEXT
@@ -26,6 +29,7 @@ from fleet_sim.warehouse.vda5050.order import VehicleMessage
 from fleet_sim.warehouse.vda5050.reports import VehicleBody, VehicleOutbox
 from fleet_sim.warehouse.vda5050.vehicle import VehicleIdentity
 from fleet_sim.world.commands import CommandAck
+from fleet_sim.world.conditions import conditions_of
 from fleet_sim.world.pipeline import Phase, System
 
 with of_extra("paho.mqtt", "vda5050", "a connection to an MQTT broker"):
@@ -84,7 +88,7 @@ class VehicleConnection:
 
     def connect(self) -> None:
         """Begin to connect; raises OSError where there is no broker. The last will is set anew each time."""
-        will = self._compose("connection", self._connection("CONNECTIONBROKEN"), time.time())
+        will = self.compose("connection", self._connection("CONNECTIONBROKEN"), time.time())
         self.client.will_set(f"{self.identity.prefix}/connection", will, qos=1, retain=True)
         self.client.reconnect()
 
@@ -102,16 +106,22 @@ class VehicleConnection:
         if not self.is_online or (topic == "visualization" and self.client.want_write()):
             # A connection that is behind gets no more of what is only looked at.
             return False
-        lasting = topic in ("connection", "factsheet")
-        payload = self._compose(topic, body, now)
         if topic == "state":
             self.latest = time.monotonic(), body
+        return self.publish(topic, self.compose(topic, body, now))
+
+    def publish(self, topic: str, payload: str) -> bool:
+        """Publish a message that was composed; return whether the connection took it."""
+        if not self.is_online:
+            return False
+        lasting = topic in ("connection", "factsheet")
         info = self.client.publish(
             f"{self.identity.prefix}/{topic}", payload, qos=int(topic == "connection"), retain=lasting
         )
         return info.rc == mqtt.MQTT_ERR_SUCCESS
 
-    def _compose(self, topic: str, body: str, now: float) -> str:
+    def compose(self, topic: str, body: str, now: float) -> str:
+        """Return a message with its header: numbers count what is sent, whether or not it comes."""
         number = self._numbers[topic]
         self._numbers[topic] = (number + 1) % 2**32
         head = f'{{"headerId":{number},"timestamp":"{timestamp(now)}",{self._tail},'
@@ -163,6 +173,14 @@ MOST_WAITING = 100_000
 """Messages to be sent; of more, the oldest are dropped."""
 
 
+@dataclass(eq=False)
+class LateBody:
+    """A message that a radio carries: it gets its header when it is sent, and is published when it comes."""
+
+    body: VehicleBody
+    payload: str | None = None
+
+
 class MqttLink:
     """Sends messages of vehicles, and hands over those for them: `received(identity, topic, payload, retained)`.
 
@@ -180,7 +198,8 @@ class MqttLink:
         self.lost: Counter[str] = Counter()
         self._received, self._connected = received, connected
         self._connections: dict[str, VehicleConnection] = {}
-        self._waiting: deque[VehicleBody | list[VehicleIdentity]] = deque()
+        self._waiting: deque[VehicleBody | LateBody | list[VehicleIdentity] | frozenset[str]] = deque()
+        self._silent: frozenset[str] = frozenset()
         self._selector = selectors.DefaultSelector()
         self._registered: dict[int, tuple[Any, VehicleConnection, int]] = {}
         self._wake_reader, self._wake_writer = socket.socketpair()
@@ -196,8 +215,11 @@ class MqttLink:
 
     # ---- from any thread ---------------------------------------------------------------------------------------------
 
-    def send(self, bodies: list[VehicleBody]) -> None:
-        """Send messages, as soon as their vehicles are online; those of others are dropped."""
+    def send(self, bodies: Sequence[VehicleBody | LateBody]) -> None:
+        """Send messages, as soon as their vehicles are online; those of others are dropped.
+
+        A LateBody is only written down at first; it is published each time that it is sent after that.
+        """
         if len(self._waiting) + len(bodies) > MOST_WAITING:
             self.lost["too many at once"] += len(bodies)
             return
@@ -207,6 +229,14 @@ class MqttLink:
     def keep(self, identities: list[VehicleIdentity]) -> None:
         """Connect these vehicles, and disconnect all others."""
         self._waiting.append(list(identities))
+        self._wake()
+
+    def silence(self, prefixes: frozenset[str]) -> None:
+        """Send nothing for these vehicles, and only for these, from now on: no signs of life, no attempt to connect.
+
+        Their broker gives them up in its own time. Those that come back are connected at once.
+        """
+        self._waiting.append(prefixes)
         self._wake()
 
     def wait_online(self, count: int, timeout: float) -> bool:
@@ -256,7 +286,11 @@ class MqttLink:
         """Connect vehicles that are not; where there is no broker, look for it with one of them from time to time."""
         if now < self._retry_at:
             return
-        offline = [one for one in self._connections.values() if one.wants_connection and one.client.socket() is None]
+        offline = [
+            one
+            for prefix, one in self._connections.items()
+            if one.wants_connection and one.client.socket() is None and prefix not in self._silent
+        ]
         for connection in offline[:AT_ONCE]:
             try:
                 connection.connect()
@@ -306,7 +340,8 @@ class MqttLink:
         """Watch the socket of a connection for what it waits for; forget the one it had."""
         sock, key = connection.client.socket(), id(connection)
         known = self._registered.get(key)
-        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if connection.client.want_write() else 0)
+        writes = connection.client.want_write() and connection.identity.prefix not in self._silent
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if writes else 0)
         if known is not None and known[0] is sock and known[2] == events:
             return
         if known is not None and known[0] is sock:
@@ -329,9 +364,21 @@ class MqttLink:
             if isinstance(item, list):
                 self._keep_only(item)
                 continue
-            connection = self._connections.get(item.identity.prefix)
-            if connection is None or not connection.send(item.topic, item.text, now):
-                self.lost[f"{item.topic}: not connected, or behind"] += 1
+            if isinstance(item, frozenset):
+                self._set_silent(item)
+                continue
+            body = item.body if isinstance(item, LateBody) else item
+            connection = self._connections.get(body.identity.prefix)
+            if connection is None:
+                sent = False
+            elif isinstance(item, VehicleBody):
+                sent = body.identity.prefix not in self._silent and connection.send(body.topic, body.text, now)
+            elif item.payload is None:
+                item.payload, sent = connection.compose(body.topic, body.text, now), True
+            else:
+                sent = connection.publish(body.topic, item.payload)
+            if not sent:
+                self.lost[f"{body.topic}: not connected, or behind"] += 1
             if connection is not None:
                 # Sending may have closed the socket, whose number the next one of another vehicle may have.
                 self._register(connection)
@@ -347,6 +394,18 @@ class MqttLink:
             if prefix not in self._connections:
                 self._connections[prefix] = VehicleConnection(identity, self.address, self._on_message, self._on_change)
 
+    def _set_silent(self, prefixes: frozenset[str]) -> None:
+        back = self._silent - prefixes
+        self._silent = prefixes
+        for prefix in back & self._connections.keys():
+            connection = self._connections[prefix]
+            if connection.client.socket() is None:
+                # Nothing is wrong with the broker.
+                self._retry_at = 0.0
+            else:
+                connection.client.loop_misc()
+            self._register(connection)
+
     def _look_after(self) -> None:
         """Keep connections alive, and repeat states of vehicles that were silent for long; once a second."""
         now = time.monotonic()
@@ -354,7 +413,7 @@ class MqttLink:
             return
         self._care_at = now + 1.0
         for connection in self._connections.values():
-            if connection.client.socket() is not None:
+            if connection.client.socket() is not None and connection.identity.prefix not in self._silent:
                 connection.client.loop_misc()
                 sent, body = connection.latest
                 if connection.is_online and body and now - sent > LONGEST_SILENCE:
@@ -386,7 +445,7 @@ class MqttLink:
         if connection.is_online:
             self._retry_after, self._told = FIRST_RETRY, False
             self._connected(connection.identity)
-        elif connection.wants_connection:
+        elif connection.wants_connection and connection.identity.prefix not in self._silent:
             self._back_off(connection.refusal or "the broker closed the connection")
         with self._online:
             self._online.notify_all()
@@ -415,7 +474,8 @@ class VehicleSession:
         self._lock = Lock()
         self._told: list[VehicleIdentity] = []
         self.link = MqttLink(address, self._receive, self._connected)
-        self._outbox = VehicleOutbox(self._desk, sim.world, self.link.send)
+        self._silent: frozenset[str] = frozenset()
+        self._outbox = VehicleOutbox(self._desk, sim.world, self._send)
         sim.pipeline.add(System(SYSTEM, Phase.OBSERVE, self._publish))
         sim.events.on("closed", self.close)
         self._desk.link_figures = self._link_figures
@@ -446,7 +506,36 @@ class VehicleSession:
 
     def _publish(self, dt: float) -> None:
         self._tell_roster()
+        self._tell_silence()
         self._outbox.publish(dt)
+
+    def _send(self, bodies: list[VehicleBody]) -> None:
+        """Send messages; those of vehicles whose radio is disturbed when it brings them."""
+        world = self._sim.world
+        if world.radio is not None:
+            rows = np.array([world.index.row_named(body.identity.name) for body in bodies])
+            apart = world.radio.disturbed(rows).tolist()
+            for body, row, late in zip(bodies, rows.tolist(), apart, strict=True):
+                if late:
+                    # Twice: now for its header, and when it comes.
+                    item = [LateBody(body)]
+                    self.link.send(item)
+                    world.radio.send(row, "mqtt", partial(self.link.send, item))
+            bodies = [body for body, late in zip(bodies, apart, strict=True) if not late]
+        self.link.send(bodies)
+
+    def _tell_silence(self) -> None:
+        conditions = conditions_of(self._sim.world)
+        if conditions is None or not (self._silent or conditions.silent.any()):
+            return
+        vehicles = self._desk.vehicles
+        silent = frozenset(one.identity.prefix for one in vehicles if conditions.silent[one.row])
+        if silent != self._silent:
+            self.link.silence(silent)
+            for vehicle in vehicles:
+                # Its master control may have missed something.
+                vehicle.changed |= vehicle.identity.prefix in self._silent - silent
+            self._silent = silent
 
     def _tell_roster(self) -> None:
         identities = [vehicle.identity for vehicle in self._desk.vehicles]

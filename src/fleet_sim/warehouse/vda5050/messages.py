@@ -412,7 +412,15 @@ NODE_STATE_21 = NODE_STATE_20.but(nodePosition=maybe(PLACE_21))
 NODE_STATE_30 = NODE_STATE_21.but(renamed={"nodeDescription": "nodeDescriptor"})
 EDGE_STATE_20 = WireShape(**part_of_order("edge"), trajectory=maybe(TRAJECTORY_20))
 EDGE_STATE_30 = EDGE_STATE_20.but(renamed={"edgeDescription": "edgeDescriptor"}, trajectory=maybe(TRAJECTORY_30))
-AGV_POSITION_20 = WireShape(x=NUMBER, y=NUMBER, theta=ANGLE, mapId=TEXT, positionInitialized=TRUTH)
+AGV_POSITION_20 = WireShape(
+    x=NUMBER,
+    y=NUMBER,
+    theta=ANGLE,
+    mapId=TEXT,
+    positionInitialized=TRUTH,
+    localizationScore=maybe(WireNumber(0.0, 1.0)),
+    deviationRange=maybe(NUMBER),
+)
 AGV_POSITION_30 = AGV_POSITION_20.but(renamed={"positionInitialized": "localized"})
 VELOCITY = WireShape(vx=NUMBER, vy=NUMBER, omega=NUMBER)
 LOAD = WireShape(

@@ -272,6 +272,7 @@ class VehicleMessage(Command):
     """
 
     feature: ClassVar[str] = "vda5050"
+    once: ClassVar[bool] = True
 
     name: str
     topic: str
@@ -307,6 +308,7 @@ FAULTS: dict[str, FaultKind] = {
     "cancelled": FaultKind("orderUpdateError", "WARNING", "ORDER_UPDATE_FOLLOWING_CANCEL", "WARNING"),
     "other_order": FaultKind("orderError", "WARNING", "OTHER_ORDER_ACTIVE", "WARNING"),
     "start": FaultKind("noRouteError", "WARNING", "START_NODE_OUT_OF_RANGE", "WARNING"),
+    "not_localized": FaultKind("orderError", "WARNING", "VALIDATION_FAILURE", "WARNING"),
     "no_route": FaultKind("noRouteError", "WARNING", "NO_ROUTE_TO_TARGET", "WARNING"),
     "map": FaultKind("orderError", "WARNING", "UNKNOWN_MAP_ID", "WARNING"),
     "no_order": FaultKind("noOrderToCancel", "WARNING", "NO_ORDER_TO_CANCEL", "WARNING"),

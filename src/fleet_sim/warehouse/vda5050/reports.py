@@ -89,15 +89,18 @@ def _zone_values(vehicle: Vehicle) -> dict[str, Any]:
 
 def motion_values(vehicle: Vehicle) -> dict[str, Any]:
     """Return the values of position and velocity."""
-    x, y = vehicle.place
+    x, y, heading = vehicle.believed
     vx, vy, omega = vehicle.velocity
+    quality = vehicle.pose_quality
+    known = {} if quality is None else {"localizationScore": quality.score, "deviationRange": quality.deviation}
     return {
         "agvPosition": {
             "x": x,
             "y": y,
-            "theta": vehicle.heading,
+            "theta": heading,
             "mapId": vehicle.state.map_id,
-            "positionInitialized": bool(vehicle.state.map_id),
+            "positionInitialized": bool(vehicle.state.map_id) and (quality is None or quality.localized),
+            **known,
         },
         "velocity": {"vx": vx, "vy": vy, "omega": omega},
     }
@@ -424,13 +427,14 @@ def _body(vehicle: Vehicle, topic: str, message: dict[str, object]) -> VehicleBo
 
 def _visualization(vehicle: Vehicle) -> str:
     """Return the body of a visualization; written by hand, as it is by far the most frequent message."""
-    x, y = vehicle.place
+    x, y, heading = vehicle.believed
     vx, vy, omega = vehicle.velocity
     third = vehicle.version.is_third
-    state = vehicle.state
+    state, quality = vehicle.state, vehicle.pose_quality
+    localized = state.map_id and (quality is None or quality.localized)
     return (
         f'"{"mobileRobotPosition" if third else "agvPosition"}":'
-        f'{{"x":{x:.4f},"y":{y:.4f},"theta":{vehicle.heading:.5f},'
+        f'{{"x":{x:.4f},"y":{y:.4f},"theta":{heading:.5f},'
         f'"mapId":{json.dumps(state.map_id)},"{"localized" if third else "positionInitialized"}":'
-        f'{"true" if state.map_id else "false"}}},"velocity":{{"vx":{vx:.4f},"vy":{vy:.4f},"omega":{omega:.5f}}}}}'
+        f'{"true" if localized else "false"}}},"velocity":{{"vx":{vx:.4f},"vy":{vy:.4f},"omega":{omega:.5f}}}}}'
     )

@@ -37,6 +37,7 @@ from fleet_sim.warehouse.vda5050.order import (
     report,
     take_back,
 )
+from fleet_sim.world.ports import PoseQuality
 from fleet_sim.world.world import EnergyColumns, World, energy_columns_with
 
 # VehicleContext: what vehicles need of the simulation around them: building, traffic, batteries.
@@ -424,6 +425,18 @@ class Vehicle:
     def heading(self) -> float:
         """Yaw in rad."""
         return float(quaternions.yaw_of(self.world.orientation, self.row))
+
+    @property
+    def believed(self) -> tuple[float, float, float]:
+        """Position (x, y) in m and yaw in rad that it tells: what it believes."""
+        (position,), orientations = self.world.believed_poses(np.array([self.row]))
+        return float(position[0]), float(position[1]), float(quaternions.yaw_of(orientations, 0))
+
+    @property
+    def pose_quality(self) -> PoseQuality | None:
+        """What it knows of how wrong that is; None where robots are never wrong."""
+        errors = self.world.pose_errors
+        return None if errors is None else errors.quality(self.row)
 
     @property
     def velocity(self) -> tuple[float, float, float]:
