@@ -301,3 +301,52 @@ def test_robots_drive_for_as_long_as_they_move(seen: Seen) -> None:
             loaded += (end - begin) * (state == "carrying")
     assert seconds["serving"] == pytest.approx(serving) and seconds["loaded"] == pytest.approx(loaded)
     assert run["share_serving"] == pytest.approx(serving / whole)
+
+
+@holds(
+    "report:order_*_s_mean",
+    "report:tables.orders.*",
+    "report:tables.stations.*",
+    "report:tables.robots.*",
+    fault="warehouse/orders/transport.py: standing for others on the way counts as driving",
+)
+def test_the_parts_of_an_order_add_up_to_its_time(seen: Seen) -> None:
+    orders, run = seen.sim.get_manager("orders"), seen.looks[seen.times[-1]]["run"]
+    names = [agent.name for agent in seen.sim.agents]
+    still = (seen.ways <= 1e-3 * STEP) & (seen.turns <= 1e-3 * STEP)
+    done = [orders.status(name) for name in orders.names if orders.status(name).state is OrderState.DONE]
+    spent = dict.fromkeys(("assignment", "driving_empty", "driving_loaded", "traffic", "service"), 0.0)
+    visits: dict[str, list[float]] = {}
+    for order in (orders.status(name) for name in orders.names):
+        changes = [(time, state, robot) for time, name, state, robot in seen.changes if name == order.id]
+        for (begin, state, robot), (end, *_) in pairwise([*changes, (seen.times[-1], "", "")]):
+            if state in ("picking", "dropping") and end < seen.times[-1]:
+                visits.setdefault(order.stops[state == "dropping"], []).append(end - begin)
+            if order not in done:
+                continue
+            if state in ("driving", "carrying"):
+                steps = (seen.times > begin + 1e-9) & (seen.times <= end + 1e-9)
+                stood = still[steps, names.index(robot)].sum() * STEP
+                spent["traffic"] += stood
+                spent["driving_empty" if state == "driving" else "driving_loaded"] += end - begin - stood
+            elif state in ("picking", "dropping"):
+                spent["service"] += end - begin
+        if order in done:
+            spent["assignment"] += next(time for time, state, _ in changes if state == "driving") - order.released
+    told = {part: run[f"order_{part}_s_mean"] for part in spent}
+    # A robot begins to stand, or to drive, within a step.
+    assert told == pytest.approx({part: seconds / len(done) for part, seconds in spent.items()}, abs=STEP)
+    assert sum(told.values()) == pytest.approx(run["flow_time_s_mean"]) and told["traffic"] > 0.5
+    assert run["order_queue_s_mean"] == run["order_disturbance_s_mean"] == 0.0
+    tables = {table.heading: table for table in seen.run.run("", {}).tables}
+    shown = {row[0]: dict(zip(tables["Stations"].columns, row, strict=True)) for row in tables["Stations"].rows}
+    assert {name: row["visits"] for name, row in shown.items()} == {name: len(ends) for name, ends in visits.items()}
+    for name, ends in visits.items():
+        assert shown[name]["service, mean s"] == pytest.approx(sum(ends) / len(ends), abs=0.01)
+        assert shown[name]["in use, %"] == pytest.approx(100.0 * sum(ends) / seen.times[-1], abs=0.01)
+    robots = {row[0]: row for row in tables["Robots"].rows}
+    assert {name: row[1] for name, row in robots.items()} == {
+        name: sum(order.robot == name for order in done) for name in names
+    }
+    assert [robots[name][2] for name in names] == pytest.approx(seen.ways.sum(axis=0), abs=0.01)
+    assert tables["Kinds of robots"].rows[0][:3] == ("amr", 5, len(done))

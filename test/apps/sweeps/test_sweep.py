@@ -22,7 +22,7 @@ from fleet_sim import ConfigError, InvalidValueError
 from fleet_sim.apps.cli.main import main
 from fleet_sim.apps.reports import sweep_page_of
 from fleet_sim.apps.sweeps import groups_of, limits_of, load_sweep, read_table, run_sweep
-from fleet_sim.apps.sweeps.sweep import SweepTable, spread_of, student
+from fleet_sim.apps.sweeps.sweep import SweepTable, spread_of, student, welch
 from fleet_sim.base.parallel import JobLimits, LocalExecutor
 
 HERE = Path(__file__).parent
@@ -370,6 +370,49 @@ def test_a_group_of_failed_runs_has_no_spreads() -> None:
 
 
 SCENARIO_HOSTILE_SWEEPS = "scenario: {simulation: {timestep: 0.1}, robots: [{name: a}]}\nduration: 0.2\n"
+
+
+@pytest.mark.parametrize("sizes", [(2, 2), (2, 9), (5, 4), (30, 12), (300, 200)])
+@pytest.mark.parametrize("shift", [0.0, 0.3, 2.0, 30.0])
+def test_two_samples_differ_by_chance_as_often_as_scipy_says(sizes: tuple[int, int], shift: float) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    random = np.random.default_rng(sum(sizes))
+    first, second = random.normal(0.0, 1.0, sizes[0]), random.normal(shift, 3.1, sizes[1])
+    expected = stats.ttest_ind(first, second, equal_var=False).pvalue
+    assert welch(first.tolist(), second.tolist()) == pytest.approx(expected, rel=1e-9, abs=1e-300)
+    assert welch([1.0], [2.0, 3.0]) is None and welch([1.0, 1.0], [2.0, 2.0]) is None
+
+
+def test_two_sweeps_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, shift in (("old", 0.0), ("new", 3.0)):
+        lines = ["run,seed,robots,status,error,throughput_per_h,collisions"]
+        lines += [f"{run},{run},20,done,,{100 + shift + run % 3},{run % 2}" for run in range(8)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    files = [str(tmp_path / f"{name}.csv") for name in ("old", "new")]
+    assert main(["report", *files]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    # By hand: means 100.875 and 103.875, standard deviations 0.8345, t = 7.19 with 14 degrees of freedom.
+    changed = next(line for line in lines if line.startswith("Throughput (per hour)")).split()
+    assert "103.9" in changed and changed[-1] == "differs" and float(changed[-2]) == pytest.approx(4.6e-6, rel=0.05)
+    assert next(line for line in lines if line.startswith("Collisions")).split()[-1] == "1"
+    assert main(["report", *files, "--out", str(tmp_path / "page.html")]) == 0
+    assert "differs" in (tmp_path / "page.html").read_text()
+    assert main(["report", files[0], "run.json"]) == 1
+    assert "compared with another sweep" in capsys.readouterr().err
+
+
+def test_the_least_number_that_meets_the_goals_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "walls.yaml"
+    robots = {"name": "a", "grid": {"count": 1, "spacing": [2, 0, 0]}, "shape": {"shape_type": "box"}}
+    path.write_text(yaml.safe_dump({"simulation": {"timestep": 0.1}, "robots": [robots]}))
+    command = ["size", str(path), "--seeds", "1-2", "--duration", "0.1", "--processes", "1", "--most", "40"]
+    # As many robots as asked for: the figure is the number itself.
+    assert main([*command, "--goal", "robots>=11"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "robots[0].grid.count: 11 meets all goals, 10 does not"
+    assert main([*command, "--goal", "robots>=41"]) == 1
+    assert "up to 40" in capsys.readouterr().out
+    assert main([*command, "--goal", "robot>=3"]) == 1
+    assert "robots" in capsys.readouterr().err
 
 
 def changed(line: str, name: str, value: object) -> str:

@@ -1,4 +1,4 @@
-"""`fleet-sim report`: turn a run into a page, or compare two."""
+"""`fleet-sim report`: turn a run or a sweep into a page, or compare two."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.files import check_target, write_file
+
+TABLES_OF_SWEEPS = (".parquet", ".csv")
 
 
 def add(commands: Any) -> None:
@@ -17,7 +19,7 @@ def add(commands: Any) -> None:
         metavar="RUN",
         help="a file of `fleet-sim run --figures` or `fleet-sim traffic run --json`, or the table of a sweep",
     )
-    parser.add_argument("other", metavar="OTHER", nargs="?", help="another run to compare with")
+    parser.add_argument("other", metavar="OTHER", nargs="?", help="another run, or another sweep, to compare with")
     parser.add_argument("--out", metavar="FILE.html", help="write a self-contained HTML page")
     parser.add_argument("--csv", metavar="FILE", help="write the figures as a table: .csv, or .parquet (needs pyarrow)")
     parser.set_defaults(command=execute)
@@ -25,7 +27,7 @@ def add(commands: Any) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Write the page and the table that are asked for; without any print the figures. Return 0."""
-    if args.run.lower().endswith((".parquet", ".csv")):
+    if args.run.lower().endswith(TABLES_OF_SWEEPS):
         return of_sweep(args)
     # Imported here so that --help and errors in options are immediate.
     from fleet_sim.apps.reports import page_of, write_table
@@ -60,17 +62,21 @@ def check_page(path: str | None) -> None:
 
 
 def of_sweep(args: argparse.Namespace) -> int:
-    """Write the page of a sweep, or print its means; return 0."""
-    from fleet_sim.apps.reports import sweep_lines, sweep_page_of
+    """Write the page of a sweep or of two, or print their means; return 0."""
+    from fleet_sim.apps.reports import aligned, comparison_lines, comparison_page_of, sweep_lines, sweep_page_of
     from fleet_sim.apps.sweeps import read_table
 
-    if args.other or args.csv:
-        raise InvalidValueError("a sweep is not compared with another run, and its table is written already")
+    if args.csv:
+        raise InvalidValueError("--csv is for runs: the table of a sweep is written already")
+    if args.other and not args.other.lower().endswith(TABLES_OF_SWEEPS):
+        raise InvalidValueError(f"a sweep is compared with another sweep, not with the run {args.other}")
     check_page(args.out)
+    if args.out:
+        check_target(args.out)
+    tables = [read_table(file) for file in (args.run, args.other) if file is not None]
     if not args.out:
-        print("\n".join(sweep_lines(read_table(args.run))))
+        print("\n".join(sweep_lines(*tables) if len(tables) == 1 else aligned(comparison_lines(*tables))))
         return 0
-    check_target(args.out)
-    write_file(args.out, sweep_page_of(read_table(args.run)))
+    write_file(args.out, sweep_page_of(*tables) if len(tables) == 1 else comparison_page_of(*tables))
     print(f"wrote {args.out}")
     return 0

@@ -46,6 +46,8 @@ def execute(args: argparse.Namespace) -> int:
         return 0
     out = args.out or default_table(path)
     executor = executor_of(args, plan)
+    if args.address is None:
+        print(f"in {processes_of(args)} processes of this machine; --address takes a cluster of Ray (extra `cluster`)")
     line = SweepLine()
     try:
         journal = run_sweep(plan, out, executor, resume=args.resume, report=line.show)
@@ -91,9 +93,12 @@ def executor_of(args: argparse.Namespace, plan: SweepPlan) -> Executor:
 
     if args.address is not None:
         return RayExecutor(args.address, args.processes, limits_of(plan))
-    processes = args.processes or os.cpu_count() or 1
-    print(f"in {processes} processes of this machine; --address takes a cluster of Ray (extra `cluster`)")
-    return LocalExecutor(processes, limits_of(plan))
+    return LocalExecutor(processes_of(args), limits_of(plan))
+
+
+def processes_of(args: argparse.Namespace) -> int:
+    """Return how many processes of this machine make the runs."""
+    return args.processes or os.cpu_count() or 1
 
 
 class SweepLine(StatusLine):

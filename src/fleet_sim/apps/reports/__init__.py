@@ -5,6 +5,14 @@ loads nothing from the network.
 """
 
 from fleet_sim.apps.reports.page import page_of, write_table
-from fleet_sim.apps.reports.sweep_page import sweep_lines, sweep_page_of
+from fleet_sim.apps.reports.sweep_page import aligned, comparison_lines, comparison_page_of, sweep_lines, sweep_page_of
 
-__all__ = ["page_of", "sweep_lines", "sweep_page_of", "write_table"]
+__all__ = [
+    "aligned",
+    "comparison_lines",
+    "comparison_page_of",
+    "page_of",
+    "sweep_lines",
+    "sweep_page_of",
+    "write_table",
+]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -16,7 +17,7 @@ from fleet_sim.apps.reports.plots import NONE, legend, number, percent
 from fleet_sim.base.arrays import Bools, Floats, transparent_png_bytes
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.files import TABLES, check_table, load_parquet, writing
-from fleet_sim.warehouse.traffic.run_file import Run
+from fleet_sim.warehouse.traffic.run_file import Run, RunMark
 
 # The figures that reports know by name: what they are called, their unit, and whether more is better.
 
@@ -56,6 +57,13 @@ KNOWN: Mapping[str, tuple[Figure, ...]] = {
         Figure("waiting_time_s_mean", "Until an order is assigned, mean", "s", 1, LESS),
         Figure("fetching_time_s_mean", "Then until its load is taken, mean", "s", 1, LESS),
         Figure("carrying_time_s_mean", "Then until it is done, mean", "s", 1, LESS),
+        Figure("order_assignment_s_mean", "Of an order's time: until a robot sets out, mean", "s", 1, LESS),
+        Figure("order_driving_empty_s_mean", "Of an order's time: driving to the load, mean", "s", 1, LESS),
+        Figure("order_driving_loaded_s_mean", "Of an order's time: driving with it, mean", "s", 1, LESS),
+        Figure("order_traffic_s_mean", "Of an order's time: standing for others, mean", "s", 1, LESS),
+        Figure("order_queue_s_mean", "Of an order's time: waiting at stations, mean", "s", 1, LESS),
+        Figure("order_service_s_mean", "Of an order's time: service at stations, mean", "s", 1, LESS),
+        Figure("order_disturbance_s_mean", "Of an order's time: disturbances, mean", "s", 1, LESS),
         Figure("orders_with_due", "Orders done with a due time", "", 0, NEITHER),
         Figure("orders_late", "Orders late", "", 0, LESS),
         Figure("orders_done_late", "Orders done late", "", 0, LESS),
@@ -365,6 +373,10 @@ font-size:13px;color:var(--soft)}
 .legend i{display:inline-block;width:11px;height:11px;border-radius:3px;margin-right:7px;vertical-align:-1px}
 .map{display:block;width:100%;max-height:560px;object-fit:contain;object-position:left top;image-rendering:pixelated;
 border-radius:4px}
+.map image{image-rendering:pixelated}
+svg.map text{fill:var(--text);paint-order:stroke;stroke:var(--card);stroke-width:.25em}
+circle.station{fill:var(--text)}circle.stuck{fill:var(--red)}
+details summary{cursor:pointer;color:var(--soft);font-size:13.5px}
 .ramp{display:flex;align-items:center;gap:10px;font-size:12.5px;color:var(--faint);margin-top:10px}
 .ramp i{flex:0 0 150px;height:9px;border-radius:5px}
 .scroll{overflow-x:auto}
@@ -416,7 +428,13 @@ DISTRIBUTIONS = {
 }
 """What run files keep percentiles of: its heading, what the plot shows, and its unit."""
 
+FEW, DIGITS = 16, "0123456789"
+LONG = 30
+"""Rows of a table that are shown at once."""
+
 LEVELS = {
+    "battery_mean_percent": ("Charge of the batteries", "The mean of all robots, over simulated time.", "% charge"),
+    "battery_least_percent": ("Charge of the emptiest robot", "The least of all robots, at each time.", "% charge"),
     "orders_open": ("Open orders", "Orders that were released and had not ended, over simulated time.", "open orders"),
     "orders_waiting": ("Orders that waited", "Those of them that no robot had yet.", "waiting orders"),
 }
@@ -440,6 +458,7 @@ def page_of(runs: Sequence[Run]) -> str:
         _states(runs, names),
         _heat(runs, names),
         _distributions(runs, names),
+        _tables(runs, names),
         card("All figures", "", figures_table(runs, names)),
         _origins(runs, names),
     ]
@@ -545,8 +564,11 @@ def _heat(runs: Sequence[Run], names: Sequence[str]) -> str:
             maps.append(run.heat.passages / hours if ramp == "passages" else run.heat.waited / (hours * 3600.0))
         peak = peak_of(maps)
         drawn = "".join(
-            f'<div>{_subheading(name, shown)}<img class="map" alt="{escape(heading)}: {escape(name)}"'
-            f' src="{picture(values, run.heat.free_mask, peak, ramp)}"></div>'
+            f"<div>{_subheading(name, shown)}"
+            + _chart(
+                picture(values, run.heat.free_mask, peak, ramp), values.shape, run.heat.marks, f"{heading}: {name}"
+            )
+            + "</div>"
             for (run, name), values in zip(shown, maps, strict=True)
             if run.heat is not None
         )
@@ -559,6 +581,60 @@ def _heat(runs: Sequence[Run], names: Sequence[str]) -> str:
         run.heat is not None and run.heat.free_mask.shape[1] > 1.6 * run.heat.free_mask.shape[0] for run, _ in shown
     )
     return "".join(cards) if wide or len(shown) > 1 else f'<div class="pair">{"".join(cards)}</div>'
+
+
+def _chart(picture: str, shape: tuple[int, ...], marks: Sequence[RunMark], label: str) -> str:
+    """Return a map of `shape` squares with the names of stations that can be read, and those of robots that are stuck.
+
+    A name that would be drawn over another one is left to the tip of its dot, and so are those of large families.
+    """
+    height, width = shape
+    size = max(width, height) / 70.0
+    families = Counter(name.rstrip(DIGITS) for name, _, _, _ in marks)
+    dots, texts, taken = [], [], list[tuple[float, float, float]]()
+    for name, kind, x, y in sorted(marks, key=lambda mark: mark.kind != "stuck"):
+        is_one_of_many = kind != "stuck" and families[name.rstrip(DIGITS)] > FEW
+        radius = (0.12 if is_one_of_many else 0.3) * size
+        title = f"<title>{escape(name)}</title>"
+        dots.append(f'<circle class="{escape(kind)}" cx="{x}" cy="{y}" r="{radius:.2f}">{title}</circle>')
+        length = 0.6 * size * len(name)
+        # To the left of its dot where there is no room on the other side.
+        left = x + 0.5 * size if x + 0.5 * size + length < width else x - 0.5 * size - length
+        if not is_one_of_many and all(
+            left > end or begin > left + length or abs(y - line) > size for begin, end, line in taken
+        ):
+            taken.append((left, left + length, y))
+            style = f'style="font-size:{size:.2f}px"'
+            texts.append(f'<text x="{left:.2f}" y="{y + 0.35 * size:.2f}" {style}>{escape(name)}</text>')
+    return (
+        f'<svg class="map" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(label)}">'
+        f'<image width="{width}" height="{height}" href="{picture}"/>{"".join(dots + texts)}</svg>'
+    )
+
+
+def _tables(runs: Sequence[Run], names: Sequence[str]) -> str:
+    """Return the tables of the runs; long ones are shown when they are opened."""
+    cards = []
+    for heading in dict.fromkeys(table.heading for run in runs for table in run.tables):
+        shown = [(table, name) for run, name in zip(runs, names, strict=True) for table in run.tables]
+        parts = []
+        for table, name in shown:
+            if table.heading != heading:
+                continue
+            head = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
+            body = "".join(f"<tr>{''.join(f'<td>{_cell(cell)}</td>' for cell in row)}</tr>" for row in table.rows)
+            content = f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+            if len(table.rows) > LONG:
+                content = f"<details><summary>{number(len(table.rows))} rows</summary>{content}</details>"
+            parts.append(_subheading(name, runs) + content)
+        cards.append(card(heading, "", "".join(parts)))
+    return "".join(cards)
+
+
+def _cell(value: str | float | None) -> str:
+    if isinstance(value, str):
+        return escape(value)
+    return NONE if value is None else number(value, 0 if float(value).is_integer() else 1)
 
 
 def _distributions(runs: Sequence[Run], names: Sequence[str]) -> str:

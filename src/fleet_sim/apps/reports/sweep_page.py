@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.apps.reports.page import KNOWN, Figure, card, whole_page
-from fleet_sim.apps.reports.plots import NONE, Plot, Scale, around, from_zero, legend, number
-from fleet_sim.apps.sweeps import RunGroup, Spread, SweepTable, groups_of
+from fleet_sim.apps.reports.plots import NONE, Plot, Scale, around, from_zero, legend, number, percent
+from fleet_sim.apps.sweeps import RunGroup, Spread, SweepTable, differences_of, groups_of
 
 LINES = ("var(--blue)", "var(--orange)", "var(--green)", "var(--violet)", "var(--yellow)", "var(--pink)")
 """Colors of the lines of a plot; with more lines there is no plot, as nobody could tell them apart."""
@@ -39,6 +39,70 @@ def sweep_page_of(table: SweepTable) -> str:
         _failures(table),
     ]
     return whole_page(table.title, parts, "Made by fleet-sim report.")
+
+
+SURE = 0.05
+"""A difference that comes of chance as rarely as this is called one."""
+
+
+def comparison_lines(first: SweepTable, second: SweepTable) -> list[list[str]]:
+    """Return a table of texts: what each measure was in two sweeps, and the probability that chance made a difference.
+
+    It is that of Welch's test: below 0.05 the line is marked.
+    """
+    found = sorted(differences_of(first, second), key=lambda one: _rank(one.measure))
+    lines = [["", first.title, second.title, "change", "p (Welch)", ""]]
+    for values, measure, before, after, chance in (
+        (one.values, one.measure, one.first, one.second, one.chance) for one in found
+    ):
+        if before.mean == after.mean and not before.half_width and not after.half_width:
+            continue
+        where = ", ".join(f"{_short(name)} {_text(value)}" for name, value in values.items())
+        figure, digits = _figure(measure), _digits(measure)
+        change = percent((after.mean - before.mean) / abs(before.mean)) if before.mean else NONE
+        lines.append(
+            [
+                figure.name + (f" ({figure.unit})" if figure.unit else "") + (f", {where}" if where else ""),
+                _spread_text(before, digits),
+                _spread_text(after, digits),
+                change,
+                NONE if chance is None else f"{chance:.2g}",
+                "differs" if chance is not None and chance < SURE else "",
+            ]
+        )
+    return lines
+
+
+def comparison_page_of(first: SweepTable, second: SweepTable) -> str:
+    """Return the page that compares two sweeps; every text from the tables is escaped."""
+    head, *rows = comparison_lines(first, second)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    cells = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+    title = f"{first.title} and {second.title}"
+    heading = f"{escape(first.title)} <i>and</i> {escape(second.title)}"
+    text = (
+        "Means of the runs that were done, with their 95 % confidence intervals. p is how often runs that do not "
+        f"differ would come out as far apart, by Welch's test; below {SURE:g} they differ. Of twenty such rows one "
+        "does by chance."
+    )
+    content = f'<div class="scroll"><table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table></div>'
+    parts = [
+        f'<header><div class="brand">fleet_sim sweep</div><h1>{heading}</h1></header>',
+        card("What differs", text, content),
+    ]
+    return whole_page(title, parts, "Made by fleet-sim report.")
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table of texts, its first column to the left."""
+    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
+    return [
+        "  ".join(
+            cell.ljust(width) if not index else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def _summary(table: SweepTable, groups: Sequence[RunGroup]) -> str:

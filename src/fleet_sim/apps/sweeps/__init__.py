@@ -6,10 +6,12 @@ sweep that was stopped can be resumed.
 
 from fleet_sim.apps.sweeps.settings import MEASURES, SweepPlan, load_sweep
 from fleet_sim.apps.sweeps.sweep import (
+    Difference,
     RunGroup,
     Spread,
     SweepProgress,
     SweepTable,
+    differences_of,
     groups_of,
     journal_of,
     limits_of,
@@ -19,11 +21,13 @@ from fleet_sim.apps.sweeps.sweep import (
 
 __all__ = [
     "MEASURES",
+    "Difference",
     "RunGroup",
     "Spread",
     "SweepPlan",
     "SweepProgress",
     "SweepTable",
+    "differences_of",
     "groups_of",
     "journal_of",
     "limits_of",

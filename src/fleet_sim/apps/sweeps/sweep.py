@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
+from math import exp, lgamma, log, log1p
 from pathlib import Path
 from statistics import fmean, stdev
 from types import TracebackType
@@ -535,6 +536,90 @@ def spread_of(values: Sequence[float]) -> Spread | None:
     count = len(values)
     half = student(count - 1) * stdev(values) / count**0.5 if count > 1 else None
     return Spread(fmean(values), half, count)
+
+
+def welch(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Return the probability that means of two samples differ so much by chance: Welch's test, two-sided.
+
+    None where a sample has less than two values, or neither varies.
+    """
+    if min(len(first), len(second)) < 2:
+        return None
+    parts = [stdev(values) ** 2 / len(values) for values in (first, second)]
+    if not sum(parts):
+        return None
+    freedom = sum(parts) ** 2 / sum(part**2 / (len(v) - 1) for part, v in zip(parts, (first, second), strict=True))
+    t = (fmean(first) - fmean(second)) / sum(parts) ** 0.5
+    return _beta_share(0.5 * freedom, freedom / (freedom + t * t))
+
+
+def _beta_share(a: float, x: float) -> float:
+    """Return the regularized incomplete beta function I_x(a, 1/2): that of Student's distribution."""
+    b = 0.5
+    if x >= 1.0:
+        return 1.0
+    # The continued fraction converges fast on this side of the mean; on the other one 1 - I_(1-x)(b, a) is it.
+    turned = x > (a + 1.0) / (a + b + 2.0)
+    p, q, y = (b, a, 1.0 - x) if turned else (a, b, x)
+    front = exp(lgamma(p + q) - lgamma(p) - lgamma(q) + p * log(y) + q * log1p(-y)) / p
+    c, d = 1.0, 1.0 / (1.0 - (p + q) * y / (p + 1.0))
+    value = d
+    for m in range(1, 300):
+        for top in (
+            m * (q - m) * y / ((p + 2 * m - 1) * (p + 2 * m)),
+            -(p + m) * (p + q + m) * y / ((p + 2 * m) * (p + 2 * m + 1)),
+        ):
+            d = 1.0 / (1.0 + top * d)
+            c = 1.0 + top / c
+            value *= c * d
+        if abs(c * d - 1.0) < 1e-14:
+            break
+    share = front * value
+    return 1.0 - share if turned else share
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What a measure was in the runs of two sweeps with the same values, and how likely that comes of chance."""
+
+    values: dict[str, Any]
+    measure: str
+    first: Spread
+    second: Spread
+    chance: float | None
+
+
+def differences_of(first: SweepTable, second: SweepTable) -> list[Difference]:
+    """Return for each combination of values and each measure that both sweeps have how the second one differs.
+
+    Raises ConfigError where they have no combination in common.
+    """
+    common = [name for name in first.parameters if name in second.parameters]
+    samples = [_samples_of(table, common) for table in (first, second)]
+    found = []
+    for key, measures in samples[0].items():
+        for measure, values in measures.items():
+            others = samples[1].get(key, {}).get(measure)
+            spreads = spread_of(values), spread_of(others or [])
+            if spreads[0] is not None and spreads[1] is not None and others is not None:
+                chance = welch(values, others)
+                found.append(Difference(dict(zip(common, key, strict=True)), measure, spreads[0], spreads[1], chance))
+    if not found:
+        raise ConfigError(f"{first.title} and {second.title} have no runs with the same values and measures")
+    return found
+
+
+def _samples_of(table: SweepTable, names: Sequence[str]) -> dict[tuple[Any, ...], dict[str, list[float]]]:
+    """Return what the runs measured that were done, by the values of `names`."""
+    found: dict[tuple[Any, ...], dict[str, list[float]]] = {}
+    for row in range(len(table)):
+        if table.columns["status"][row] == DONE:
+            measured = found.setdefault(tuple(table.columns[name][row] for name in names), {})
+            for name in table.measures:
+                value = table.columns[name][row]
+                if value is not None:
+                    measured.setdefault(name, []).append(float(value))
+    return found
 
 
 def groups_of(table: SweepTable, measures: Sequence[str] | None = None) -> list[RunGroup]:

@@ -12,9 +12,9 @@ from fleet_sim.base.arrays import Bools, Floats, Rows, as_float
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.registry import Fit, Registry
 from fleet_sim.robots.agent import Agent
-from fleet_sim.warehouse.orders.fleet import NO_PLACE, Courier, OrderFleet, Stage, Task
+from fleet_sim.warehouse.orders.fleet import Courier, OrderFleet, Stage, Task
 from fleet_sim.warehouse.orders.order import RobotState
-from fleet_sim.warehouse.orders.places import OrderBook, Stands
+from fleet_sim.warehouse.orders.places import NO_PLACE, OrderBook, Stands
 from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import EnergyColumns, World, energy_columns
 

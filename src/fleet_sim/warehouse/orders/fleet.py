@@ -18,10 +18,10 @@ from fleet_sim.base.errors import FleetSimError
 from fleet_sim.base.registry import saved
 from fleet_sim.robots.attachments import footprint_radius
 from fleet_sim.sensing.collision.bounds import refresh_bounds
-from fleet_sim.warehouse.orders.order import NO_ORDER, OrderColumns, RobotState
-from fleet_sim.warehouse.orders.places import OrderParts, Service, Spot, Stands, Timers
+from fleet_sim.warehouse.orders.order import NO_ORDER, ROBOT_STATES, OrderColumns, RobotState
+from fleet_sim.warehouse.orders.places import NO_PLACE, OrderParts, Service, Spot, Stands, Timers
 from fleet_sim.warehouse.orders.settings import OrdersSettings, ServiceSettings, WhenIdle
-from fleet_sim.warehouse.orders.transport import NO_LOAD, DriveEnd, Loads, Transport
+from fleet_sim.warehouse.orders.transport import NO_LOAD, DriveEnd, Loads, TimeSheet, Transport
 from fleet_sim.warehouse.sites.site import StationKind
 from fleet_sim.world.distributions import duration_of
 from fleet_sim.world.schema import KIND_AGENT
@@ -29,9 +29,6 @@ from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import World
 
 # Courier: what one robot is doing, as a value; and who takes robots through other errands than orders.
-
-
-NO_PLACE = -1
 
 
 @saved
@@ -137,9 +134,10 @@ class Porter(Protocol):
 class Robots:
     """Writes the columns of single robots when something changes."""
 
-    def __init__(self, world: World, table: OrderColumns) -> None:
+    def __init__(self, world: World, table: OrderColumns, times: TimeSheet) -> None:
         self._world = world
         self._table = table
+        self._times = times
 
     def begin(self, row: int) -> None:
         """Note that a robot serves from now on, how much room it takes, and how high its loads stand."""
@@ -152,10 +150,12 @@ class Robots:
         table.since[row] = world.clock.time
         table.measured_at[row] = world.position[row, :2]
 
-    def show(self, row: int, order: int, state: RobotState) -> None:
-        """Note what a robot does from now on."""
+    def show(self, row: int, order: int, state: RobotState, place: int) -> None:
+        """Note what a robot does from now on, and the place where it stands to be served; NO_PLACE if at none."""
         table, now = self._table, self._world.clock.time
-        table.times[row, table.state[row]] += now - table.since[row]
+        seconds = float(now - table.since[row])
+        table.times[row, table.state[row]] += seconds
+        self._times.book(row, int(table.order[row]), ROBOT_STATES[table.state[row]], seconds, place)
         table.state[row], table.since[row], table.order[row] = state.code, now, order
 
     def set_loaded(self, row: int, loaded: bool) -> None:
@@ -214,23 +214,26 @@ SAME = None
 class OrderFleet(Stateful):
     """Takes each robot through its orders. Python code runs only when something happens to a robot."""
 
-    STATE = ("couriers", "service", "changed", "_parking")
+    STATE = ("couriers", "service", "changed", "times", "_parking")
 
     charging: Dock
     """Set by the Dock itself."""
     porter: Porter
     """Set by the Porter itself, where there are pods."""
 
-    def __init__(self, parts: OrderParts, transport: Transport, timers: Timers, settings: OrdersSettings) -> None:
+    def __init__(
+        self, parts: OrderParts, transport: Transport, timers: Timers, settings: OrdersSettings, times: TimeSheet
+    ) -> None:
         self._world, self._columns, self._book, self._places = world, columns, _, places = parts
         self._transport, self._timers = transport, timers
         self._settings = settings
         self.loads = Loads(world, settings.load, timers)
-        self._robots = Robots(world, columns)
-        times = settings.service
-        at = times.by_place(places)
-        self._handover = Handover(parts, self.loads, self._robots, times, at)
-        self.service = Service(times.at_once, {place: own.at_once for place, own in at.items()})
+        self.times = times
+        self._robots = Robots(world, columns, times)
+        service = settings.service
+        at = service.by_place(places)
+        self._handover = Handover(parts, self.loads, self._robots, service, at)
+        self.service = Service(service.at_once, {place: own.at_once for place, own in at.items()})
         self.couriers: dict[int, Courier] = {}
         self._parking = Stands(places, StationKind.PARK) if settings.idle is WhenIdle.PARK else None
         self.changed = True
@@ -333,6 +336,7 @@ class OrderFleet(Stateful):
         if courier is None:
             return
         self._transport.forget(row)
+        self.times.forget(row)
         self.leave_stands(courier)
         self._leave_place(courier)
         reason = "its robot was removed"
@@ -634,7 +638,8 @@ class OrderFleet(Stateful):
 
     def show(self, courier: Courier, state: RobotState) -> None:
         """Note in the columns what a robot does from now on."""
-        self._robots.show(courier.row, courier.order, state)
+        place = courier.place if courier.stage is Stage.AT_PLACE else NO_PLACE
+        self._robots.show(courier.row, courier.order, state, place)
 
     def _give_back(self, order: int, reason: str) -> None:
         self._book.change(order, "give_back", self._now, reason=reason)

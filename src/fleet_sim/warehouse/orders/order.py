@@ -48,6 +48,23 @@ class RobotState(Mode):
     OUT = "out_of_energy"
 
 
+ROBOT_STATES = list(RobotState)
+"""By their codes."""
+
+
+@saved
+class Spent(Mode):
+    """What the time of an order goes into, from its release to its end."""
+
+    ASSIGNMENT = "assignment"
+    EMPTY = "driving_empty"
+    LOADED = "driving_loaded"
+    TRAFFIC = "traffic"
+    QUEUE = "queue"
+    SERVICE = "service"
+    DISTURBANCE = "disturbance"
+
+
 FINAL = (OrderState.DONE, OrderState.CANCELLED, OrderState.FAILED)
 LOADED = (OrderState.CARRYING, OrderState.DROPPING)
 """The states in which a robot has the load."""

@@ -33,7 +33,7 @@ from fleet_sim.warehouse.orders.order import (
 from fleet_sim.warehouse.orders.places import OrderBook, OrderParts, OrderPlaces, Stands, Timers
 from fleet_sim.warehouse.orders.pods.pods import Pods
 from fleet_sim.warehouse.orders.settings import ARRIVED, ArrivalStreams, OrderRobotSettings, OrdersSettings
-from fleet_sim.warehouse.orders.transport import TAKEN_AWAY, Odometer, Transport
+from fleet_sim.warehouse.orders.transport import TAKEN_AWAY, Odometer, TimeSheet, Transport
 from fleet_sim.warehouse.sites.site import StationKind
 from fleet_sim.world.commands import Command, CommandAck
 from fleet_sim.world.features import Feature, FeatureHost
@@ -209,10 +209,10 @@ class Orders(Stateful):
         self.book = OrderBook(self._announce)
         self._timers = Timers()
         parts = OrderParts(world, table, self.book, places)
-        self.fleet = OrderFleet(parts, transport, self._timers, settings)
+        self.odometer = Odometer(world, table)
+        self.fleet = OrderFleet(parts, transport, self._timers, settings, TimeSheet(self.odometer))
         chosen = settings.allocation
         allocator = make_allocator(chosen.type, chosen.options)
-        self.odometer = Odometer(world, table)
         self._figures = Figures(world, table, self.book, self.odometer)
         policy = make_policy(settings.charging.policy, settings.charging.options)
         chargers = Stands(places, StationKind.CHARGE)

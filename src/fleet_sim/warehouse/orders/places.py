@@ -316,6 +316,7 @@ class OrderPlaces(Stateful, ABC):
 # OrderBook: all orders of a simulation, by number, and the only place where their states change.
 
 
+NO_PLACE = -1
 NEVER = np.nan
 _FINAL = frozenset(FINAL)
 

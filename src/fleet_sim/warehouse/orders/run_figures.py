@@ -6,6 +6,8 @@ tasks, so that runs of both can be compared.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
@@ -15,9 +17,11 @@ import numpy as np
 from fleet_sim.base.arrays import Bytes, Floats, Ints, Rows
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.warehouse.orders.order import FINAL, OrderColumns, OrderState, RobotState
+from fleet_sim.warehouse.orders.order import FINAL, OrderColumns, OrderState, RobotState, Spent
 from fleet_sim.warehouse.orders.orders import Orders
+from fleet_sim.warehouse.orders.places import NO_PLACE
 from fleet_sim.warehouse.orders.transport import STANDS
+from fleet_sim.warehouse.sites.site import StationKind
 from fleet_sim.warehouse.traffic.columns import BROKEN, STOPPED, UNFIT, TrafficColumns
 from fleet_sim.warehouse.traffic.figures import STATES as OF_TRAFFIC
 from fleet_sim.warehouse.traffic.figures import (
@@ -30,7 +34,7 @@ from fleet_sim.warehouse.traffic.figures import (
     planning_of,
     summary_of,
 )
-from fleet_sim.warehouse.traffic.run_file import Run, RunSource, run_of
+from fleet_sim.warehouse.traffic.run_file import Cell, Run, RunSource, RunTable, run_of
 from fleet_sim.warehouse.traffic.traffic import Traffic
 from fleet_sim.world.pipeline import Phase, System
 from fleet_sim.world.world import energy_columns
@@ -68,6 +72,8 @@ OF_PODS = {
 """Figures of pods by the names that they have in run files."""
 LEVELS = ("orders_waiting", "orders_open")
 """Orders that wait for a robot, or for a workstation; and all that have not ended."""
+CHARGES = ("battery_mean_percent", "battery_least_percent")
+"""The charge of the batteries of all robots, and of the emptiest."""
 _COUNTED = ("submitted", "refused", "cancelled", "failed", "unreleased", "waiting")
 _BEGUN = tuple(state for state in OrderState if state not in (*FINAL, OrderState.WAITING))
 
@@ -83,6 +89,13 @@ _BY_ROBOT_STATE = {
 _CODES = np.array([_BY_ROBOT_STATE[state] for state in RobotState])
 
 
+_DONE = OrderState.DONE.code
+
+
+def _rounded(*numbers: float) -> list[float]:
+    return [round(number, 2) for number in numbers]
+
+
 class OrderRun:
     """Gathers what the robots of `orders` do in `sim` from now on; an order is what tasks are in other runs."""
 
@@ -90,9 +103,13 @@ class OrderRun:
         """Raises DuplicateNameError where the orders of `sim` are watched already."""
         table = sim.world.tables["orders"]
         assert isinstance(table, OrderColumns)
-        self.collector = FigureCollector(orders.places.chart, states=STATES, levels=LEVELS)
+        # Batteries come with the robots, which are there.
+        self._levels = LEVELS if energy_columns(sim.world) is None else LEVELS + CHARGES
+        self.collector = FigureCollector(orders.places.chart, states=STATES, levels=self._levels)
         self._sim, self._orders, self._table = sim, orders, table
         self._numbers: dict[int, int] = {}
+        self._names: list[str] = []
+        """Of the robots, by number."""
         self._version = -1
         self._rows: Rows = np.zeros(0, np.int64)
         self._robots: Ints = np.zeros(0, np.int64)
@@ -121,7 +138,7 @@ class OrderRun:
             return
         self._version = world.version
         rows = self._table.among(world.rows)
-        robots = np.array([self._number(entity) for entity in world.object_id[rows].tolist()], np.int64)
+        robots = np.array([self._number(row) for row in rows.tolist()], np.int64)
         # By number: the robots keep their order in all figures.
         order = np.argsort(robots, kind="stable")
         self._rows, self._robots = rows[order], robots[order]
@@ -134,8 +151,20 @@ class OrderRun:
         """Return positions and orientations (K, 7) of robots."""
         return np.column_stack((self._sim.world.position[rows], self._sim.world.orientation[rows]))
 
-    def _number(self, entity: int) -> int:
-        return self._numbers.setdefault(entity, len(self._numbers))
+    def _number(self, row: int) -> int:
+        number = self._numbers.setdefault(int(self._sim.world.object_id[row]), len(self._numbers))
+        if number == len(self._names):
+            self._names.append(self._sim.world.handles[row].name or f"robot {number}")
+        return number
+
+    def _charges(self) -> tuple[float, ...]:
+        """Return the mean and the least charge in per cent, where the levels have them."""
+        batteries = energy_columns(self._sim.world) if len(self._levels) > len(LEVELS) else None
+        if batteries is None:
+            return ()
+        rows = self._rows[batteries.present[self._rows]]
+        charges = 100.0 * batteries.energy[rows] / batteries.full_energy[rows]
+        return (float(charges.mean()), float(charges.min())) if len(rows) else (0.0, 0.0)
 
     def _look(self, dt: float) -> None:
         """Note for this step what each robot does, how fast it is, and how many orders are open."""
@@ -157,7 +186,7 @@ class OrderRun:
         stands_mask = ~moves_mask & ((codes == LOADED) | (codes == EMPTY))
         codes[stands_mask] = np.where(self._held(rows[stands_mask]) != 0, BLOCKED, WAITING)
         counts, waiting = self._orders.book.counts, self._orders.released_waiting
-        levels = (waiting, waiting + sum(counts[state] for state in _BEGUN))
+        levels = (waiting, waiting + sum(counts[state] for state in _BEGUN), *self._charges())
         places = self._orders.places
         points = places.on_chart(world.position[rows])
         # Nobody drives from storey to storey on the chart, where they are side by side.
@@ -203,8 +232,93 @@ class OrderRun:
             "driven_loaded_m": robots["driven_loaded_m"],
             "energy_wh": robots["energy_j"] / JOULES_PER_WATT_HOUR if watched else None,
             **{name: told["pods"][key] for name, key in OF_PODS.items() if "pods" in told},
+            **{f"order_{spent}_s_mean": seconds for spent, seconds in self._spent().items()},
             **self._planning(),
         }
+
+    def _spent(self) -> dict[Spent, float | None]:
+        """Return what the time of an order that is done went into, in s: the mean of each part."""
+        book = self._orders.book
+        count = len(book)
+        parts = self._orders.fleet.times.spent(count)
+        # Pods bring its items to an order of lines: its time is not that of one robot.
+        counted_mask = (book.table.state[:count] == OrderState.DONE.code) & (book.table.pick[:count] != NO_PLACE)
+        flow = (book.table.ended - book.table.release)[:count]
+        # All that no robot spent on it.
+        parts[:, Spent.ASSIGNMENT.code] = flow - parts.sum(axis=1)
+        means = parts[counted_mask].mean(axis=0).tolist() if counted_mask.any() else [None] * len(Spent)
+        return dict(zip(Spent, means, strict=True))
+
+    def tables(self) -> list[RunTable]:
+        """Return what was counted by part of an order's time, station, charger, kind of robots, and robot."""
+        tables = [self._of_orders(), self._of_stations("Stations"), self._of_stations("Chargers"), *self._of_robots()]
+        return [table for table in tables if table.rows]
+
+    def _of_orders(self) -> RunTable:
+        spent = {part: seconds for part, seconds in self._spent().items() if seconds}
+        whole = sum(spent.values())
+        rows: list[tuple[Cell, ...]] = [
+            (part.replace("_", " "), *_rounded(seconds, 100.0 * seconds / whole)) for part, seconds in spent.items()
+        ]
+        return RunTable("What the time of an order went into", ("part", "mean, s", "share, %"), rows)
+
+    def _of_stations(self, heading: str) -> RunTable:
+        """Return what happened at stations, or at chargers."""
+        places, visits, simulated = self._orders.places, self._orders.fleet.times.visits, self.collector.simulated
+        chargers = set(places.of_kind(StationKind.CHARGE))
+        rows: list[tuple[Cell, ...]] = []
+        for place in sorted(visits):
+            at = visits[place]
+            if (place in chargers) is (heading == "Chargers") and simulated:
+                count = max(at.robots, 1)
+                numbers = (3600.0 * at.robots / simulated, at.served / count, at.waited / count, at.longest_wait)
+                rows.append((places.names[place], at.robots, *_rounded(*numbers, 100.0 * at.served / simulated)))
+        columns = ("name", "visits", "per hour", "service, mean s", "wait, mean s", "longest wait, s", "in use, %")
+        return RunTable(heading, columns, rows)
+
+    def _of_robots(self) -> list[RunTable]:
+        """Return what robots did, by kind and one by one; a kind is what names have before their number."""
+        found, book = self.collector, self._orders.book
+        names = self._names
+        done = Counter(
+            robot for robot, state in zip(book.robots, book.table.state.tolist(), strict=False) if state == _DONE
+        )
+        kinds = [re.sub(r"[_.]?\d+$", "", name) or name for name in names]
+        seconds = np.stack([found.seconds_in(state.name)[: len(names)] for state in STATES], axis=1)
+        columns = ("orders done", "driven, m", *(f"{state.name.replace('_', ' ')}, %" for state in STATES))
+        rows: dict[str, list[tuple[Cell, ...]]] = {"kind": [], "robot": []}
+        for heading, keys in (("kind", kinds), ("robot", names)):
+            for key in dict.fromkeys(keys):
+                chosen = [number for number, own in enumerate(keys) if own == key]
+                whole = float(seconds[chosen].sum()) or 1.0
+                orders = sum(done[names[number]] for number in chosen)
+                driven = found.driven[chosen].sum() / len(chosen)
+                shares = (100.0 * seconds[chosen].sum(axis=0) / whole).tolist()
+                row = (orders, *_rounded(float(driven), *shares))
+                rows[heading].append((key, len(chosen), *row) if heading == "kind" else (key, *row))
+        return [
+            RunTable(
+                "Kinds of robots", ("kind", "robots", "orders done", "driven each, m", *columns[2:]), rows["kind"]
+            ),
+            RunTable("Robots", ("robot", *columns), rows["robot"]),
+        ]
+
+    def _marks(self) -> list[tuple[str, str, float, float]]:
+        """Return the stations, and the robots that are stuck, by name, kind and place on the chart."""
+        places, found = self._orders.places, self.collector
+        count = len(places.stations)
+        spots = np.array([(*point, 0.0)[:3] for point in places.points[:count]], np.float64).reshape(-1, 3)
+        marks = [
+            (name, "station", *point)
+            for name, point in zip(places.stations, places.on_chart(spots).tolist(), strict=True)
+        ]
+        stuck = set(found.standstill.stuck_ones().tolist())
+        points = places.on_chart(self._sim.world.position[self._rows]).tolist()
+        return marks + [
+            (self._names[robot], "stuck", *point)
+            for robot, point in zip(self._robots.tolist(), points, strict=True)
+            if robot in stuck
+        ]
 
     def run(self, title: str, about: Mapping[str, str], more: Mapping[str, float | None] | None = None) -> Run:
         """Return the run so far for a file; `more` are further figures, such as how long it took."""
@@ -219,7 +333,15 @@ class OrderRun:
         traffic = self._traffic()
         if traffic is not None:
             distributions["planning_ms"] = traffic.planning_times * 1e3
-        return run_of(title, {**self.figures(), **(more or {})}, found, about=about, distributions=distributions)
+        return run_of(
+            title,
+            {**self.figures(), **(more or {})},
+            found,
+            about=about,
+            distributions=distributions,
+            tables=self.tables(),
+            marks=self._marks(),
+        )
 
     def _past_due(self) -> Floats:
         """Return how long after their due time orders (K,) were done in s, negative before; those with a due time."""
@@ -243,12 +365,12 @@ class OrderRun:
 
     def save(self) -> Any:
         """Return the state, for a checkpoint."""
-        return deepcopy(vars(self.collector)), dict(self._numbers), self._speed_max
+        return deepcopy(vars(self.collector)), dict(self._numbers), list(self._names), self._speed_max
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""
-        figures, self._numbers, self._speed_max = saved
-        self._numbers = dict(self._numbers)
+        figures, numbers, names, self._speed_max = saved
+        self._numbers, self._names = dict(numbers), list(names)
         vars(self.collector).update(deepcopy(figures))
         self._last = np.zeros((0, 7))
         self._version = -1

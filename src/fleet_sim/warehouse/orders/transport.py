@@ -18,10 +18,11 @@ from fleet_sim.robots.agent import Agent
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.robots.spawn_params import ShapeParams, SimObjectSpawnParams
 from fleet_sim.robots.spawning import remove, spawn_many
-from fleet_sim.warehouse.orders.order import OrderColumns, RobotState
-from fleet_sim.warehouse.orders.places import Spot, Timers
+from fleet_sim.warehouse.orders.order import NO_ORDER, OrderColumns, RobotState, Spent
+from fleet_sim.warehouse.orders.places import NO_PLACE, Spot, Timers
 from fleet_sim.warehouse.orders.settings import LoadSettings
 from fleet_sim.warehouse.traffic.traffic import Traffic
+from fleet_sim.world.conditions import conditions_of
 from fleet_sim.world.schema import NO_ROW
 from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import World, energy_columns
@@ -277,11 +278,17 @@ STANDS = 1e-3
 class Odometer(Stateful):
     """Adds up, in each step and for all robots at once."""
 
-    STATE = ("total",)
+    STATE = ("total", "_facing", "_still", "_halted")
 
     def __init__(self, world: World, table: OrderColumns) -> None:
         self._world = world
         self._table = table
+        self._facing: Floats = np.zeros((0, 4))
+        """The orientation of the robot in each row at the end of the last step."""
+        self._still: Floats = np.zeros(0)
+        """How long the robot in each row neither drove nor turned while it was to drive, in s."""
+        self._halted: Floats = np.zeros(0)
+        """How long of that because it was disturbed."""
         self.total: Floats = np.zeros(4 + len(RobotState))
         """Of robots that were removed: driven, driven with a load, stood, energy, and the time in each RobotState."""
 
@@ -301,7 +308,20 @@ class Odometer(Stateful):
         table.odometer_loaded[rows] += np.where(table.slowed[rows], lengths, 0.0)
         state = table.state[rows]
         driving_mask = (state == RobotState.LOADED.code) | (state == RobotState.EMPTY.code)
-        table.standing[rows] += np.where(driving_mask & (lengths < STANDS * dt), dt, 0.0)
+        stands_mask = driving_mask & (lengths < STANDS * dt)
+        table.standing[rows] += np.where(stands_mask, dt, 0.0)
+        more = len(table.standing) - len(self._still)
+        if more:
+            self._facing = np.pad(self._facing, ((0, more), (0, 0)))
+            self._still, self._halted = np.pad(self._still, (0, more)), np.pad(self._halted, (0, more))
+        facing = world.orientation[rows]
+        # Half of a small turn is how far the quaternion goes.
+        still = rows[stands_mask & (2.0 * np.abs(facing - self._facing[rows]).max(axis=1) < STANDS * dt)]
+        self._facing[rows] = facing
+        self._still[still] += dt
+        conditions = conditions_of(world)
+        if conditions is not None:
+            self._halted[still[conditions.halted[still]]] += dt
         batteries = energy_columns(world)
         if batteries is not None:
             # Only what it draws: what a charger gives meanwhile is no less use.
@@ -319,3 +339,84 @@ class Odometer(Stateful):
     def retire(self, row: int) -> None:
         """Keep what a robot did that is being removed."""
         self.total = self.total + self.sums(np.array([row]))
+        self._still[row : row + 1] = self._halted[row : row + 1] = 0.0
+
+    def stood(self, row: int) -> tuple[float, float]:
+        """Return how long a robot neither drove nor turned while it was to drive, in s, and how long of it disturbed.
+
+        A robot that did not serve in a step yet has stood for none.
+        """
+        return (float(self._still[row]), float(self._halted[row])) if row < len(self._still) else (0.0, 0.0)
+
+
+# What the time of orders and of stations goes into.
+
+
+_SPENT = {
+    RobotState.EMPTY: Spent.EMPTY,
+    RobotState.LOADED: Spent.LOADED,
+    RobotState.SERVING: Spent.SERVICE,
+    RobotState.CHARGING: Spent.DISTURBANCE,
+    RobotState.OUT: Spent.DISTURBANCE,
+}
+
+
+@saved
+class Visits(NamedTuple):
+    """What happened at a station: robots served or charged there, for how long in all, and how long they waited; s."""
+
+    robots: int = 0
+    served: float = 0.0
+    waited: float = 0.0
+    longest_wait: float = 0.0
+
+
+class TimeSheet(Stateful):
+    """Books the time of robots on their orders and stations, whenever one begins to do something else."""
+
+    STATE = ("visits", "_spent", "_begun")
+
+    def __init__(self, odometer: Odometer) -> None:
+        self._odometer = odometer
+        self.visits: dict[int, Visits] = {}
+        """By the number of the place."""
+        self._spent: Floats = np.zeros((16, len(Spent)))
+        self._begun: dict[int, tuple[int, float, float]] = {}
+        """By row: the place where it stands to be served, and how long it had stood when its state began."""
+
+    def spent(self, orders: int) -> Floats:
+        """Return the seconds (N, len(Spent)) that went into each of the first `orders`, those of robots alone."""
+        return np.pad(self._spent, ((0, max(0, orders - len(self._spent))), (0, 0)))[:orders]
+
+    def book(self, row: int, order: int, state: RobotState, seconds: float, place: int) -> None:
+        """Book `seconds` that a robot spent in a state; from now on it stands at `place`, or at none."""
+        odometer = self._odometer
+        at, stood, halted = self._begun.get(row, (NO_PLACE, 0.0, 0.0))
+        now = odometer.stood(row)
+        self._begun[row] = (place, *now)
+        if at != NO_PLACE:
+            known = self.visits.get(at, Visits())
+            if state is RobotState.WAITING:
+                waited, longest = known.waited + seconds, max(known.longest_wait, seconds)
+                self.visits[at] = known._replace(waited=waited, longest_wait=longest)
+            elif state in (RobotState.SERVING, RobotState.CHARGING):
+                self.visits[at] = known._replace(robots=known.robots + 1, served=known.served + seconds)
+        if order == NO_ORDER:
+            return
+        if order >= len(self._spent):
+            self._spent = np.pad(self._spent, ((0, order + 1), (0, 0)))
+        of_order = self._spent[order]
+        waits = Spent.DISTURBANCE if at == NO_PLACE else Spent.QUEUE
+        cause = _SPENT.get(state, waits)
+        if cause in (Spent.EMPTY, Spent.LOADED):
+            # On its way it stood for others, or because it was disturbed.
+            still = min(now[0] - stood, seconds)
+            held = min(now[1] - halted, still)
+            of_order[Spent.DISTURBANCE.code] += held
+            of_order[Spent.TRAFFIC.code] += still - held
+            seconds -= still
+        of_order[cause.code] += seconds
+
+    def forget(self, row: int) -> None:
+        """Forget a robot that was removed."""
+        self._begun.pop(row, None)

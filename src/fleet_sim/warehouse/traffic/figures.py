@@ -344,9 +344,13 @@ class Standstill:
         if before < self.after - 1e-9 <= self._still:
             self.deadlocks += 1
 
+    def stuck_ones(self) -> Ints:
+        """Return the robots that stand on their way now, and have for at least `after` s."""
+        return np.flatnonzero(self._waited >= self.after - 1e-9)
+
     def stuck(self) -> int:
-        """Return how many robots stand on their way now, and have for at least `after` s."""
-        return int(np.count_nonzero(self._waited >= self.after - 1e-9))
+        """Return how many those are."""
+        return len(self.stuck_ones())
 
 
 MOST = 600

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats
 from fleet_sim.base.errors import ConfigError
 from fleet_sim.base.files import write_file
+from fleet_sim.warehouse.sites.grid import Grid
 from fleet_sim.warehouse.sites.reading import read_text
 from fleet_sim.warehouse.traffic.figures import TASKS, FigureCollector
 
@@ -20,6 +21,15 @@ FORMAT = "fleet_sim run 1"
 PERCENTS = np.arange(101)
 """Distributions are kept as their percentiles from 0 to 100."""
 MOST_SQUARES = 1_000_000
+
+
+class RunMark(NamedTuple):
+    """What is named on the maps: a station, or a robot that is stuck; in squares from the upper left corner."""
+
+    name: str
+    kind: str
+    x: float
+    y: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +43,18 @@ class RunHeat:
     free_mask: Bools
     passages: Floats
     waited: Floats
+    marks: Sequence[RunMark] = ()
+
+
+Cell: TypeAlias = str | float | None
+
+
+class RunTable(NamedTuple):
+    """A table of a run, such as one of its stations: the first column names the rows. Texts, numbers, or None."""
+
+    heading: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +63,8 @@ class Run:
 
     `times` (B,) are the ends of stretches in s, `tasks` (B,) the tasks done in each and `states` the robot-seconds (B,)
     in each state. `levels` are further quantities that change over time, summed over the seconds (B,) of each stretch.
-    `quantiles` are the percentiles 0 to 100 (101,) of what has a distribution. `about` is what was run.
+    `quantiles` are the percentiles 0 to 100 (101,) of what has a distribution. `about` is what was run, `tables` what
+    was counted by station, robot and so on.
     """
 
     title: str
@@ -53,6 +76,7 @@ class Run:
     heat: RunHeat | None = None
     about: Mapping[str, str] = field(default_factory=dict)
     levels: Mapping[str, Floats] = field(default_factory=dict)
+    tables: Sequence[RunTable] = ()
 
 
 class RunSource(Protocol):
@@ -69,8 +93,13 @@ def run_of(
     *,
     about: Mapping[str, str],
     distributions: Mapping[str, Floats],
+    tables: Sequence[RunTable] = (),
+    marks: Sequence[tuple[str, str, float, float]] = (),
 ) -> Run:
-    """Return what to write of a run; `distributions` are values (K,) whose percentiles are kept, by name."""
+    """Return what to write of a run; `distributions` are values (K,) whose percentiles are kept, by name.
+
+    `marks` are named on the maps: each a name, its kind, and x and y on the grid of the collector in m.
+    """
     times, sums = collector.series.table()
     columns = dict(zip(collector.series.names, sums.T, strict=True))
     levels = {name: columns.pop(name) for name in collector.levels}
@@ -85,10 +114,22 @@ def run_of(
         columns,
         # A quantity nobody had has no percentiles; it is left out, as zeros would look like values.
         {name: np.percentile(values, PERCENTS) for name, values in distributions.items() if len(values)},
-        RunHeat(heat.grid.cell, heat.free_mask, heat.passages.reshape(shape), heat.waited.reshape(shape)),
+        RunHeat(
+            heat.grid.cell,
+            heat.free_mask,
+            heat.passages.reshape(shape),
+            heat.waited.reshape(shape),
+            [_mark(heat.grid, *mark) for mark in marks],
+        ),
         about,
         levels,
+        tables,
     )
+
+
+def _mark(grid: Grid, name: str, kind: str, x: float, y: float) -> RunMark:
+    column, up = (grid.to_own(np.array([(x, y)]))[0] / grid.cell).tolist()
+    return RunMark(name, kind, round(column, 2), round(grid.height - up, 2))
 
 
 def write_run(path: str | Path, run: Run) -> None:
@@ -113,7 +154,13 @@ def write_run(path: str | Path, run: Run) -> None:
             "rows": ["".join(".@"[not free] for free in row) for row in run.heat.free_mask.tolist()],
             "passages": _sparse(run.heat.passages),
             "waited_s": _sparse(run.heat.waited),
+            "marks": [list(mark) for mark in run.heat.marks],
         }
+    if run.tables:
+        content["tables"] = [
+            {"heading": table.heading, "columns": list(table.columns), "rows": [list(row) for row in table.rows]}
+            for table in run.tables
+        ]
     # NaN and inf are no JSON: a figure that is one is a mistake here, not in the file.
     write_file(path, json.dumps(content, allow_nan=False) + "\n")
 
@@ -168,12 +215,18 @@ def read_run(path: str | Path) -> Run:
         reader.heat(content["heat"]) if "heat" in content else None,
         {str(key): str(value) for key, value in about.items()},
         {str(name): reader.numbers(levels, name, "series.level_seconds", len(times)) for name in levels},
+        # Older files have none.
+        [reader.table(table, f"tables[{index}]") for index, table in enumerate(reader.items(content, "tables"))],
     )
 
 
 def _is_number(value: object) -> bool:
     # True is an int in Python, but no figure.
     return isinstance(value, (int, float)) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
+
+
+def _is_cell(value: object) -> bool:
+    return value is None or isinstance(value, str) or _is_number(value)
 
 
 def _number(value: Any) -> float | None:
@@ -194,6 +247,32 @@ class _RunReader:
         if not isinstance(found, Mapping):
             raise self.refuse(f"{within}.{key}".strip("."), "must be a mapping")
         return found
+
+    def items(self, parent: Mapping[str, Any], key: str, within: str = "") -> list[Any]:
+        """Return the list under `key`, an empty one where there is none."""
+        found = parent.get(key, [])
+        if not isinstance(found, list):
+            raise self.refuse(f"{within}.{key}".strip("."), "must be a list")
+        return found
+
+    def table(self, content: Any, where: str) -> RunTable:
+        """Return a table of texts, numbers and nothing; raises ConfigError."""
+        if not isinstance(content, Mapping):
+            raise self.refuse(where, "must be a mapping")
+        columns, rows = self.items(content, "columns", where), self.items(content, "rows", where)
+        if not columns or not all(isinstance(name, str) for name in columns):
+            raise self.refuse(f"{where}.columns", "must be names")
+        for row in rows:
+            if not isinstance(row, list) or len(row) != len(columns) or not all(map(_is_cell, row)):
+                raise self.refuse(f"{where}.rows", f"must be rows of {len(columns)} texts, finite numbers or null")
+        return RunTable(str(content.get("heading", "")), columns, rows)
+
+    def mark(self, content: Any) -> RunMark:
+        """Return a mark on the maps; raises ConfigError."""
+        is_mark = isinstance(content, list) and len(content) == 4 and all(map(_is_number, content[2:]))
+        if not is_mark or not all(isinstance(text, str) for text in content[:2]):
+            raise self.refuse("heat.marks", "must be [name, kind, x, y] each")
+        return RunMark(*content)
 
     def numbers(self, parent: Mapping[str, Any], key: str, within: str, count: int | None = None) -> Floats:
         """Return the finite numbers under `key`: `count` of them."""
@@ -219,7 +298,11 @@ class _RunReader:
         shape = (len(rows), width)
         free_mask = np.array([list(row) for row in rows]) == "."
         return RunHeat(
-            float(cell), free_mask, self.squares(content, "passages", shape), self.squares(content, "waited_s", shape)
+            float(cell),
+            free_mask,
+            self.squares(content, "passages", shape),
+            self.squares(content, "waited_s", shape),
+            [self.mark(mark) for mark in self.items(content, "marks", "heat")],
         )
 
     def squares(self, content: Mapping[str, Any], key: str, shape: tuple[int, int]) -> Floats:

@@ -11,9 +11,9 @@ import numpy as np
 
 from fleet_sim.base.arrays import Ints
 from fleet_sim.base.errors import FleetSimError, InvalidValueError
-from fleet_sim.warehouse.orders.fleet import NO_PLACE, Courier, OrderFleet, Stage, Task
+from fleet_sim.warehouse.orders.fleet import Courier, OrderFleet, Stage, Task
 from fleet_sim.warehouse.orders.order import Order, OrderState, RobotState
-from fleet_sim.warehouse.orders.places import OrderBook, OrderPlaces
+from fleet_sim.warehouse.orders.places import NO_PLACE, OrderBook, OrderPlaces
 from fleet_sim.warehouse.orders.pods.floor import (
     COMING,
     GONE,
