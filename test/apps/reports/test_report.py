@@ -62,6 +62,7 @@ class Outline(HTMLParser):
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
+        self.links.extend(value or "" for name, value in attrs if name in ("src", "href"))
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
@@ -86,8 +87,8 @@ def test_a_page_needs_nothing_beside_itself(tmp_path: Path, capsys: pytest.Captu
     assert found.links
     assert all(link.startswith("data:image/png;base64,") for link in found.links)
     assert not re.search(r"https?://|@import|url\(", page)
-    assert found.tags.count("svg") == 3
-    assert found.tags.count("img") == 2
+    assert found.tags.count("svg") == 5
+    assert found.tags.count("image") == 2
     assert {"hall, pibt", "Throughput", "Tasks done", "What robots did", "Where robots waited"} <= set(found.texts)
     # Light and dark.
     assert "prefers-color-scheme:dark" in page
@@ -99,7 +100,7 @@ def test_two_runs_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main(["report", one, two, "--out", str(tmp_path / "both.html")]) == 0
     page = (tmp_path / "both.html").read_text(encoding="utf-8")
     found = outline(page)
-    assert found.tags.count("img") == 4
+    assert found.tags.count("image") == 4
     # Twice the tasks are better, as is half the time; a deadlock more is worse.
     assert '<span class="good">+100 %</span>' in page
     assert '<span class="good">\u221250 %</span>' in page
@@ -114,6 +115,8 @@ def test_no_name_can_break_out_of_the_page(tmp_path: Path) -> None:
     run = read_run(one)
     content = json.loads(Path(one).read_text())
     content["series"]["robot_seconds"] = {EVIL: content["series"]["robot_seconds"]["driving"]}
+    content["heat"]["marks"] = [[EVIL, EVIL, 0.5, 0.5]]
+    content["tables"] = [{"heading": EVIL, "columns": [EVIL, "b"], "rows": [[EVIL, None], ["c", 2.5]]}]
     (tmp_path / "two.json").write_text(json.dumps(content))
     page = page_of([run, read_run(tmp_path / "two.json")])
     found = outline(page)
@@ -122,6 +125,8 @@ def test_no_name_can_break_out_of_the_page(tmp_path: Path) -> None:
     assert any(EVIL in text for text in found.texts)
     for svg in re.findall(r"<svg.*?</svg>", page):
         tips = ElementTree.fromstring(svg).get("data-tips")
+        if "<image" in svg:
+            continue
         assert tips is not None
         assert all(isinstance(line, str) for _, lines in json.loads(tips) for line in lines)
 
