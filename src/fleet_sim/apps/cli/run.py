@@ -199,12 +199,21 @@ def source_of(args: argparse.Namespace) -> str:
 
 def write_figures(sim: MultiRobotSimulationCore, source: RunSource, args: argparse.Namespace, wall: float) -> None:
     """Write the figures that `source` gathered to a run file."""
+    import yaml
+
+    import fleet_sim
     from fleet_sim.apps.cli.summary import counted
     from fleet_sim.warehouse.traffic.run_file import write_run
 
     # What was set tells two runs of one scenario apart.
     title = ", ".join((Path(source_of(args)).stem, counted(len(sim.agents), "robot"), *args.set))
-    about = {"scenario": source_of(args), "seed": str(sim.params.seed), "settings": ", ".join(args.set) or "as shipped"}
+    about = {
+        "scenario": source_of(args),
+        "seed": str(sim.params.seed),
+        "settings": ", ".join(args.set) or "as shipped",
+        "fleet_sim": fleet_sim.__version__,
+        "all settings": yaml.safe_dump(dict(sim.population.scenario), sort_keys=False, default_flow_style=None),
+    }
     # A run of no time has no factor; 0 would be a bad one.
     factor = sim.sim_time / wall if wall > 0.0 else None
     timing = {"wall_s": wall, "real_time_factor": factor}

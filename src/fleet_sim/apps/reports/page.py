@@ -376,6 +376,7 @@ border-radius:4px}
 .map image{image-rendering:pixelated}
 svg.map text{fill:var(--text);paint-order:stroke;stroke:var(--card);stroke-width:.25em}
 circle.station{fill:var(--text)}circle.stuck{fill:var(--red)}
+pre{text-align:left;font-size:12.5px;white-space:pre-wrap;max-width:80ch;overflow-wrap:anywhere}
 details summary{cursor:pointer;color:var(--soft);font-size:13.5px}
 .ramp{display:flex;align-items:center;gap:10px;font-size:12.5px;color:var(--faint);margin-top:10px}
 .ramp i{flex:0 0 150px;height:9px;border-radius:5px}
@@ -650,6 +651,13 @@ def _distributions(runs: Sequence[Run], names: Sequence[str]) -> str:
     return f'<div class="pair">{"".join(cards)}</div>' if cards else ""
 
 
+def _origin(text: str) -> str:
+    """Return how a run was made as HTML; what has several lines is shown when it is opened."""
+    if "\n" not in text:
+        return escape(text)
+    return f"<details><summary>{number(text.count(chr(10)))} lines</summary><pre>{escape(text)}</pre></details>"
+
+
 def _origins(runs: Sequence[Run], names: Sequence[str]) -> str:
     """Return how each run was made."""
     keys = list(dict.fromkeys(key for run in runs for key in run.about))
@@ -658,7 +666,7 @@ def _origins(runs: Sequence[Run], names: Sequence[str]) -> str:
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
     rows = "".join(
         f"<tr><td>{escape(key)}</td>"
-        + "".join(f"<td>{escape(run.about.get(key, NONE))}</td>" for run in runs)
+        + "".join(f"<td>{_origin(run.about.get(key, NONE))}</td>" for run in runs)
         + "</tr>"
         for key in keys
     )
