@@ -1,13 +1,16 @@
-"""The radio of robots on their ROS interfaces: commands and topics that come exactly so many steps later."""
+"""Radio and localization of robots on their ROS interfaces: what comes late, and frames that say what is believed."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pytest
 import rclpy
 from geometry_msgs.msg import Twist
 from heard_node import HeardNode, heard_node, stamp_of
+from plain_geometry import matrix, vector
 
 from fleet_sim_msgs.action import MoveTo
 
@@ -96,3 +99,36 @@ def test_an_outage_keeps_goals_and_results_and_freezes_what_is_known(tmp_path: P
         xs = {stamp_of(message): message.pose.pose.position.x for message in node.heard["/a/odom"][quiet:]}
         assert all(x == 0.0 for stamp, x in xs.items() if (stamp or 0) <= 30 * DT_NS)
         assert max(xs.values()) > 0.5
+
+
+def test_frames_and_states_of_the_fleet_have_what_is_believed_and_odometry_what_is_true(tmp_path: Path) -> None:
+    given = scenario()
+    given["disturbances"] = [
+        {"kind": "localization", "robots": ["a"], "bias": 0.3, "heading_noise": 0.1, "noise": 0.02, "at": 0.5}
+    ]
+    with heard_node(tmp_path, given) as node:
+        node.step(4)
+        drive(node)
+        node.step(12)
+        stamp = stamp_of(node.heard["/fleet/states"][-1])
+        frames = {
+            transform.child_frame_id: transform.transform
+            for message in node.heard["/tf"]
+            for transform in message.transforms
+            if stamp_of(transform) == stamp
+        }
+        states = {state.name: state for state in node.heard["/fleet/states"][-1].robots}
+        for name in "ab":
+            odom, base = frames[f"{name}/odom"], frames[f"{name}/base_link"]
+            turned, there = matrix(odom.rotation), vector(base.translation)
+            told = states[name].pose
+            assert turned @ there + vector(odom.translation) == pytest.approx(vector(told.position), abs=1e-9)
+            assert turned @ matrix(base.rotation) == pytest.approx(matrix(told.orientation), abs=1e-9)
+            true = np.array(node.poses[stamp][name].position)
+            assert there == pytest.approx(true, abs=1e-12), "odometry does not err"
+            odometry = node.heard[f"/{name}/odom"][-1].pose.pose
+            assert vector(odometry.position) == pytest.approx(true, abs=1e-12)
+            off = float(np.linalg.norm(vector(told.position) - true))
+            assert off == pytest.approx(0.3, abs=0.1) if name == "a" else off == 0.0
+        static = {transform.child_frame_id for message in node.heard["/tf_static"] for transform in message.transforms}
+        assert not static & {"a/odom", "b/odom"}

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from master_control import header, line
 from scipy import stats
-from vehicle_bench import VehicleBench, header, scenario
+from vehicle_bench import VehicleBench, scenario
 
 from fleet_sim import MultiRobotSimulationCore
 from fleet_sim.base.errors import ConfigError
@@ -210,19 +211,7 @@ def test_whoever_comes_into_an_area_is_disturbed_until_he_leaves_it() -> None:
 
 def test_orders_of_a_master_control_come_late_too() -> None:
     bench = VehicleBench(scenario(disturbances=[{"kind": "radio", "latency": 0.5, "direction": "to_robot"}]))
-    nodes = [
-        {
-            "nodeId": f"n{i}",
-            "sequenceId": 2 * i,
-            "released": True,
-            "actions": [],
-            "nodePosition": {"x": float(i), "y": 0.0, "mapId": "map"},
-        }
-        for i in range(2)
-    ]
-    edge = {"edgeId": "e", "sequenceId": 1, "released": True, "startNodeId": "n0", "endNodeId": "n1", "actions": []}
-    order = {"orderId": "o", "orderUpdateId": 0, "nodes": nodes, "edges": [edge]}
-    text = json.dumps(header("2.1", "fleet_sim", "a") | order)
+    text = json.dumps(header("2.1", "fleet_sim", "a") | line("o", [(0.0, 0.0), (1.0, 0.0)]))
     future = bench.sim.inbox.put(VehicleMessage(name="a", topic="order", text=text).from_outside())
     for _ in range(5):
         bench.sim.step_once()
