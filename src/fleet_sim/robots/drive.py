@@ -178,13 +178,14 @@ def out_of_plane_text(world: World, row: int) -> str:
     )
 
 
-def stop(world: World, rows: Rows, *, stay: bool = False) -> None:
+def stop(world: World, rows: Rows, *, stay: bool = False, told: bool = True) -> None:
     """Stop the robots in `rows` at once; goals and commands are dropped.
 
-    `stay` tells features that drive robots themselves to leave them where they are until they are sent on.
+    `stay` tells features that drive robots themselves to leave them where they are until they are sent on; with `told`
+    False they are told nothing.
     """
     steering.halt(world, rows)
-    for rule in world.drive_rules:
+    for rule in world.drive_rules if told else ():
         rule.stopped(rows, stay=stay)
     # Wheels with motors would go on turning at their last velocity.
     wheels = world.joints.slots(world.robots, rows)

@@ -26,6 +26,7 @@ from fleet_sim.ros.robot_states import body_twists
 from fleet_sim.ros.roster import Roster
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.world.commands import CancelActions, Command, CommandAck, Navigate, SetPoses, SetVelocity, Stop
+from fleet_sim.world.conditions import told_charge
 from fleet_sim.world.features import FEATURES
 from fleet_sim.world.schema import NO_ROW
 from fleet_sim.world.world import World
@@ -109,12 +110,13 @@ def flags_of(world: World, rows: Rows) -> Bools:
     )
 
 
-def reported(sim: MultiRobotSimulationCore, rows: Rows) -> tuple[Floats, Bools, Ints]:
-    """Return what the features in use tell of `rows`: charge, NaN without a battery, who is charged, and faults."""
-    battery, charging, faults = (
+def reported(sim: MultiRobotSimulationCore, rows: Rows) -> tuple[Floats, Bools, Ints, Ints]:
+    """Return what the features in use tell of `rows`: charge, NaN without a battery, who is charged, faults, modes."""
+    battery, charging, faults, modes = (
         np.full(len(rows), np.nan),
         np.zeros(len(rows), np.bool_),
         np.zeros(len(rows), np.int64),
+        np.full(len(rows), RobotState.AUTOMATIC, np.int64),
     )
     for name in sim.features.used:
         columns = {column: values for column, _, values in sim.features.table(name).columns()}
@@ -125,7 +127,9 @@ def reported(sim: MultiRobotSimulationCore, rows: Rows) -> tuple[Floats, Bools, 
             charging = charging | told["charging"][rows]
         if "faults" in told:
             faults = faults | told["faults"][rows].astype(np.int64)
-    return battery, charging, faults
+        if "operating_mode" in told:
+            modes = np.maximum(modes, told["operating_mode"][rows])
+    return told_charge(sim.world, rows, battery), charging, faults, modes
 
 
 class RobotTexts:
@@ -281,7 +285,7 @@ class FleetStatesTopic(Interface):
         texts = self._looked_up.changed(errors)
         if texts is not None:
             self._present = texts
-        battery, charging, faults = reported(sim, rows)
+        battery, charging, faults, modes = reported(sim, rows)
         goals, has_goal = goals_of(world, rows)
         motion = np.empty((len(rows), 22))
         motion[:, :3], motion[:, 3:7] = world.believed_poses(rows)
@@ -289,8 +293,7 @@ class FleetStatesTopic(Interface):
         motion[:, 13] = np.where(has_goal, np.linalg.norm(goals[:, :3] - motion[:, :3], axis=1), 0.0)
         motion[:, 14], motion[:, 15:] = battery, goals
         codes = np.zeros((len(rows), 3), np.uint8)
-        # Nothing takes robots out of the hands of their fleet manager yet.
-        codes[:, 0], codes[:, 1], codes[:, 2] = world.motion.control[rows], RobotState.AUTOMATIC, causes
+        codes[:, 0], codes[:, 1], codes[:, 2] = world.motion.control[rows], modes, causes
         flags = np.column_stack([flags_of(world, rows), charging, has_goal])
         texts = self._keep_known(motion, faults, codes, flags) or texts
         if texts is not None:

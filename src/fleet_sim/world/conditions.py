@@ -10,8 +10,9 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from fleet_sim.base.arrays import Bools, Bytes, Floats, Ints
+from fleet_sim.base.arrays import Bools, Bytes, Floats, Ints, Rows
 from fleet_sim.base.params import Mode
+from fleet_sim.world.clock import uniforms
 from fleet_sim.world.columns import FeatureColumns, column
 from fleet_sim.world.world import World
 
@@ -63,9 +64,37 @@ class ConditionColumns(FeatureColumns):
     pace: Floats = column(float, default=1.0, writer="disturbances", doc="of its speed limit, 0 to 1")
     silent: Bools = column(bool, writer="disturbances", doc="sends nothing, and nothing reaches it")
     charge_error: Floats = column(float, writer="disturbances", doc="charge that it tells, less the true one, -1 to 1")
+    uncharged: Bools = column(bool, writer="disturbances", doc="takes no charge")
+    failure: Floats = column(float, writer="disturbances", doc="probability that an action fails")
+    failures_left: Ints = column(np.int64, default=-1, writer="disturbances", doc="actions still to fail, -1: any")
+    acts: Ints = column(np.int64, writer="action_fails", doc="actions begun while some may fail")
+    boots: Ints = column(np.int64, writer="disturbances", doc="how often it was switched on again")
+
+
+FAILED = "a disturbance made it fail"
+
+
+def action_fails(world: World, row: int) -> bool:
+    """Return whether the action that the robot in `row` is about to do fails; asked once for each."""
+    table = conditions_of(world)
+    if table is None or table.failure[row] <= 0.0 or table.failures_left[row] == 0:
+        return False
+    # A function of who and how many there were: what others do changes nothing.
+    ids, count = world.object_id[row : row + 1], int(table.acts[row])
+    table.acts[row] += 1
+    fails = bool(uniforms(world.random.key("actions that fail"), ids, count)[0] < table.failure[row])
+    if fails and table.failures_left[row] > 0:
+        table.failures_left[row] -= 1
+    return fails
 
 
 def conditions_of(world: World) -> ConditionColumns | None:
     """Return the conditions of robots; None as long as nothing was disturbed."""
     table = world.tables.get(CONDITIONS)
     return None if table is None else cast(ConditionColumns, table)
+
+
+def told_charge(world: World, rows: Rows, charge: Floats, full: Floats | float = 1.0) -> Floats:
+    """Return the charges (N,) that `rows` tell of their batteries: the true `charge` of `full`, where that is right."""
+    table = conditions_of(world)
+    return charge if table is None else np.clip(charge + table.charge_error[rows] * full, 0.0, full)

@@ -95,7 +95,8 @@ class Feature(Generic[Settings, Table]):
     def report(self, columns: Mapping[str, AnyArray]) -> Mapping[str, AnyArray]:
         """Return what the state of entities tells of the feature, (N,) each by name, given its columns of all of them.
 
-        Names are `battery` (0 to 1, NaN without one), `charging` (bool) and `faults` (the sum of those of FAULTS).
+        Names are `battery` (0 to 1, NaN without one), `charging` (bool), `faults` (the sum of those of FAULTS) and
+        `operating_mode` (the code of an OperatingMode).
         """
         return {}
 

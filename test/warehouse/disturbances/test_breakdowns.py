@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ def test_gaps_between_breakdowns_are_exponential_of_the_given_rate_and_repairs_a
         for column in (moved(sim, 1000) == 0.0).T:
             found = stops(column)
             # Long gaps are cut off at the end; so only those count that begin early enough.
-            early = [pair for pair in zip(found, found[1:], strict=False) if pair[0][1] < 500]
+            early = [pair for pair in pairwise(found) if pair[0][1] < 500]
             gaps += [after[0] - before[1] for before, after in early]
             repairs += [end - begin for begin, end in found[:-1]]
     bound = 4.0 / np.sqrt(len(gaps))
@@ -137,9 +138,8 @@ def test_the_traffic_drives_around_a_robot_that_broke_down_and_this_one_arrives_
     at, done = crowd.agents[0].get_pose().position, crowd.done
     crowd.run(37.0)
     assert crowd.agents[0].get_pose().position == at and crowd.done > done + 5
-    driven = float(crowd.sim.world.tables["traffic"].driven[crowd.agents[0].row])  # type: ignore[attr-defined]
     crowd.run(20.0)
-    assert float(crowd.sim.world.tables["traffic"].driven[crowd.agents[0].row]) > driven  # type: ignore[attr-defined]
+    assert crowd.agents[0].get_pose().position != at
     assert part(crowd.sim).active == [] and crowd.closest >= 0.0 and entry == "breakdown-1"
 
 

@@ -720,6 +720,8 @@ def reports_of(snapshot: Snapshot, battery: Floats, codes: Bytes) -> Ints:
             battery[:] = told["battery"]
         if "charging" in told:
             codes[:, 7] |= told["charging"]
+        if "operating_mode" in told:
+            np.maximum(codes[:, 1], told["operating_mode"], out=codes[:, 1])
         if "faults" in told:
             faults |= told["faults"].astype(np.int64)
     return faults

@@ -37,6 +37,7 @@ from fleet_sim.robots.arm import TOLERANCE
 from fleet_sim.robots.joint_values import JointNumbers, Tolerance, limits_cause, read_joint_numbers, read_tolerances
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.world.commands import BodyId, ObjectId
+from fleet_sim.world.conditions import FAILED, action_fails
 from fleet_sim.world.joints import DEFAULT_FORCE
 from fleet_sim.world.schema import NO_ROW
 from fleet_sim.world.shapes import BASE
@@ -286,7 +287,8 @@ class TransferAction(ArmTarget, DeclaredAction):
 
     def _act(self, agent: Agent) -> Until | None:
         """Attach or detach, then back away to the approach pose if there is one; completes where there is not."""
-        if self._fails(self.act(agent)):
+        slips = Failure(FAILED, ActionCause.DISTURBED) if action_fails(agent.world, agent.row) else None
+        if self._fails(slips or self.act(agent)):
             return None
         if not self.use_approach or self._away is None:
             self.complete()

@@ -19,6 +19,7 @@ from fleet_sim.robots.sim_object import FeatureHandle
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.world.columns import FeatureColumns, column
 from fleet_sim.world.commands import Command, CommandAck, command
+from fleet_sim.world.conditions import conditions_of
 from fleet_sim.world.features import FAULTS, Feature, FeatureHost
 from fleet_sim.world.pipeline import Phase, System, each_step
 from fleet_sim.world.schema import NO_ROW
@@ -204,7 +205,10 @@ class Batteries(FeatureRows[BatteryColumns]):
         # The masses of loads are added up only where somebody pays for carrying them.
         if table.load_energy[rows].any():
             power -= table.load_energy[rows] * self._loads(rows) * speeds
-        power += np.where(table.charging[rows], table.charge_power[rows], 0.0)
+        charging, conditions = table.charging[rows], conditions_of(self.world)
+        if conditions is not None:
+            charging = charging & ~conditions.uncharged[rows]
+        power += np.where(charging, table.charge_power[rows], 0.0)
         before, capacity, low = table.energy[rows], table.full_energy[rows], table.low_energy[rows]
         after = np.clip(before + power * dt, 0.0, capacity)
         # A full battery takes nothing more and an empty one gives nothing more, whatever the load or the charger.

@@ -22,6 +22,7 @@ from fleet_sim.warehouse.battery.battery import (
     BatterySectionSettings,
     SetCharging,
 )
+from fleet_sim.world.conditions import told_charge
 from fleet_sim.world.world import World
 
 
@@ -98,6 +99,7 @@ class BatteryInterface(Interface):
         table, template = _battery_columns(self.bridge.sim.world), self._template
         energy, capacity, voltages = table.energy[rows], table.full_energy[rows], table.voltage[rows]
         # BatteryState counts in Ah: the energy at the nominal voltage.
+        energy = told_charge(self.bridge.sim.world, rows, energy, capacity)
         charge = energy / (JOULES_PER_WATT_HOUR * voltages)
         template.write_stamp(now)
         template.write("flow", np.column_stack([table.power[rows] / voltages, charge]))

@@ -240,7 +240,7 @@ class Disturbances(FeatureRows[ConditionColumns]):
             if not (events or numbers):
                 rejected[name] = f"no disturbance is called {name!r}"
             for event in events:
-                self._end(event)
+                self.finish(event)
         return order.ack(self.world.clock.time, [name for name in order.ids if name not in rejected], rejected)
 
     def _check_new(self, entry: Entry, name: str) -> None:
@@ -352,7 +352,7 @@ class Disturbances(FeatureRows[ConditionColumns]):
             if what == END:
                 # It may have been made longer since, or ended before its time.
                 if event is not None and event.end <= tick and event.end >= 0:
-                    self._end(event)
+                    self.finish(event)
             elif target == AT_TIMES and self._follows(number):
                 self._areas[number] = self._end_of(number, AT_TIMES, count)
             elif target == AT_TIMES:
@@ -382,7 +382,7 @@ class Disturbances(FeatureRows[ConditionColumns]):
                     self._begin(number, name, target, row, tick, end)
             left = [key for key in self._active if key[0] == number and key[1] not in inside]
             for key in left:
-                self._end(self._active[key])
+                self.finish(self._active[key])
 
     def _begin_drawn(self, number: int, target: int, count: int) -> None:
         """Begin what was drawn for a target, if it is there; of one outside of the area draw the next."""
@@ -444,7 +444,8 @@ class Disturbances(FeatureRows[ConditionColumns]):
         if end >= 0:
             heapq.heappush(self._due, (end, END, number, target, count))
 
-    def _end(self, event: Event) -> None:
+    def finish(self, event: Event) -> None:
+        """End an event now."""
         number, target = event.entry, _number(event.target) if event.robot < 0 else event.robot
         entry, tick = self._entries[number], self.world.clock.tick
         del self._active[number, target]
@@ -488,7 +489,7 @@ class Disturbances(FeatureRows[ConditionColumns]):
     def _removed(self, rows: Rows) -> None:
         for robot in self.world.object_id[rows].tolist() if self._of_robot else ():
             for event in list(self._of_robot.get(robot, ())):
-                self._end(event)
+                self.finish(event)
 
     # ---- what holds for robots ---------------------------------------------------------------------------------------
 
@@ -511,6 +512,8 @@ class Disturbances(FeatureRows[ConditionColumns]):
             # What carries messages, or does not.
             radio_of(self._sim)
         table.charge_error[row] = sum(effect.charge_error for effect in effects)
+        table.uncharged[row] = any(effect.uncharged for effect in effects)
+        table.failure[row] = max((effect.failure for effect in effects), default=0.0)
         self._changed()
         halts = next((effect for effect in effects if effect.halts), None)
         if halts is not None:
@@ -545,7 +548,8 @@ class Disturbances(FeatureRows[ConditionColumns]):
             halts = next((effect for effect in self.effects_of(row) if effect.halts), None)
             reason, cause = (Halted.reason, ActionCause.DISTURBED) if halts is None else (halts.halts, halts.cause)
             world.actions.cancel_base(row, reason, cause)
-        drive.stop(world, rows)
+        # What drives robots itself, such as a path of their fleet manager, goes on when it may.
+        drive.stop(world, rows, told=False)
 
     def measure(self) -> None:
         """Count who stood in this step of those that are disturbed."""

@@ -40,6 +40,10 @@ class Effect(NamedTuple):
     """Whether it sends nothing, and nothing reaches it."""
     charge_error: float = 0.0
     """By how much the charge that it tells is wrong, 0.5: it tells half of its capacity too much."""
+    uncharged: bool = False
+    """Whether its battery takes no charge."""
+    failure: float = 0.0
+    """Probability that an action of it fails."""
     errors: Sequence[RobotError] = ()
     """What it tells its fleet manager."""
 
@@ -117,6 +121,13 @@ def _ours() -> dict[str, type[DisturbanceKind]]:
         "breakdown": robots.Breakdown,
         "localization": localization.LocalizationTrouble,
         "radio": radio.RadioTrouble,
+        "slow": robots.Slow,
+        "emergency_stop": robots.EmergencyStopped,
+        "manual": robots.Manual,
+        "action_failure": robots.ActionFailure,
+        "battery_fault": robots.BatteryFault,
+        "silent": robots.Silent,
+        "reboot": robots.Reboot,
     }
 
 

@@ -45,7 +45,7 @@ def _read_times(value: object) -> list[float | str] | None:
     """Return times: seconds of the run as numbers, times of day as texts."""
     if value is None:
         return None
-    times = list(value) if isinstance(value, (list, tuple)) else [value]
+    times: list[Any] = list(value) if isinstance(value, (list, tuple)) else [value]
     for time in times:
         seconds = isinstance(time, (int, float)) and not isinstance(time, bool) and 0.0 <= time <= LONGEST_TIME
         if not (seconds or _clock_time(time) is not None):

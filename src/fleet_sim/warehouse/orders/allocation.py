@@ -14,6 +14,7 @@ from fleet_sim.base.registry import Fit, Registry
 from fleet_sim.warehouse.orders.fleet import Courier, OrderFleet, Stage, Task
 from fleet_sim.warehouse.orders.places import OrderParts
 from fleet_sim.warehouse.orders.settings import AllocationSettings
+from fleet_sim.world.conditions import conditions_of
 
 AT_THE_END = -1
 
@@ -245,6 +246,9 @@ class Rounds:
     def run(self) -> int:
         """Assign what can be assigned now; returns how many orders that were."""
         couriers = [courier for courier in self._fleet.couriers.values() if self._room(courier) > 0]
+        conditions = conditions_of(self._world)
+        if conditions is not None:
+            couriers = [courier for courier in couriers if not conditions.halted[courier.row]]
         if not couriers:
             return 0
         orders = self._open_orders()

@@ -23,6 +23,7 @@ from fleet_sim.warehouse.orders.places import NO_PLACE, OrderParts, Service, Spo
 from fleet_sim.warehouse.orders.settings import OrdersSettings, ServiceSettings, WhenIdle
 from fleet_sim.warehouse.orders.transport import NO_LOAD, DriveEnd, Loads, TimeSheet, Transport
 from fleet_sim.warehouse.sites.site import StationKind
+from fleet_sim.world.conditions import FAILED, action_fails
 from fleet_sim.world.distributions import duration_of
 from fleet_sim.world.schema import KIND_AGENT
 from fleet_sim.world.state_files import Stateful
@@ -397,6 +398,9 @@ class OrderFleet(Stateful):
             return
         if what != SERVED:
             self._react(courier, CourierEvent.RESTED)
+        elif courier.task in (Task.FETCH, Task.CARRY) and action_fails(self._world, row):
+            self._leave_place(courier)
+            self.fail(courier, FAILED)
         elif courier.task is Task.CARRY and self._handover.is_last(courier):
             self._react(courier, CourierEvent.FINISHED)
         else:

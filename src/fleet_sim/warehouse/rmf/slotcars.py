@@ -26,6 +26,7 @@ from fleet_sim.warehouse.rmf.chargers import Chargers
 from fleet_sim.world import steering
 from fleet_sim.world.columns import FeatureColumns, column
 from fleet_sim.world.commands import Command, command
+from fleet_sim.world.conditions import conditions_of
 from fleet_sim.world.schema import NO_ROW
 from fleet_sim.world.world import DriveRule, FeatureRows, World
 
@@ -407,6 +408,11 @@ class Slotcars(FeatureRows[SlotcarColumns]):
         after[charging] = int(SlotcarMode.CHARGING)
         for index in acting.tolist():
             after[index] = int(perform(self.world, int(rows[index]), self.tasks(int(rows[index])).action))
+        conditions = conditions_of(self.world)
+        if conditions is not None:
+            stopped = conditions.emergency_stop[rows] > 0
+            after[(conditions.faults[rows] != 0) | conditions.halted[rows]] = int(SlotcarMode.ADAPTER_ERROR)
+            after[stopped] = int(SlotcarMode.EMERGENCY)
         table.mode[rows] = after
 
     def _drive(self, rows: Rows, dt: float) -> None:
@@ -415,7 +421,9 @@ class Slotcars(FeatureRows[SlotcarColumns]):
         ways = table.target[rows] - world.position[rows, :2]
         gaps = trig.hypot(ways[:, 0], ways[:, 1])
         close = ~table.at_end[rows] & (gaps < np.where(table.rotating[rows], 2.0 * CLOSE, CLOSE))
-        now_mask = table.pause[rows] == Pause.IMMEDIATELY
+        now_mask, conditions = table.pause[rows] == Pause.IMMEDIATELY, conditions_of(world)
+        if conditions is not None:
+            now_mask = now_mask | conditions.halted[rows]
         paused = now_mask | (
             (table.pause[rows] == Pause.AT_CHECKPOINT) & (table.checkpoint[rows] <= table.next_index[rows])
         )
@@ -434,13 +442,14 @@ class Slotcars(FeatureRows[SlotcarColumns]):
         drives = ~stands & (np.abs(turns) < TURN_FIRST)
         lengths = np.where(drives, ahead * trig.hypot(ways[:, 0], ways[:, 1]), 0.0)
         blocked = drives & ~now_mask & self._in_the_way(rows, yaws)
-        table.mode[rows[waits | now_mask]] = int(SlotcarMode.PAUSED)
+        told = waits | now_mask if conditions is None else (waits | now_mask) & ~conditions.halted[rows]
+        table.mode[rows[told]] = int(SlotcarMode.PAUSED)
         table.mode[rows[blocked]] = int(SlotcarMode.WAITING)
         # At once: no way is left in this step.
         lengths[now_mask | blocked] = 0.0
         linear, angular = np.zeros((len(rows), 3)), np.zeros((len(rows), 3))
         # State feedback: from how fast it really is, which is 0 before a closed door.
-        tops = np.minimum(table.speed[rows], table.limit[rows])
+        tops = np.minimum(table.speed[rows], table.limit[rows]) * (1.0 if conditions is None else conditions.pace[rows])
         body = world.motion
         usual, most = table.acceleration[rows], table.max_acceleration[rows]
         linear[:, 0] = next_rates(lengths, body.body_linear[rows, 0], tops, usual, most, dt)

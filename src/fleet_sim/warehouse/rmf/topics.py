@@ -46,6 +46,7 @@ from fleet_sim.warehouse.sites.site import Door as Doorway
 from fleet_sim.warehouse.sites.site import Level as Storey
 from fleet_sim.warehouse.sites.site import LevelGraph, LiftShaft, Value
 from fleet_sim.world.commands import Command
+from fleet_sim.world.conditions import told_charge
 from fleet_sim.world.schema import NO_ROW
 from fleet_sim.world.world import EnergyColumns, energy_columns
 
@@ -446,7 +447,7 @@ class RobotTopics:
             slotcars.level_names(rows),
             slotcars.shown_modes(rows),
             requests,
-            _charges(energy_columns(world), rows).tolist(),
+            told_charge(world, rows, _charges(energy_columns(world), rows)).tolist(),
             positions[:, :2].tolist(),
             quaternions.yaws(orientations).tolist(),
             table.sequence[rows].tolist(),

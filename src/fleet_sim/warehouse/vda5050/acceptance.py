@@ -56,6 +56,8 @@ class OrderAcceptance:
         quality = self._vehicle.pose_quality
         if quality is not None and not quality.localized:
             raise Refused("not_localized", "the vehicle does not know where it is", **about)
+        if not self._vehicle.takes_orders:
+            raise Refused("not_automatic", "a person drives the vehicle: it takes no orders", **about)
         self._place_nodes(order, about)
         self._check_fields(order, about)
         self._check_actions(order, about)

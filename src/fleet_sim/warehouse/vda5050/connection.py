@@ -92,6 +92,16 @@ class VehicleConnection:
         self.client.will_set(f"{self.identity.prefix}/connection", will, qos=1, retain=True)
         self.client.reconnect()
 
+    def restart(self) -> None:
+        """Break the connection, for one that counts its messages anew; the broker sends the last will."""
+        self._numbers.clear()
+        # What is sent before the new connection is there would be counted, and lost.
+        self.is_online, self.latest = False, (0.0, "")
+        sock = self.client.socket()
+        if isinstance(sock, socket.socket):
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+
     def close(self) -> None:
         """Say that the vehicle goes, and disconnect."""
         self.wants_connection = False
@@ -198,7 +208,7 @@ class MqttLink:
         self.lost: Counter[str] = Counter()
         self._received, self._connected = received, connected
         self._connections: dict[str, VehicleConnection] = {}
-        self._waiting: deque[VehicleBody | LateBody | list[VehicleIdentity] | frozenset[str]] = deque()
+        self._waiting: deque[VehicleBody | LateBody | list[VehicleIdentity] | frozenset[str] | str] = deque()
         self._silent: frozenset[str] = frozenset()
         self._selector = selectors.DefaultSelector()
         self._registered: dict[int, tuple[Any, VehicleConnection, int]] = {}
@@ -237,6 +247,11 @@ class MqttLink:
         Their broker gives them up in its own time. Those that come back are connected at once.
         """
         self._waiting.append(prefixes)
+        self._wake()
+
+    def restart(self, prefix: str) -> None:
+        """Break the connection of a vehicle, and make it anew: it was switched off and on."""
+        self._waiting.append(prefix)
         self._wake()
 
     def wait_online(self, count: int, timeout: float) -> bool:
@@ -278,7 +293,7 @@ class MqttLink:
 
     def _pause(self) -> float:
         """Return how long the thread may sleep, in s."""
-        if all(connection.is_online for connection in self._connections.values()):
+        if all(one.is_online or prefix in self._silent for prefix, one in self._connections.items()):
             return 1.0
         return min(max(self._retry_at - time.monotonic(), 0.01), 1.0)
 
@@ -366,6 +381,10 @@ class MqttLink:
                 continue
             if isinstance(item, frozenset):
                 self._set_silent(item)
+                continue
+            if isinstance(item, str):
+                if item in self._connections:
+                    self._connections[item].restart()
                 continue
             body = item.body if isinstance(item, LateBody) else item
             connection = self._connections.get(body.identity.prefix)
@@ -473,6 +492,9 @@ class VehicleSession:
         self._pending: Counter[str] = Counter()
         self._lock = Lock()
         self._told: list[VehicleIdentity] = []
+        self._conditions = -1
+        self._boots: dict[str, int] = {}
+        """How often vehicles were switched on again, of those that connected since."""
         self.link = MqttLink(address, self._receive, self._connected)
         self._silent: frozenset[str] = frozenset()
         self._outbox = VehicleOutbox(self._desk, sim.world, self._send)
@@ -507,6 +529,7 @@ class VehicleSession:
     def _publish(self, dt: float) -> None:
         self._tell_roster()
         self._tell_silence()
+        self._tell_restarts()
         self._outbox.publish(dt)
 
     def _send(self, bodies: list[VehicleBody]) -> None:
@@ -536,6 +559,17 @@ class VehicleSession:
                 # Its master control may have missed something.
                 vehicle.changed |= vehicle.identity.prefix in self._silent - silent
             self._silent = silent
+
+    def _tell_restarts(self) -> None:
+        conditions = conditions_of(self._sim.world)
+        if conditions is None or conditions.version == self._conditions:
+            return
+        self._conditions = conditions.version
+        for vehicle in self._desk.vehicles:
+            prefix, boots = vehicle.identity.prefix, int(conditions.boots[vehicle.row])
+            if boots != self._boots.get(prefix, 0) and not vehicle.silent:
+                self._boots[prefix] = boots
+                self.link.restart(prefix)
 
     def _tell_roster(self) -> None:
         identities = [vehicle.identity for vehicle in self._desk.vehicles]

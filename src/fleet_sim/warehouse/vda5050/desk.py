@@ -34,6 +34,7 @@ from fleet_sim.warehouse.vda5050.vehicle import (
 )
 from fleet_sim.world.columns import FeatureColumns, column
 from fleet_sim.world.commands import CommandAck
+from fleet_sim.world.conditions import conditions_of
 from fleet_sim.world.features import Feature, FeatureHost
 from fleet_sim.world.pipeline import Phase, System
 from fleet_sim.world.steering import POSE
@@ -69,6 +70,8 @@ class VehicleDesk:
         self._table, self._world = table, sim.world
         self._offers = [ActionOffer(self.context, str(fleet.version), fleet.actions) for fleet in settings.fleets]
         self._version = -1
+        self._told: tuple[int, int] = (-1, -1)
+        """The versions of conditions and of robots that were looked at last."""
         self._driving: Rows = NO_ROWS
         self._seen: Ints = np.empty(0, np.int64)
         self._places: Floats = np.empty((0, 2))
@@ -150,6 +153,9 @@ class VehicleDesk:
         pilot = self._named(command.name)
         vehicle, topic = pilot.vehicle, command.topic
         rejected: dict[str, str] = {}
+        if vehicle.silent:
+            self.refused[f"{topic}: does not reach the vehicle"] += 1
+            return command.ack(self._world.clock.time, (), {command.name: "nothing reaches the vehicle"})
         try:
             values = self._read(vehicle, topic, command.text)
             if topic == "order":
@@ -205,12 +211,23 @@ class VehicleDesk:
     def run(self, dt: float) -> None:
         """Let vehicles go on that have something to do."""
         self._gather()
+        self._look_at_conditions()
         self._measure()
         self._wake_driving()
         for row, pilot in self.pilots.items():
             if pilot.vehicle.awake and self._world.alive[row]:
                 pilot.step(dt)
         self._note_driving()
+
+    def _look_at_conditions(self) -> None:
+        """Let vehicles tell what disturbs their robots now."""
+        conditions = conditions_of(self._world)
+        if conditions is None or (conditions.version, self._version) == self._told:
+            return
+        self._told = conditions.version, self._version
+        for row, pilot in self.pilots.items():
+            if conditions.present[row]:
+                pilot.look_at_conditions(conditions)
 
     def _measure(self) -> None:
         """Measure how far vehicles drive, those that were moved since the last step."""
@@ -250,7 +267,7 @@ class VehicleDesk:
     def restore(self, saved: dict[int, VehicleState]) -> None:
         """Restore what `save` returned."""
         # Handles of robots that live again are others.
-        self.pilots, self._version = {}, -1
+        self.pilots, self._version, self._told = {}, -1, (-1, -1)
         self._gather()
         for pilot in self.pilots.values():
             state = saved.get(pilot.vehicle.agent.object_id)

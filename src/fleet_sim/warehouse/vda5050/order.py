@@ -311,6 +311,7 @@ FAULTS: dict[str, FaultKind] = {
     "not_localized": FaultKind("orderError", "WARNING", "VALIDATION_FAILURE", "WARNING"),
     "no_route": FaultKind("noRouteError", "WARNING", "NO_ROUTE_TO_TARGET", "WARNING"),
     "map": FaultKind("orderError", "WARNING", "UNKNOWN_MAP_ID", "WARNING"),
+    "not_automatic": FaultKind("orderError", "WARNING", "WRONG_OPERATING_MODE", "WARNING"),
     "no_order": FaultKind("noOrderToCancel", "WARNING", "NO_ORDER_TO_CANCEL", "WARNING"),
     "instant": FaultKind("instantActionError", "WARNING", "INVALID_INSTANT_ACTION", "WARNING", INSTANT),
     "malformed_instant": FaultKind("validationError", "WARNING", "VALIDATION_FAILURE", "WARNING", INSTANT),
@@ -327,6 +328,15 @@ FAULTS: dict[str, FaultKind] = {
 """The kinds by our name. Types that the standard does not name are ours."""
 
 
+def _own_kind(name: str) -> FaultKind:
+    """Return the kind of a fault of the robot, "battery_fault:warning": its own name, and a level of version 3."""
+    kind, _, level = name.partition(":")
+    first, *others = kind.split("_")
+    second = first + "".join(part.capitalize() for part in others)
+    # Up to 2.x there are two levels; only with the highest one nothing goes on without help.
+    return FaultKind(second, "FATAL" if level == "fatal" else "WARNING", kind.upper(), level.upper(), STANDING)
+
+
 @saved
 @dataclass
 class VehicleFault:
@@ -338,7 +348,7 @@ class VehicleFault:
 
     def values(self, third: bool) -> dict[str, object]:
         """Return the error of a state."""
-        kind = FAULTS[self.kind]
+        kind = FAULTS[self.kind] if self.kind in FAULTS else _own_kind(self.kind)
         return {
             "errorType": kind.third if third else kind.second,
             "errorLevel": kind.third_level if third else kind.second_level,

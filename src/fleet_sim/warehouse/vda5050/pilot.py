@@ -18,6 +18,7 @@ from fleet_sim.warehouse.vda5050.actions import INSTANT, TRIGGER, ActionOffer
 from fleet_sim.warehouse.vda5050.driving import VehicleDriver, is_aligned
 from fleet_sim.warehouse.vda5050.messages import MOST_STATES, MalformedMessage
 from fleet_sim.warehouse.vda5050.order import INSTANT as WITH_INSTANT
+from fleet_sim.world.conditions import FAILED, ConditionColumns, OperatingMode, action_fails
 
 # ZoneWatch: asks for releases of zones, hears the answers, and sees when a vehicle has left a zone.
 
@@ -230,7 +231,11 @@ class ActionWorker:
     def _begin(self, entry: vehicles.ActionEntry) -> None:
         entry.status = vehicles.RUNNING
         self._vehicle.changed = True
-        self._offer.actions[entry.action.action_type].begin(self._vehicle, entry)
+        action = self._offer.actions[entry.action.action_type]
+        if not action.at_once and action_fails(self._vehicle.world, self._vehicle.row):
+            action.fail(entry, FAILED)
+        else:
+            action.begin(self._vehicle, entry)
         self._look_at(entry)
 
     def _look_at(self, entry: vehicles.ActionEntry) -> None:
@@ -436,6 +441,23 @@ class VehiclePilot:
             self.driver.brake()
         state.cancelling.append(entry)
         self.vehicle.wake()
+
+    def look_at_conditions(self, conditions: ConditionColumns) -> None:
+        """Tell what disturbs the robot now, where that has changed; who is switched on anew, or driven by a person, has
+        no order any more."""
+        vehicle, row = self.vehicle, self.vehicle.row
+        mode, boots = int(conditions.operating_mode[row]), int(conditions.boots[row])
+        now = (mode, int(conditions.emergency_stop[row]), int(conditions.faults[row]), boots)
+        before = vehicle.state.told or (0, 0, 0, 0)
+        if boots != before[3]:
+            self.driver.release(keep=False)
+            vehicle.state = vehicle.fresh_state()
+            vehicle.wants_factsheet = True
+        elif mode != before[0] and not vehicle.is_idle and OperatingMode.MANUAL.code <= max(mode, before[0]):
+            self.cancel(vehicles.ActionEntry(orders.OrderAction("", "cancelOrder")))
+        vehicle.state.told = now
+        # Errors may have changed where these have not.
+        vehicle.wake()
 
     def _end_cancelling(self) -> None:
         """End the order as cancelled once the vehicle stands and all its actions have ended; until then look again."""

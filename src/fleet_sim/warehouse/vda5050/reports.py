@@ -24,6 +24,8 @@ from fleet_sim.warehouse.vda5050.desk import VehicleDesk
 from fleet_sim.warehouse.vda5050.driving import drives_sideways
 from fleet_sim.warehouse.vda5050.order import SUPPORTED, OrderEdge, OrderNode
 from fleet_sim.warehouse.vda5050.vehicle import ActionEntry, Vehicle, VehicleContext, VehicleIdentity, box_of
+from fleet_sim.world.conditions import EmergencyStop, OperatingMode, conditions_of, told_charge
+from fleet_sim.world.features import FAULTS
 from fleet_sim.world.world import World
 
 
@@ -45,8 +47,6 @@ def state_values(vehicle: Vehicle, context: VehicleContext) -> dict[str, Any]:
         "paused": state.paused,
         "newBaseRequest": needs_base(vehicle),
         "distanceSinceLastNode": vehicle.since_node,
-        # Nobody drives vehicles by hand here.
-        "operatingMode": "AUTOMATIC",
         "nodeStates": [_node_state(node, vehicle.version.number) for node in state.nodes],
         "edgeStates": [_edge_state(edge) for edge in state.edges],
         **motion_values(vehicle),
@@ -55,11 +55,27 @@ def state_values(vehicle: Vehicle, context: VehicleContext) -> dict[str, Any]:
         "actionStates": actions if third else actions + instants,
         "instantActionStates": instants,
         "batteryState": _battery(vehicle, context),
-        "errors": [fault.values(third) for fault in state.faults],
+        "errors": [fault.values(third) for fault in (*context.disturbances_of(vehicle), *state.faults)],
         "information": [],
-        # No emergency stop is simulated.
-        "safetyState": {"eStop": "NONE", "fieldViolation": False},
+        **_conditions(vehicle),
         **_zone_values(vehicle),
+    }
+
+
+def _conditions(vehicle: Vehicle) -> dict[str, Any]:
+    """Return in which mode a vehicle is, and what holds it for safety, as a state message has it."""
+    conditions, row = conditions_of(vehicle.world), vehicle.row
+    mode, stop, violated = OperatingMode.AUTOMATIC, EmergencyStop.NONE, False
+    if conditions is not None:
+        mode = OperatingMode.from_code(int(conditions.operating_mode[row]))
+        stop = EmergencyStop.from_code(int(conditions.emergency_stop[row]))
+        violated = bool(conditions.faults[row] & FAULTS["field_violation"])
+        if vehicle.version.is_third and stop is EmergencyStop.AUTOACK:
+            # Version 3 has no such stop: nobody has to release it, and the field says why the vehicle stands.
+            stop, violated = EmergencyStop.NONE, True
+    return {
+        "operatingMode": mode.value.upper(),
+        "safetyState": {"eStop": stop.value.upper(), "fieldViolation": violated},
     }
 
 
@@ -198,9 +214,10 @@ def _battery(vehicle: Vehicle, context: VehicleContext) -> dict[str, Any]:
     if battery is None:
         # Each state has to tell one: without a battery a robot never runs out.
         return {"batteryCharge": 100.0, "charging": False}
-    voltage = float(battery.voltage[row])
+    rows, voltage = np.array([row]), float(battery.voltage[row])
+    charges = battery.energy[rows] / battery.full_energy[rows]
     return {
-        "batteryCharge": 100.0 * float(battery.energy[row] / battery.full_energy[row]),
+        "batteryCharge": 100.0 * float(told_charge(vehicle.world, rows, charges)[0]),
         "batteryVoltage": voltage,
         "batteryCurrent": float(battery.power[row]) / voltage,
         "charging": bool(battery.charging[row]),

@@ -37,6 +37,7 @@ from fleet_sim.warehouse.vda5050.order import (
     report,
     take_back,
 )
+from fleet_sim.world.conditions import CONDITIONS, OperatingMode, conditions_of
 from fleet_sim.world.ports import PoseQuality
 from fleet_sim.world.world import EnergyColumns, World, energy_columns_with
 
@@ -84,6 +85,16 @@ class VehicleContext:
     def battery(self, row: int) -> EnergyColumns | None:
         """Return the columns of batteries; None for a robot without one."""
         return energy_columns_with(self.world, row)
+
+    def disturbances_of(self, vehicle: Vehicle) -> list[VehicleFault]:
+        """Return the faults that a vehicle has by what disturbs it."""
+        if CONDITIONS not in self._sim.features.used:
+            return []
+        about = {} if vehicle.is_idle else {"orderId": vehicle.state.order_id}
+        return [
+            VehicleFault(f"{error.kind}:{error.level}", error.description, {**dict(error.references), **about})
+            for error in self._sim.features.use(CONDITIONS).errors_of(vehicle.row)
+        ]
 
     def hindrance(self, row: int) -> str:
         """Return why a robot may not drive now; "" where it may."""
@@ -343,6 +354,8 @@ class VehicleState:
     zone_sets: list[VehicleZoneSet] = field(default_factory=list)
     requests: list[ZoneRequest] = field(default_factory=list)
     request_count: int = 0
+    told: tuple[int, ...] = ()
+    """The conditions (mode, stop, faults, boots) that its latest state tells."""
     load_types: dict[int, str] = field(default_factory=dict)
     """What pick was told of the objects that are carried, by object id."""
 
@@ -498,6 +511,18 @@ class Vehicle:
         """Whether it has nothing left to do of its order, and does not wait for more of it."""
         state = self.state
         return not (state.nodes or state.edges or any(entry.status not in ENDED for entry in state.actions))
+
+    @property
+    def silent(self) -> bool:
+        """Whether it sends nothing, and nothing reaches it."""
+        conditions = conditions_of(self.world)
+        return conditions is not None and bool(conditions.silent[self.row])
+
+    @property
+    def takes_orders(self) -> bool:
+        """Whether its master control commands it, and no person."""
+        conditions = conditions_of(self.world)
+        return conditions is None or int(conditions.operating_mode[self.row]) <= OperatingMode.SEMIAUTOMATIC.code
 
     def zones_here(self) -> list[VehicleZone]:
         """Return the enabled zones that it touches."""
