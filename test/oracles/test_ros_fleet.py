@@ -101,7 +101,7 @@ def test_an_empty_battery_is_a_fault_and_the_cause_that_a_goal_fails_for(node: H
 )
 def test_breakdowns_and_orders_are_those_of_the_traffic_and_of_the_events(node: HeardNode) -> None:
     traffic, told = node.sim.get_manager("traffic"), node.heard["/fleet/orders"]
-    broken_steps, seen = 0, len(told)
+    broken_steps, seen, bound = 0, len(told), 0
     changes: dict[tuple[str, int], float] = {}
     for _ in range(1200):
         node.step()
@@ -119,9 +119,19 @@ def test_breakdowns_and_orders_are_those_of_the_traffic_and_of_the_events(node: 
         for name in ("a", "b"):
             served = [status.id for status in latest.values() if status.robot == name and status.state in SERVED]
             assert robots[name].order == (served[0] if served else "")
+            agent = node.sim.get_object(name)
+            assert list(robots[name].loads) == [load.name for load in agent.get_attached_objects()]
+            goal = traffic.goal_of(agent)
+            if goal is not None and not traffic.has_arrived(agent):
+                # Not where its plan ends, and also while it stands and waits.
+                point = (robots[name].goal.position.x, robots[name].goal.position.y)
+                assert robots[name].has_goal and robots[name].moving and traffic.node_of(point) == goal
+                left = math.dist(point, agent.get_pose().position[:2])
+                assert robots[name].distance_left == pytest.approx(left, abs=1e-9)
+                bound += 1
         if all(status.state == OrderStatus.DONE for status in latest.values()) and broken_steps:
             break
-    assert {status.state for status in latest.values()} == {OrderStatus.DONE} and broken_steps > 10
+    assert {status.state for status in latest.values()} == {OrderStatus.DONE} and broken_steps > 10 and bound > 100
     for status in told:
         changes.setdefault((status.id, status.state), seconds(status.stamp))
     for entry in ORDERS:

@@ -17,6 +17,7 @@ from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Bytes, Floats, Ints,
 from fleet_sim.base.cdr import ROBOT_STATE, ColumnsTemplate, ElementsTemplate, Text
 from fleet_sim.base.errors import FleetSimError, InvalidValueError
 from fleet_sim.base.params import ControllerMode
+from fleet_sim.base.spatial import quaternions
 from fleet_sim.robots.actions.action import Action
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.actions import cause_of_action
@@ -83,12 +84,25 @@ def columns_template(map_frame: str, names: Sequence[str]) -> ColumnsTemplate:
 
 
 def goals_of(world: World, rows: Rows) -> tuple[Floats, Bools]:
-    """Return the ends (N, 7) of the paths of `rows`, zeros without one, and which have one (N,)."""
+    """Return where `rows` are to stand in the end (N, 7), zeros without a goal, and which have one (N,).
+
+    That is the end of its path, and of a robot in the traffic where that was told to bring it: its plan may lead there
+    only in part, or not yet.
+    """
     paths = world.waypoints.paths(world.motion, rows)
     goals = np.zeros((len(rows), 7))
     has_goal: Bools = paths.lengths > 0
     ends = np.cumsum(paths.lengths)[has_goal] - 1
     goals[has_goal, :3], goals[has_goal, 3:] = paths.positions[ends], paths.orientations[ends]
+    if world.routes.conveyance is not None:
+        points, headings, sent_mask = world.routes.conveyance.goals(rows)
+        sent = rows[sent_mask]
+        goals[sent_mask, :2], goals[sent_mask, 2] = points[sent_mask], world.position[sent, 2]
+        # Where any heading will do, the one that it has.
+        turned, headings = ~np.isnan(headings[sent_mask]), headings[sent_mask]
+        goals[sent_mask, 3:] = world.orientation[sent]
+        goals[np.flatnonzero(sent_mask)[turned], 3:] = quaternions.from_yaws(headings[turned])
+        has_goal = has_goal | sent_mask
     return goals, has_goal
 
 
@@ -295,6 +309,8 @@ class FleetStatesTopic(Interface):
         codes = np.zeros((len(rows), 3), np.uint8)
         codes[:, 0], codes[:, 1], codes[:, 2] = world.motion.control[rows], modes, causes
         flags = np.column_stack([flags_of(world, rows), charging, has_goal])
+        # Also while the traffic has it wait.
+        flags[:, 0] |= has_goal
         texts = self._keep_known(motion, faults, codes, flags) or texts
         if texts is not None:
             self._texts = texts

@@ -173,6 +173,12 @@ class Conveyance(Protocol):
     def has_brought(self, row: int) -> bool:
         """Return whether the robot stands, or stood, where it was sent last."""
 
+    def goals(self, rows: Rows) -> tuple[Floats, Floats, Bools]:
+        """Return where robots in `rows` are to stand in the end: points (N, 2) in m, headings (N,), nan for any, and who.
+
+        Those that were sent nowhere, or have arrived, are not among them.
+        """
+
 
 class Routes:
     """The source of routes of a world, if it has one. `conveyance` drives some of its robots, if there is one."""

@@ -264,6 +264,15 @@ class InTraffic(DriveRule):
         """Return whether the robot has arrived."""
         return bool(self._table.arrived[row])
 
+    def goals(self, rows: Rows) -> tuple[Floats, Floats, Bools]:
+        """Return points (N, 2) and headings (N,) of those of `rows` that were sent somewhere and are not there yet."""
+        table = self._table
+        sent_mask = table.present[rows] & (table.goal[rows] >= 0) & ~table.arrived[rows]
+        points = np.zeros((len(rows), 2))
+        if np.count_nonzero(sent_mask):
+            points[sent_mask] = self._control.floor.network.positions[table.goal[rows[sent_mask]]]
+        return points, table.heading[rows], sent_mask
+
     def stopped(self, rows: Rows, *, stay: bool) -> None:
         """Let robots stand that were told to stop; those whose action ended have no goal any more."""
         ours = rows[self._table.present[rows]]
