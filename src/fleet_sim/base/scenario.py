@@ -37,6 +37,8 @@ class Section(ABC, Generic[Sim]):
     """The purpose of the section in one sentence; shown by editors."""
     of_building: bool = False
     """Whether it adds parts of a building: those are opened first."""
+    of_all: bool = False
+    """Whether it names what other sections add: those are opened last."""
 
     @abstractmethod
     def schema(self) -> dict[str, Any]:
@@ -349,6 +351,8 @@ class RosParams(UsedSettings):
 class RosSection(SettingsSection[Any]):
     """The section `ros`. The node opens it, as interfaces need a simulation that is already built."""
 
+    of_all = True
+
     def __init__(self) -> None:
         super().__init__("ros", RosParams, _check_robots, "The ROS 2 interfaces of the simulation.")
 
@@ -490,9 +494,9 @@ def prepare_sections(sim: object, config: Mapping[str, Any], *, source: str = ""
 
 def open_sections(sim: object, config: Mapping[str, Any], *, source: str = "") -> None:
     """Add to `sim` what the sections of other parts describe; raises ConfigError."""
-    # What belongs to the building is there before robots take part in anything in it, wherever the file has it; `ros`
-    # names robots, which other sections may spawn.
-    for name, section in sorted(_sections_in(config), key=lambda named: (not named[1].of_building, named[0] == "ros")):
+    # What belongs to the building is there before robots take part in anything in it, wherever the file has it; some
+    # name robots and stations, which others may add.
+    for name, section in sorted(_sections_in(config), key=lambda named: (not named[1].of_building, named[1].of_all)):
         section.open(sim, config[name], source=source)
 
 

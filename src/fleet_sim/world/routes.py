@@ -188,6 +188,8 @@ class Routes:
         self.conveyance: Conveyance | None = None
         self.passages: Passages | None = None
         """What opens for robots on their way, if there is any."""
+        self.closed: dict[str, Floats] = {}
+        """The corners (K, 2) in m of areas that are closed to robots, by the id of what closes them."""
         self.lifts: LiftLine | None = None
         """Who serves robots that take lifts, if there are any."""
 

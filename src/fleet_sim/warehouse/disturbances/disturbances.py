@@ -438,7 +438,9 @@ class Disturbances(FeatureRows[ConditionColumns]):
                 self._of_robot.setdefault(target, []).append(event)
             self._active[number, target] = event
             self._count(entry.kind_name, events=1)
-            entry.kind.begin(self._given(event))
+            given = self._given(event)
+            entry.kind.begin(given)
+            entry.kind.hold(given)
             self._fold(row)
             self._tell("disturbance_began", event, row)
         if end >= 0:
@@ -454,7 +456,9 @@ class Disturbances(FeatureRows[ConditionColumns]):
             self._forget(event)
         self._count(entry.kind_name, disturbed=tick - event.begin)
         self._fold(row)
-        entry.kind.end(self._given(event))
+        given = self._given(event)
+        entry.kind.release(given)
+        entry.kind.end(given)
         self._tell("disturbance_ended", event, row)
         self._draw_next(number, target, event.count + 1, tick)
 
@@ -467,7 +471,8 @@ class Disturbances(FeatureRows[ConditionColumns]):
 
     def _given(self, event: Event) -> Disturbed:
         row = self._row_of(event.robot) if event.robot >= 0 else -1
-        return Disturbed(self._sim, event, row, self._keys[event.entry])
+        corners = self._entries[event.entry].settings.area or ()
+        return Disturbed(self._sim, event, row, corners, self._keys[event.entry])
 
     def _tell(self, what: str, event: Event, row: int) -> None:
         world = self.world
@@ -576,6 +581,8 @@ class Disturbances(FeatureRows[ConditionColumns]):
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""
         known, saved = self._entries, copy.deepcopy(saved)
+        for event in self._active.values():
+            known[event.entry].kind.release(self._given(event))
         self._begin_anew()
         for number, (label, text, given) in saved["entries"].items():
             entry = known.get(number)
@@ -589,6 +596,8 @@ class Disturbances(FeatureRows[ConditionColumns]):
         self._areas = saved["areas"]
         self._made, self._new = saved["made"], saved["new"]
         self._fold_all()
+        for event in self._active.values():
+            self._entries[event.entry].kind.hold(self._given(event))
 
 
 def _number(name: str) -> int:

@@ -78,8 +78,15 @@ class Disturbed(NamedTuple):
     event: Event
     row: int
     """Of the robot; -1 for another target."""
+    corners: Sequence[Sequence[float]]
+    """Of the area of its entry; empty without one."""
     key: int
     """For `uniforms` and `normals` of `world/clock.py`: with the robot's object id and `event.count`."""
+
+    @property
+    def memory(self) -> dict[str, Any]:
+        """What the kind has kept of the event."""
+        return self.event.memory
 
 
 @dataclass
@@ -109,13 +116,19 @@ class DisturbanceKind(Checked):
     def end(self, at: Disturbed) -> None:
         """Called when it has ended for a target; its effect is gone already."""
 
+    def hold(self, at: Disturbed) -> None:
+        """Change what no saved state holds: after `begin`, and for what is active in a state that is restored."""
+
+    def release(self, at: Disturbed) -> None:
+        """Undo `hold`: called before `end`, and for what is active when another state is restored."""
+
     def step(self, all_of_it: Sequence[Disturbed], dt: float) -> None:
         """Called before robots move, in each step in which events of the entry are active, if it `steps`."""
 
 
 def _ours() -> dict[str, type[DisturbanceKind]]:
     # Imported here, as the kinds derive from the class above; and nobody loads them before a kind is looked up.
-    from fleet_sim.warehouse.disturbances import localization, radio, robots
+    from fleet_sim.warehouse.disturbances import localization, places, radio, robots
 
     return {
         "breakdown": robots.Breakdown,
@@ -128,6 +141,12 @@ def _ours() -> dict[str, type[DisturbanceKind]]:
         "battery_fault": robots.BatteryFault,
         "silent": robots.Silent,
         "reboot": robots.Reboot,
+        "closed": places.ClosedArea,
+        "station_blocked": places.StationBlocked,
+        "station_closed": places.StationClosed,
+        "station_slow": places.StationSlow,
+        "door_stuck": places.DoorStuck,
+        "lift_stuck": places.LiftStuck,
     }
 
 

@@ -227,6 +227,7 @@ def check_targets(sim: MultiRobotSimulationCore, entry: Entry, names: Sequence[s
 class DisturbancesSection(Section[MultiRobotSimulationCore]):
     """Adds the disturbances of a scenario to its simulation."""
 
+    of_all = True
     doc = "What goes wrong: breakdowns, closed places and others, at given times or by chance from the seed."
 
     def schema(self) -> dict[str, Any]:

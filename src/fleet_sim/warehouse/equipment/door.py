@@ -161,6 +161,7 @@ class DoorColumns(FeatureColumns):
     wanted: Bools = column(bool, writer="MoveDoors, DoorHandle, Doors", doc="is to be open")
     called: Bools = column(bool, writer="MoveDoors, DoorHandle", doc="was told to be open, and stays so")
     held: Bools = column(bool, writer="Doors", doc="waits to close, as something is in its way")
+    stuck: Bools = column(bool, writer="disturbances", doc="does not move", hashed=False)
     leader: Ints = column(int, default=NO_ROW, writer="build_door", reference=True, doc="leaf of the same door")
     lift: Ints = column(int, default=NO_ROW, writer="build_lift", reference=True, doc="the lift that commands it")
     open_until: Floats = column(float, unit="s", writer="Doors", doc="an automatic door stays open until then")
@@ -312,7 +313,7 @@ class Doors(FeatureRows[DoorColumns]):
             return
         self._see_robots(leaders[table.automatic[leaders] > 0.0])
         goals = table.wanted[leaders].astype(np.float64)
-        busy = leaders[(table.opening[leaders] != goals) | (table.rate[leaders] != 0.0)]
+        busy = leaders[((table.opening[leaders] != goals) | (table.rate[leaders] != 0.0)) & ~table.stuck[leaders]]
         if not len(busy):
             return
         before, goals = table.opening[busy], table.wanted[busy].astype(np.float64)

@@ -150,6 +150,7 @@ class LiftColumns(FeatureColumns):
     goal: Ints = column(int, writer="Lifts", doc="number of the floor it was sent to")
     opens: Bools = column(bool, writer="Lifts", doc="its doors are to be open there")
     busy: Bools = column(bool, writer="Lifts", doc="has not done yet what it was told")
+    stuck: Bools = column(bool, writer="disturbances", doc="does not move", hashed=False)
     closes_at: Floats = column(float, unit="s", writer="Lifts", doc="goes on to the next call from then on")
 
     speed: Floats = column(float, default=1.0, unit="m/s", writer="spawning")
@@ -322,7 +323,7 @@ class Lifts(FeatureRows[LiftColumns]):
             # Calls wait while somebody has the lift to himself.
             if not self.table.busy[row] and self._sessions[row].calls and row not in self.riders:
                 self._next_call(row)
-            if self.table.busy[row]:
+            if self.table.busy[row] and not self.table.stuck[row]:
                 self._go(row, dt)
 
     def _next_call(self, row: int) -> None:

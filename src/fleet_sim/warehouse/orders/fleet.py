@@ -688,7 +688,8 @@ class Handover:
             usual, own = times.drop_time, order.drop_time
         # By order and stop: which robot comes, and when, changes no time.
         key = self._world.random.key("service times")
-        return duration_of(usual, key, number, stop) if own is None else own
+        duration = duration_of(usual, key, number, stop) if own is None else own
+        return duration * self._places.slowness.get(courier.place, 1.0)
 
     def is_last(self, courier: Courier) -> bool:
         """Return whether a robot is at, or drives to, the last stop of its order."""

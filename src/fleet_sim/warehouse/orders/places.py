@@ -146,7 +146,7 @@ class OrderPlaces(Stateful, ABC):
     Ways are checked for a footprint of `radius` m, the smallest in the fleet.
     """
 
-    STATE = ("closed",)
+    STATE = ("closed", "slowness")
 
     def __init__(self, stations: Sequence[tuple[str, StationKind, Spot]]) -> None:
         """Stations are given by name, kind and place."""
@@ -155,6 +155,8 @@ class OrderPlaces(Stateful, ABC):
         self._kinds = [kind for _, kind, _ in stations]
         self._numbers: dict[Place, int] = {name: number for number, name in enumerate(self.names)}
         self.closed: set[int] = set()
+        self.slowness: dict[int, float] = {}
+        """By which factor services take longer than usual, at places where they do."""
         self._radius = 0.0
         self._ways: dict[tuple[int, int], str] = {}
         self._lengths: Lengths | None = None

@@ -12,7 +12,7 @@ from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.registry import saved
 from fleet_sim.base.settings import Checked, setting, time_setting
 from fleet_sim.base.spatial import trigonometry as trig
-from fleet_sim.warehouse.sites.site import Site
+from fleet_sim.warehouse.sites.site import Site, Zone, ZoneKind
 from fleet_sim.warehouse.traffic.columns import BROKEN, DELAYED, TrafficColumns
 from fleet_sim.warehouse.traffic.network import Area, Network, Place, nodes_of
 from fleet_sim.world.clock import normals, purpose_key, uniforms
@@ -158,6 +158,10 @@ class Disturbances:
         # Found once: names of stations do not change while it runs.
         self._closures = [(nodes_of(network, site, entry.places), entry) for entry in settings.closures]
         self._closed: Bools = np.zeros(len(network), np.bool_)
+        self._positions = network.positions
+        self._areas: tuple[str, ...] = ()
+        """The ids of the closed areas of routes that `_in_areas` (N,) are the nodes of."""
+        self._in_areas: Bools = np.zeros(len(network), np.bool_)
         self._seen = -1
         """The version of the conditions of robots that paces are of."""
 
@@ -172,10 +176,15 @@ class Disturbances:
 
     def closed(self) -> tuple[Bools, bool]:
         """Return the nodes (N,) that are closed now, and whether they were others at the last look."""
-        if not self._closures:
+        areas = self._world.routes.closed
+        if not (self._closures or areas or self._areas):
             return self._closed, False
-        time = self._world.clock.time
-        now: Bools = np.zeros(len(self._closed), np.bool_)
+        if tuple(areas) != self._areas:
+            self._areas = tuple(areas)
+            self._in_areas = np.zeros(len(self._closed), np.bool_)
+            for corners in areas.values():
+                self._in_areas |= Zone("area", ZoneKind.NO_GO, corners).contains(self._positions)
+        time, now = self._world.clock.time, self._in_areas.copy()
         for nodes, entry in self._closures:
             # `|=`, as two closures may name the same node.
             now[nodes] |= entry.begin <= time and (entry.end is None or time < entry.end)

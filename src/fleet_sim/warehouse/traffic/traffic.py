@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from fleet_sim.robots.agent import Agent
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.sites.section import SiteSection, SiteSettings
-from fleet_sim.warehouse.sites.site import Site
+from fleet_sim.warehouse.sites.site import Site, Zone, ZoneKind
 from fleet_sim.warehouse.traffic.columns import BROKEN, SERVING, STOPPED, TrafficColumns, not_enrolled
 from fleet_sim.warehouse.traffic.control import TrafficControl
 from fleet_sim.warehouse.traffic.network import ManyPlaces, Network, Place, node_of, nodes_of
@@ -509,7 +509,21 @@ class SiteRoutes:
     detours: ClassVar[bool] = True
 
     def __init__(self, world: World, router: Router) -> None:
-        self._world, self._router = world, router
+        self._world, self._whole = world, router
+        self._closed: tuple[str, ...] = ()
+        self._open = router
+        """The routes around what is closed, and the ids of that."""
+
+    @property
+    def _router(self) -> Router:
+        closed = self._world.routes.closed
+        if tuple(closed) != self._closed:
+            self._closed = tuple(closed)
+            site = self._whole.site
+            zones = [Zone(f"closed: {name}", ZoneKind.NO_GO, corners) for name, corners in closed.items()]
+            around = replace(site, zones=(*site.zones, *zones))
+            self._open = Router(around, self._whole.clearance) if zones else self._whole
+        return self._open
 
     def find(self, start: Floats, goal: Floats, radius: float, *, speed: float, mode: RouteMode) -> Route | NoRoute:
         """Return the route from `start` to `goal` (3,) in m, or why there is none."""

@@ -1,0 +1,154 @@
+"""Places that are disturbed: closed areas, stations, doors and lifts, seen from poses and from orders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from crowds import Crowd
+from depot import depot, orders_of, run_until
+from networks import site_of
+
+import fleet_sim as fs
+from fleet_sim.base.errors import ConfigError
+from fleet_sim.warehouse.disturbances import Disturbances
+from fleet_sim.warehouse.equipment import DoorSettings, build_door
+from fleet_sim.warehouse.orders import OrderState
+from fleet_sim.warehouse.traffic.traffic import offer_routes
+
+HALL = """
+............
+............
+............
+............
+............
+............
+"""
+AREA = [[4.0, 0.0], [8.0, 0.0], [8.0, 4.0], [4.0, 4.0]]
+
+
+def part(sim: fs.MultiRobotSimulationCore) -> Disturbances:
+    """Return the disturbances of a simulation."""
+    found: Disturbances = sim.features.use("disturbances")
+    return found
+
+
+def inside(sim: fs.MultiRobotSimulationCore) -> Any:
+    """Return which robots are in the area, whole steps of a tenth of a metre from its edge."""
+    x, y = sim.world.position[sim.world.rows, :2].T
+    return (x > 4.1) & (x < 7.9) & (y > 0.1) & (y < 3.9)
+
+
+def test_the_traffic_keeps_out_of_a_closed_area_as_long_as_it_is_closed(tmp_path: Path) -> None:
+    crowd = Crowd(site_of(HALL), 8, seed=6)
+    crowd.roam()
+    crowd.run(20.0)
+    part(crowd.sim).begin("closed", area=AREA, lasts=60)
+    crowd.run(20.0)
+    # Those that could not stop any more, or stood there, have left it.
+    for _ in range(10):
+        crowd.run(3.0)
+        drives = crowd.sim.world.velocity[crowd.sim.world.rows].any(axis=1)
+        assert not (inside(crowd.sim) & drives).any()
+    assert crowd.traffic.blocked[0].sum() == 16
+    crowd.run(15.0)
+    assert not crowd.traffic.blocked[0].any()
+    seen = False
+    for _ in range(20):
+        crowd.run(1.0)
+        seen |= bool(inside(crowd.sim).any())
+    assert seen
+
+
+def routed(entries: list[dict[str, Any]], goal: tuple[float, float] = (11.5, 2.5)) -> fs.MultiRobotSimulationCore:
+    """Return a robot that finds its own way through an empty hall."""
+    scenario = {
+        "simulation": {"timestep": 0.1, "gui": False, "raise_on_fault": True},
+        "robots": [{"name": "r", "pose": [0.5, 2.5, 0.1]}],
+    }
+    sim = fs.MultiRobotSimulationCore.from_dict(scenario)
+    offer_routes(sim, site_of(HALL))
+    for entry in entries:
+        part(sim).begin(**entry)
+    sim.step_once()
+    sim.agents[0].add_action(fs.MoveTo(fs.Pose((*goal, 0.1)), route=True))
+    return sim
+
+
+def places(sim: fs.MultiRobotSimulationCore, steps: int) -> Any:
+    """Return where the robot is after each step."""
+    found = []
+    for _ in range(steps):
+        sim.step_once()
+        found.append(sim.world.position[sim.agents[0].row, :2].copy())
+    return np.array(found)
+
+
+def test_routes_lead_around_a_closed_area_and_straight_through_it_without_that() -> None:
+    free, around = places(routed([]), 150), places(routed([{"kind": "closed", "area": AREA}]), 150)
+    within = [((xy[:, 0] > 4) & (xy[:, 0] < 8) & (xy[:, 1] < 4)).any() for xy in (free, around)]
+    assert within == [True, False] and np.allclose(around[-1], (11.5, 2.5), atol=0.05)
+
+
+def test_who_is_on_a_route_through_an_area_when_it_closes_is_turned_back_for_that_reason() -> None:
+    sim = routed([])
+    ended: list[Any] = []
+    sim.events.on("action_completed", lambda action, **_: ended.append((str(action.cause), action.error_message)))
+    places(sim, 10)
+    name = part(sim).begin("closed", area=AREA)
+    places(sim, 2)
+    assert ended == [("closed", "its way is closed")]
+    part(sim).end(name)
+    sim.agents[0].add_action(fs.MoveTo(fs.Pose((11.5, 2.5, 0.1)), route=True))
+    assert np.allclose(places(sim, 150)[-1], (11.5, 2.5), atol=0.05)
+
+
+def done_at(folder: Path, *entries: dict[str, Any]) -> float:
+    """Return when one order is done, whose pick takes 2 s."""
+    one = {"id": "one", "pick": "shelf_c", "drop": "dock"}
+    orders = {"list": [one], "service": {"pick_time": 2, "drop_time": 2}, "attempts": 100, "retry_after": 2}
+    with depot(folder, orders) as sim:
+        for entry in entries:
+            part(sim).begin(**entry)
+        book = orders_of(sim)
+        run_until(sim, lambda: book.counts[OrderState.DONE] == 1)
+        assert part(sim).figures().keys() == {str(entry["kind"]) for entry in entries}
+        return sim.sim_time
+
+
+def test_stations_are_slow_closed_and_blocked(tmp_path: Path) -> None:
+    usual = done_at(tmp_path)
+    slow = done_at(tmp_path, {"kind": "station_slow", "stations": ["shelf_c"], "factor": 4})
+    assert slow - usual == pytest.approx(6.0, abs=0.15)
+    for kind in ("station_closed", "station_blocked"):
+        late = done_at(tmp_path, {"kind": kind, "stations": ["dock"], "lasts": 60})
+        assert 60.0 < late < 60.0 + usual + 20.0
+    with depot(tmp_path, {}) as sim, pytest.raises(ConfigError, match=r"stations: .*dock"):
+        part(sim).begin("station_closed", stations="dok")
+
+
+def test_what_robots_do_at_stops_fails_and_is_done_again(tmp_path: Path) -> None:
+    usual = done_at(tmp_path)
+    failed = done_at(tmp_path, {"kind": "action_failure", "next": 1})
+    assert usual + 2.0 < failed < usual + 60.0
+
+
+def test_a_door_sticks_half_open_until_that_is_over() -> None:
+    sim = fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, timestep=0.1, raise_on_fault=True))
+    door = build_door(sim, DoorSettings(name="door", begin=(0.0, -1.0), end=(0.0, 1.0)))
+    door.open()
+    for _ in range(8):
+        sim.step_once()
+    name = part(sim).begin("door_stuck", doors="door")
+    openings = []
+    for _ in range(40):
+        sim.step_once()
+        openings.append(door.opening)
+    assert 0.0 < openings[0] < 1.0 and len(set(openings[1:])) == 1
+    part(sim).end(name)
+    for _ in range(60):
+        sim.step_once()
+    assert door.opening == 1.0
+    sim.close()
