@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 import pytest
 from master_control import MasterControl, line
@@ -43,6 +44,26 @@ def test_a_broker_that_is_killed_and_returns_finds_the_vehicles_again(broker: Te
             again.state("carrier_2", lambda state: state["lastNodeId"] == "n1")
             again.order("carrier_2", line("o", [(12.0, 6.0), (13.0, 6.0)], update=1, first=1))
             again.state("carrier_2", lambda state: state["lastNodeId"] == "n2")
+
+
+def test_a_broker_that_is_killed_again_and_again_costs_no_thread_and_no_file(broker: TestBroker) -> None:
+    with fleet(broker) as process:
+
+        def held() -> tuple[int, int]:
+            folder = Path(f"/proc/{process.pid}")
+            return len(list((folder / "task").iterdir())), len(list((folder / "fd").iterdir()))
+
+        counts = []
+        for _ in range(6):
+            with MasterControl(broker.port, maker="carriers") as master:
+                for name in ("carrier_0", "carrier_2"):
+                    master.wait(name, "connection", lambda message: message["connectionState"] == "ONLINE")
+                    master.state(name, lambda state: True)
+            counts.append(held())
+            broker.stop()
+            broker.start()
+        # The first connection loads what later ones find.
+        assert max(counts[2:]) <= counts[1], counts
 
 
 def test_a_fleet_that_is_killed_is_missed_and_the_next_one_is_served(broker: TestBroker) -> None:

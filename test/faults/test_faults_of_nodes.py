@@ -5,6 +5,7 @@ What is promised: whoever is left goes on, answers, and keeps simulated time goi
 
 from __future__ import annotations
 
+import itertools
 import os
 import resource
 import signal
@@ -49,6 +50,33 @@ states = client.listen(FleetState, "/fleet/states")
 client.until(lambda: states)
 print("ready", flush=True)
 client.until(lambda: False)
+"""
+LISTENS_TO_ALL = """
+from rosidl_runtime_py.utilities import get_message
+client.until(lambda: dict(client.node.get_topic_names_and_types()).get("/robot_0/camera/image_raw"))
+messages = []
+for name, kinds in client.node.get_topic_names_and_types():
+    if client.node.count_publishers(name) and "/_action/" not in name:
+        # Reliable where the writer is, and much kept: the writer is to wait for it.
+        writer = client.node.get_publishers_info_by_topic(name)[0].qos_profile
+        writer.depth = 1000
+        client.node.create_subscription(get_message(kinds[0]), name, messages.append, writer)
+client.until(lambda: len(messages) > 1000)
+print("ready", flush=True)
+client.until(lambda: False)
+"""
+CROWD = """
+simulation: {timestep: 0.05, target_rtf: 5.0, gui: false}
+ros: {per_robot: all}
+robots:
+  - name: robot
+    shape: {shape_type: sphere, radius: 0.2}
+    grid: {count: 300, spacing: [1, 1, 0]}
+  - name: robot_0
+    pose: [0, -5, 0.2]
+    shape: {shape_type: sphere, radius: 0.2}
+    sensors: [{type: camera, rate: 2, width: 640, height: 480}, {type: lidar, rate: 10, rays: 5000}]
+  - {name: robot_1, pose: [0, -9, 0.2], shape: {shape_type: sphere, radius: 0.2}}
 """
 FLOODS = """
 import time
@@ -157,6 +185,30 @@ def test_a_subscriber_that_hangs_holds_nobody_up(fleet: Running) -> None:
         assert_serves(client)
     finally:
         other.kill()
+
+
+@pytest.mark.slow
+def test_reliable_readers_of_all_topics_that_hang_hold_nobody_up(tmp_path: Path) -> None:
+    """Fleet, transforms, pictures and scans: what they do not read is thrown away, and is not kept."""
+    config = tmp_path / "crowd.yaml"
+    config.write_text(CROWD.replace("name: robot\n", "name: extra\n"))
+    with running(tmp_path / "node.log", "-p", f"config:={config}") as (node, client):
+        client.patience = PATIENCE
+        others = [Other(LISTENS_TO_ALL) for _ in range(2)]
+        pages = Path(f"/proc/{node.process.pid}/statm")
+        before = int(pages.read_text().split()[1])
+        for other in others:
+            other.process.send_signal(signal.SIGSTOP)
+        try:
+            assert_serves(client)
+            clocks = client.listen(Clock, "/clock", 100)
+            client.until(lambda: clocks and clocks[-1].clock.sec >= clocks[0].clock.sec + 20, "time")
+        finally:
+            for other in others:
+                other.kill()
+        gaps = [later.clock.sec - clock.clock.sec for clock, later in itertools.pairwise(clocks)]
+        assert max(gaps) <= 1, "in simulated seconds: the clock was sent all the time"
+        assert (int(pages.read_text().split()[1]) - before) * resource.getpagesize() < 200e6
 
 
 @pytest.mark.slow

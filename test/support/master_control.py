@@ -12,7 +12,7 @@ from standard_schemas import check_message
 
 from fleet_sim.warehouse.vda5050.messages import VERSIONS, WireVersion
 
-TIMEOUT = 20.0
+TIMEOUT = 60.0
 
 
 class MasterControl:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import yaml
 from slotcars import spawn_slotcar
 
 import fleet_sim as fs
-from fleet_sim.warehouse.equipment import DoorHandle, LiftHandle, ServeRobot
+from fleet_sim.warehouse.equipment import DoorHandle, LiftHandle, MoveDoors, RequestLift, ServeRobot
 from fleet_sim.warehouse.rmf import (
     CancelCharge,
     Charger,
@@ -504,3 +505,64 @@ def test_who_follows_a_path_is_not_driven_by_others_and_a_stop_ends_it(sim_slotc
     car.stop()
     run(sim_slotcars, lambda: mode(sim_slotcars) is SlotcarMode.IDLE)
     assert car.get_pose().position[0] < 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
+def test_requests_in_any_order_are_answered_and_the_building_goes_on(seed: int) -> None:
+    """Ends before beginnings, answers to nobody, resets in between: each is carried out or refused, and none fails."""
+    draw = random.Random(seed)
+    robots, tasks = ("porter_1", "porter_2", "nobody"), ("a", "b", "c")
+    lifts = ("Lift1", "porter_1")
+    with Sim.from_dict({"simulation": {**QUIET, "timestep": 0.05}, "building": str(FILE)}) as sim:
+        slotcars: Slotcars = sim.features.use("slotcar")
+        docks = (*(charger.name for charger in slotcars.chargers), "x")
+
+        def path() -> tuple[Waypoint, ...]:
+            here = sim.get_object(draw.choice(robots[:2])).get_pose().position
+            begin = [Waypoint(here[0], here[1])] * draw.randrange(2)
+            return (*begin, *(Waypoint(draw.uniform(0, 20), draw.uniform(0, 12)) for _ in range(draw.randrange(4))))
+
+        requests: tuple[Callable[[str, str], Any], ...] = (
+            lambda robot, task: FollowWaypoints(robot=robot, task=task, path=path()),
+            lambda robot, task: SetSlotcarMode(robot=robot, mode=draw.randrange(12), action=task),
+            lambda robot, task: PauseSlotcar(robot=robot, pause=draw.randrange(4), checkpoint=draw.randrange(6)),
+            lambda robot, task: RequestCharge(
+                charger=draw.choice(docks), robot=robot, request=task, timeout=draw.choice((0.0, 0.5))
+            ),
+            lambda robot, task: CancelCharge(charger=draw.choice(docks), request=task),
+            lambda robot, task: ServeRobot(
+                cell=draw.choice(("pantry_dispenser", "Lift1")), robots=(robot,), request=task
+            ),
+            lambda robot, task: MoveDoors(names=(draw.choice(("lobby_door", "x")),), open=draw.random() < 0.5),
+            lambda robot, task: RequestLift(
+                lift=draw.choice(lifts),
+                floor=draw.choice(("L1", "L2", "L9")),
+                session=task,
+                kind=draw.randrange(4),
+                end=draw.random() < 0.3,
+            ),
+        )
+        answers = []
+        for _ in range(150):
+            answers.append(sim.inbox.put(draw.choice(requests)(draw.choice(robots), draw.choice(tasks))))
+            for _ in range(draw.choice((0, 1, 5, 40))):
+                sim.step_once()
+            if draw.random() < 0.03:
+                sim.reset()
+        sim.step_once()
+        accepted = [answer.result().ok for answer in answers]
+        assert 20 < sum(accepted) < 130
+        assert sim.guard.total == 0, sim.guard.counts
+        # It serves as before.
+        sim.reset()
+        porter = sim.get_object("porter_1")
+        begin = porter.get_pose().position
+        sim.inbox.put(
+            FollowWaypoints(
+                robot="porter_1", task="last", path=(Waypoint(begin[0], begin[1]), Waypoint(begin[0] + 1, begin[1]))
+            )
+        )
+        for _ in range(200):
+            sim.step_once()
+        assert porter.get_pose().position[0] == pytest.approx(begin[0] + 1, abs=0.05)
