@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import check_env
 from small_bins import small_bin
 
 from fleet_sim import Pose
 from fleet_sim.base.errors import InvalidValueError, UnknownNameError
 from fleet_sim.learning.envs import Franka0Env, Franka2Env
-from fleet_sim.learning.manipulation import BinScene, load_bin_picking
+from fleet_sim.learning.manipulation import BinScene, bins, load_bin_picking
 
 DOWN = [1.0, 0.0, 0.0, 0.0]
 
@@ -212,3 +214,78 @@ def test_never_more_grabs_are_asked_for_than_there_are_things() -> None:
     env.reset(seed=0)
     assert env.grabs_before_termination == 2
     env.close()
+
+
+def test_the_shaped_reward_changes_no_sum_and_makes_a_crash_the_worst() -> None:
+    config = {**small_bin(objects=(2, 2)), "reward": "shaped", "observation": "state", "discount": 0.9}
+    env = Franka2Env(config, max_steps=6)
+    env.reset(seed=1)
+    begin, total, steps = env.potential(), 0.0, 0
+    done = False
+    while not done:
+        _, reward, terminated, done, info = env.step([0.005, -0.01, -0.016, 0.1, 1.0])
+        assert not terminated and reward == pytest.approx(-0.1 + info["shaping"]) == pytest.approx(env.get_reward())
+        total, steps = total + 0.9**steps * info["shaping"], steps + 1
+    # Ng, Harada and Russell 1999: what is added telescopes to the potentials of the ends.
+    assert total == pytest.approx(0.9**steps * env.potential() - begin)
+    # Nearer is better: two per meter.
+    thing, touched = env.nearest_object()
+    assert thing is not None and not touched
+    way = np.linalg.norm(np.array(thing.get_pose().position) - env.arm().get_gripper_state()[0])
+    assert env.potential() == pytest.approx(-2.0 * way)
+    env.steps = 2
+    crash = {"collision_with_bin": True, "shaping": 0.0}
+    # This step, the four that are left, and 1: more than to wait for the end.
+    assert env.get_reward(crash) == pytest.approx(-0.1 - 0.1 * 4 - 1.0)
+    env.close()
+    with Franka2Env(small_bin(), max_steps=6) as plain:
+        plain.reset(seed=1)
+        assert plain.get_reward(crash) == pytest.approx(-1.1)
+        assert "shaping" not in plain.step([0.0] * 5)[4]
+
+
+def test_numbers_are_those_of_the_arm_and_of_what_it_touches(env: Franka2Env) -> None:
+    made = Franka2Env({**small_bin(objects=(2, 2)), "observation": "state", "reward": "shaped"})
+    check_env(made, skip_render_check=True)
+    made.reset(seed=1)
+    grip_first_thing(made)
+    arm, scene = made.arm(), made.loaded_scene()
+    assert scene.pick_bin is not None
+    held = scene.pick_bin.objects[0]
+    numbers = made.get_state()
+    assert numbers.shape == (33,) and numbers in made.observation_space
+    assert numbers[:9] == pytest.approx(arm.agent.joint_positions, abs=1e-6)
+    assert numbers[9:18] == pytest.approx(arm.agent.joint_velocities, abs=1e-6)
+    position, angles = arm.get_gripper_state()
+    assert numbers[18:21] == pytest.approx(position - scene.pick_bin.pose.position, abs=1e-6)
+    assert numbers[21:24] == pytest.approx([np.sin(angles[2]), np.cos(angles[2]), 0.0], abs=1e-6)
+    pose = held.get_pose()
+    assert numbers[24:27] == pytest.approx(np.array(pose.position) - position, abs=1e-6)
+    assert abs(numbers[27:31] @ np.array(pose.orientation)) == pytest.approx(1.0) and numbers[30] >= 0.0
+    assert numbers[31:].tolist() == [1.0, 2.0]
+    # Held as high as a grab counts: half of the potential for touching, all of that for lifting.
+    way = np.linalg.norm(np.array(pose.position) - position)
+    assert made.potential() == pytest.approx(-2.0 * way + 0.5 + 1.0, abs=0.02)
+    made.close()
+
+
+def test_heaps_are_simulated_once_for_all_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    falls: list[int] = []
+    fall = bins.let_fall
+    monkeypatch.setattr(bins, "let_fall", lambda *given: (falls.append(1), fall(*given)))
+
+    def first_states() -> np.ndarray:
+        env = Franka2Env({**small_bin(objects=(3, 3)), "observation": "state"})
+        env.reset(seed=5)
+        found = np.array([env.step([0.01, 0.0, -0.016, 0.1, 1.0])[0] for _ in range(4)])
+        env.close()
+        return found
+
+    made = first_states()
+    assert falls == [1]
+    assert (first_states() == made).all() and falls == [1]
+    (file,) = (tmp_path / "fleet_sim" / "heaps").glob("*.npy")
+    # What is cut off, or of other numbers, is simulated again.
+    file.write_bytes(file.read_bytes()[:-9])
+    assert (first_states() == made).all() and falls == [1, 1]

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,8 @@ from virtual_display import press_key, virtual_display, window_environment
 
 from fleet_sim import MultiRobotSimulationCore, SimulationParams
 from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.spatial import quaternions
+from fleet_sim.learning.envs import Franka2Env
 from fleet_sim.learning.manipulation import BinScene, FrankaArm
 from fleet_sim.learning.manipulation.config import REST
 from fleet_sim.learning.manipulation.scenes import (
@@ -73,7 +76,12 @@ def test_steps_of_the_gripper_are_straight_and_stay_in_the_bin(arm: FrankaArm, s
     for _ in range(8):
         arm.apply_action_delta([-0.05, 0.0, 0.0, 0.0, 1.0])
     assert arm.get_gripper_state()[0][0] > low
-    assert arm.clip_to_workspace([0.0, -9.0, -1.0]).tolist() == [limits[0] for limits in arm.workspace or []]
+    # With the line of its fingers along y it gets nearest to the walls across x.
+    assert arm.workspace is not None
+    assert (
+        arm.clip_to_workspace([0.0, -9.0, -1.0], 0.0)[[0, 2]].tolist() == [limits[0] for limits in arm.workspace][::2]
+    )
+    assert arm.clip_to_workspace([0.0, -9.0, -1.0], np.pi / 2)[1] == pytest.approx(arm.workspace[1][0])
 
 
 @pytest.mark.parametrize("size", [0.016, 0.005, 0.002])
@@ -91,7 +99,61 @@ def test_a_small_step_of_the_gripper_is_made_too(arm: FrankaArm, size: float) ->
 def test_time_goes_on_with_every_action(arm: FrankaArm) -> None:
     begin = arm.sim.step_count
     arm.apply_action_delta([0.0] * 4 + [1.0])
-    assert arm.sim.step_count == begin + 1
+    assert arm.sim.step_count == begin + 2
+
+
+@pytest.fixture(params=["bullet", "mujoco"])
+def other_env(request: pytest.FixtureRequest) -> Iterator[Franka2Env]:
+    """An environment with an empty bin, on each engine."""
+    if find_spec({"bullet": "pybullet"}.get(request.param, request.param)) is None:
+        pytest.skip(f"{request.param} is not installed")
+    env = Franka2Env(small_bin(objects=(1, 1)), engine=request.param)
+    env.reset(seed=0)
+    scene = env.loaded_scene()
+    assert scene.pick_bin is not None
+    env.remove_single_object_from_bin(scene.pick_bin.objects[0])
+    yield env
+    env.close()
+
+
+def test_small_steps_add_up(other_env: Franka2Env) -> None:
+    arm = other_env.arm()
+    arm.apply_action_delta([0.0, 0.0, 0.03, 0.0, 1.0])
+    for size in (0.0002, 0.0005, 0.001):
+        for axis, sign in ((0, 1), (0, -1), (1, 1), (1, -1), (2, 1), (2, -1)):
+            begin, wanted = arm.get_gripper_state()[0], np.zeros(3)
+            wanted[axis] = sign * size
+            for _ in range(20):
+                arm.apply_action_delta([*wanted, 0.0, 1.0])
+            # Twenty steps come within 2 % of twenty times one.
+            assert arm.get_gripper_state()[0] - begin == pytest.approx(20 * wanted, abs=0.02 * 20 * size)
+
+
+@pytest.mark.parametrize("count", [60, pytest.param(1000, marks=pytest.mark.slow)])
+def test_the_open_gripper_touches_no_wall_at_the_edge_of_its_workspace(other_env: Franka2Env, count: int) -> None:
+    env, arm = other_env, other_env.arm()
+    scene, random = env.loaded_scene(), np.random.default_rng(1)
+    assert scene.pick_bin is not None
+    x, y, _ = scene.pick_bin.pose.position
+    for number in range(count):
+        along, yaw = random.uniform(-0.2, 0.2), random.uniform(-np.pi / 2, np.pi / 2)
+        east, north = [(1.0, along), (-1.0, along), (along, 1.0), (along, -1.0)][number % 4]
+        place = arm.clip_to_workspace([x + east, y + north, -1.0], yaw)
+        down = quaternions.from_eulers(np.array([[np.pi, 0.0, yaw]]))[0]
+        joints = arm.get_joint_poses_ik(place.tolist(), down.tolist(), True)
+        joints[7:] = arm.open_position
+        arm.agent.set_joint_positions(joints)
+        arm.sim.step_once()
+        assert arm.get_gripper_state()[0] == pytest.approx(place, abs=1e-3)
+        assert not env.check_for_collision_with_bin(arm.arm_id), (place - (x, y, 0.0), yaw)
+    # It is at the edge: a finger's breadth farther out it would touch.
+    nearest = min(0.08 - abs(place[0] - x), 0.08 - abs(place[1] - y))
+    assert 0.015 < nearest < 0.052
+    # Moves from pose to pose keep off, too.
+    env.reset(seed=1)
+    for _ in range(count // 3):
+        action = random.uniform(-1.0, 1.0, 5) * (0.016, 0.016, 0.0, 0.25, 0.0) + (0.0, 0.0, -0.016, 0.0, 1.0)
+        assert not env.step(action)[4]["collision_with_bin"]
 
 
 def test_the_gripper_closes_on_nothing_and_opens_again(arm: FrankaArm) -> None:

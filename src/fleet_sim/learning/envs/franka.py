@@ -156,9 +156,8 @@ class BaseGymEnv(gym.Env[Any, Any]):
         keep = keep_object_type or bool((options or {}).get("keep_object_type", False))
         scene.reset(keep, self.np_random)
         self.robots = scene.arms
-        if self.camera is None:
-            self.camera = Camera(self.config.camera, scene.sim, self.config.simulation.sim_mode)
-        self.camera.reset()
+        if self.camera is not None:
+            self.camera.reset()
         return self.get_state(), {}
 
     # ---- the camera --------------------------------------------------------------------------------------------------
@@ -188,7 +187,11 @@ class BaseGymEnv(gym.Env[Any, Any]):
         camera.compute_view_and_projection_matrix()
 
     def _camera(self) -> Camera:
-        return begun(self.camera)
+        """Return the camera; it is made when something first needs it."""
+        if self.camera is None:
+            self.camera = Camera(self.config.camera, self.loaded_scene().sim, self.config.simulation.sim_mode)
+            self.camera.reset()
+        return self.camera
 
     def render(self, mode: str | None = None, get_depth_data: bool = False) -> Any:
         """Return the camera's picture in the render mode (or `mode`): colors, or colors and depth in m.
@@ -230,6 +233,13 @@ STIFFNESS = 0.5
 
 COLLISION_REWARD, GRAB_REWARD, STEP_REWARD = -1.0, 1.0, -0.1
 
+NUMBERS, LARGEST = 33, 1000.0
+"""Of the observation `state`: how many there are, and the largest."""
+NEAR, TOUCHED, LIFTED = 2.0, 0.5, 1.0
+"""Shares of the potential: per m nearer to an object, for touching it, and for lifting it as high as a grab counts."""
+FAR = 0.5
+"""Distance in m beyond which an object counts as this far."""
+
 
 class FrankaBaseEnv(BaseGymEnv):
     """Base class of environments in which panda arms pick from a bin.
@@ -257,6 +267,7 @@ class FrankaBaseEnv(BaseGymEnv):
         self.completed_grabs = 0
         self.grabs_before_termination = 1
         self._last_info: dict[str, Any] = {}
+        self._potential = 0.0
         super().__init__(config_file, render_mode, engine)
         self.set_default_arm_configs()
 
@@ -281,9 +292,10 @@ class FrankaBaseEnv(BaseGymEnv):
         self, keep_object_type: bool = False, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; the number of required grabs is at most the number of objects."""
+        self.steps = self.completed_grabs = 0
         observation, _ = super().reset(keep_object_type, seed=seed, options=options)
         self._last_info = {}
-        self.steps = self.completed_grabs = 0
+        self._potential = self.potential() if self.config.reward == "shaped" else 0.0
         # More grabs than objects could never be made.
         wanted = self.config.termination.terminate_after_successful_grabs.grabs_before_termination
         self.grabs_before_termination = max(1, min(wanted, self.get_current_number_of_objects()))
@@ -293,20 +305,88 @@ class FrankaBaseEnv(BaseGymEnv):
         """Return the info dictionary: `grabs` made and `objects` left."""
         return {"grabs": self.completed_grabs, "objects": self.get_current_number_of_objects()}
 
+    def set_space_attributes(self) -> None:
+        """Set the observation space: pictures, or the numbers of `get_numbers`."""
+        self.observation_space = gym.spaces.Tuple(picture_spaces(self.config))
+        if self.config.observation == "state":
+            self.observation_space = gym.spaces.Box(-LARGEST, LARGEST, (NUMBERS,), np.float32)
+
     def get_state(self) -> Any:
-        """Return the camera's colors (H, W, 3) and depth (H, W) in m."""
+        """Return the camera's colors (H, W, 3) and depth (H, W) in m, or the numbers of `get_numbers`."""
+        if self.config.observation == "state":
+            return self.get_numbers()
         return self._camera().get_image(get_depth_data=True)
+
+    def get_numbers(self) -> Any:
+        """Return the observation `state` (33,), in m, rad and s, in axes of the world.
+
+        Positions and velocities of the nine joints; the point between the fingers from the bin's origin, sine and
+        cosine of its yaw, 1 if the gripper is open; then of the object that the fingers touch, or that is nearest to
+        them: where it is from that point, its quaternion with w >= 0, 1 if it is touched, and how many objects there
+        are. Without an object the last nine are 0.
+        """
+        arm, scene = self.robots[0], self.loaded_scene()
+        assert scene.pick_bin is not None
+        position, angles = arm.get_gripper_state()
+        numbers = [*arm.get_position_velocity_state(), *(position - np.array(scene.pick_bin.bin_origin))]
+        numbers += [np.sin(angles[2]), np.cos(angles[2]), float(arm.gripper_is_open)]
+        thing, touched = self.nearest_object()
+        if thing is None:
+            numbers += [0.0] * 9
+        else:
+            pose = thing.get_pose()
+            turn = np.array(pose.orientation)
+            numbers += [*(np.array(pose.position) - position), *(-turn if turn[3] < 0.0 else turn), float(touched)]
+            numbers.append(float(self.get_current_number_of_objects()))
+        # An observation has to be in its space, wherever the engine throws the arm.
+        return np.clip(numbers, -LARGEST, LARGEST).astype(np.float32)
+
+    def nearest_object(self) -> tuple[SimObject | None, bool]:
+        """Return the object that fingers of the first arm touch, else the nearest to them, and whether it is touched.
+
+        None where there is no object.
+        """
+        arm, scene = self.robots[0], self.loaded_scene()
+        assert scene.pick_bin is not None
+        things = scene.pick_bin.objects
+        if not things:
+            return None, False
+        places = np.array([thing.get_pose().position for thing in things])
+        ways = np.square(places - arm.get_gripper_state()[0]).sum(axis=1)
+        # Who is touched is near: the contacts of the arm are asked for once.
+        touched = arm.touched_objects(things)
+        chosen = min(touched or range(len(things)), key=lambda index: float(ways[index]))
+        return things[chosen], chosen in touched
+
+    def potential(self) -> float:
+        """Return how good the state is for the shaped reward: near an object, touching it, lifting it."""
+        thing, touched = self.nearest_object()
+        if thing is None:
+            return 0.0
+        place = np.array(thing.get_pose().position)
+        way = float(np.sqrt(np.square(place - self.robots[0].get_gripper_state()[0]).sum()))
+        value = -NEAR * min(way, FAR)
+        if touched:
+            scene = self.loaded_scene()
+            assert scene.pick_bin is not None
+            floor = scene.pick_bin.pose.z
+            value += TOUCHED + LIFTED * float(np.clip((place[2] - floor) / (self.height_of_grabs() - floor), 0.0, 1.0))
+        return value
 
     def get_reward(self, info: dict[str, Any] | None = None) -> float:
         """Return the sum of -1 for touching a bin, +1 for a grab, and -0.1 for the step.
 
-        `info` is that of `check_termination`; without it that of its last call in this episode.
+        With the setting `reward: shaped`, `info["shaping"]` is added, and touching a bin costs as much as the steps
+        that are left, too. `info` is that of `check_termination`; without it that of its last call in this episode.
         """
         if info is None:
             info = self._last_info
-        reward = STEP_REWARD
+        reward = STEP_REWARD + float(info.get("shaping", 0.0))
         if info.get("collision_with_bin"):
             reward += COLLISION_REWARD
+            if self.config.reward == "shaped":
+                # Or to end an episode early would be better than to go on.
+                reward += STEP_REWARD * max(0, self.max_steps - self.steps)
         if info.get("successful_grab"):
             reward += GRAB_REWARD
         return reward
@@ -359,10 +439,8 @@ class FrankaBaseEnv(BaseGymEnv):
         An object counts if a finger holds it one bin height above the bins and, if the settings require it, still holds
         it after a shake. The object is then removed.
         """
-        scene = self.loaded_scene()
+        scene, height = self.loaded_scene(), self.height_of_grabs()
         assert scene.pick_bin is not None
-        tops = [made.pose.z + made.dimensions[2] for made in scene.bins]
-        height = max(tops) + scene.pick_bin.dimensions[2]
         # Collected first, because a grabbed object is removed from `objects`.
         lifted = [obj for obj in scene.pick_bin.objects if obj.get_pose().z >= height]
         grabbed = False
@@ -371,6 +449,12 @@ class FrankaBaseEnv(BaseGymEnv):
                 self.completed_grabs += 1
                 grabbed = True
         return self.completed_grabs >= self.grabs_before_termination, grabbed
+
+    def height_of_grabs(self) -> float:
+        """Return the height in m above which an object that is held counts as grabbed, world frame."""
+        scene = self.loaded_scene()
+        assert scene.pick_bin is not None
+        return float(max(made.pose.z + made.dimensions[2] for made in scene.bins) + scene.pick_bin.dimensions[2])
 
     def check_arm_obj_collision(self, b: BaseBin, obj: int | SimObject) -> bool:
         """Return whether an arm holds `obj`, an object of bin `b`; if it is held firmly, it is removed."""
@@ -402,6 +486,11 @@ class FrankaBaseEnv(BaseGymEnv):
         terminated, info = self.check_termination()
         # Gymnasium allows both; here an episode that ended by itself is not cut off as well.
         truncated = not terminated and self.steps >= self.max_steps
+        if self.config.reward == "shaped":
+            # The end of an episode has no potential: else it would be worth to end it somewhere.
+            before, self._potential = self._potential, 0.0 if terminated else self.potential()
+            info["shaping"] = self.config.discount * self._potential - before
+            self._last_info = dict(info)
         return self.get_state(), self.get_reward(info), terminated, truncated, info
 
     def arm(self) -> FrankaArm:
@@ -481,7 +570,7 @@ class JointsEnv(FrankaBaseEnv):
         if self.normalized_actions:
             low, high = np.full_like(low, -1.0), np.ones_like(high)
         self.action_space = gym.spaces.Box(low, high, dtype=np.float32)
-        self.observation_space = gym.spaces.Tuple(picture_spaces(self.config))
+        super().set_space_attributes()
 
     def joint_action(self, action: Any) -> list[float]:
         """Return an action, clipped to its space, in the units of the joints."""
@@ -569,6 +658,9 @@ class Franka2Env(FrankaBaseEnv):
         self._limits = np.array([self.dv, self.dv, self.dv, self.da, 1.0])
         limits = self._limits.astype(np.float32)
         self.action_space = gym.spaces.Box(-limits, limits, dtype=np.float32)
+        super().set_space_attributes()
+        if self.config.observation == "state":
+            return
         size = (self.downsample_height, self.downsample_width, 3)
         self.observation_space = gym.spaces.Dict(
             {
@@ -584,8 +676,10 @@ class Franka2Env(FrankaBaseEnv):
         self.arm().apply_action_delta(values.tolist())
         return self.finish_step()
 
-    def get_state(self) -> dict[str, Any]:
-        """Return the position of the gripper, the picture, and whether the gripper is open."""
+    def get_state(self) -> Any:
+        """Return the position of the gripper, the picture, and whether the gripper is open; or `get_numbers`."""
+        if self.config.observation == "state":
+            return self.get_numbers()
         scene = self.loaded_scene()
         arm = scene.arms[0]
         position = arm.agent.get_link_pose(arm.gripper_index).position

@@ -66,6 +66,11 @@ class Gripper:
         touching = (contact for contact in self._agent.get_contacts() if contact.link in self._fingers)
         return any(contact.other is thing for contact in touching)
 
+    def touched(self, things: Sequence[SimObject]) -> list[int]:
+        """Return the indices of those of `things` that one of the fingers touches."""
+        others = [contact.other for contact in self._agent.get_contacts() if contact.link in self._fingers]
+        return [index for index, thing in enumerate(things) if any(other is thing for other in others)]
+
     # ---- forces ------------------------------------------------------------------------------------------------------
 
     def enable_forces(self) -> None:
@@ -96,33 +101,35 @@ def no_forces() -> Forces:
     return {"end_effector_a": [], "end_effector_b": []}
 
 
-TIP_OFFSET = 0.0085
-"""Distance in m from the controlled point between the fingers to below their tips: they touch at 0.0082."""
+TIP_OFFSET = 0.009
+"""Distance in m from the controlled point between the fingers to below their tips: they touch at 0.0082, and an arm on
+its way is up to half a millimetre lower than it is to be."""
 FLOOR = 0.004
 """Thickness in m of the floor of a bin, under which the origin of the bin is."""
-WALL_MARGIN = 0.02
-"""Distance in m that the gripper keeps from the sides of its workspace."""
+REACH = (0.048, 0.016)
+"""Distance in m that the open gripper reaches from its middle, along the line of the fingers and across it, with 2 mm
+to spare: so far it keeps from the walls."""
 
 
-def workspace_limits(origin: Sequence[float], dimensions: Sequence[float]) -> list[list[float]]:
+def workspace_limits(
+    origin: Sequence[float], dimensions: Sequence[float], yaw: float | None = None
+) -> list[list[float]]:
     """Return the lower and upper limit of x, y and z; there is no upper limit in z.
 
-    `origin` (3,) is that of the bin in m, world frame; `dimensions` (3,) are its length, width and height inside.
+    `origin` (3,) is that of the bin in m, world frame; `dimensions` (3,) are its length, width and height inside. With
+    the `yaw` of the gripper, the line of whose fingers is along y at 0, the open gripper fits in between the walls;
+    without, a gripper fits that is turned as is best for each wall.
     """
     centre = as_floats(origin, (3,), "workspace_origin")
     size = as_floats(dimensions, (3,), "workspace_dimensions")
-    reach = np.maximum(0.5 * size[:2] - WALL_MARGIN, 0.0)
-    sides = [[float(centre[axis] - reach[axis]), float(centre[axis] + reach[axis])] for axis in range(2)]
+    along, across = REACH
+    margins = np.array([across, across])
+    if yaw is not None:
+        sine, cosine = abs(np.sin(yaw)), abs(np.cos(yaw))
+        margins = np.array([cosine * across + sine * along, sine * across + cosine * along])
+    room = np.maximum(0.5 * size[:2] - margins, 0.0)
+    sides = [[float(centre[axis] - room[axis]), float(centre[axis] + room[axis])] for axis in range(2)]
     return [*sides, [float(centre[2]) + FLOOR + TIP_OFFSET, float("inf")]]
-
-
-def clipped(workspace: list[list[float]] | None, position: Sequence[float] | Floats) -> Floats:
-    """Return the nearest position (3,) in the workspace; raises InvalidValueError if there is none."""
-    if workspace is None:
-        raise InvalidValueError("this arm has no workspace; give it workspace_origin and workspace_dimensions")
-    limits = np.array(workspace)
-    nearest: Floats = np.clip(np.array(position, np.float64), limits[:, 0], limits[:, 1])
-    return nearest
 
 
 # Inverse kinematics of a hand: joint positions that bring one link of an arm to a pose.
@@ -286,6 +293,8 @@ class Panda:
 VELOCITY_CONTROL, POSITION_CONTROL = 0, 2
 """Modes of `FrankaArm.apply_action`: PyBullet's numbers."""
 
+AIMED = 0.001
+"""Distance in m within which the hand is where it was to move; farther away something holds it."""
 SHAKE = 0.03
 """Distance in m by which the hand is lifted to test a grip."""
 
@@ -335,10 +344,14 @@ class FrankaArm(Panda):
         self.default_joint_pos = self.read_joint_positions(default_joint_positions)
         self.clips_to_workspace = clip_delta_actions_to_workspace
         self._gripper = Gripper(sim, self.agent, self.end_effector_indices, self._lower[7:], self._upper[7:])
-        self.workspace = None
+        self.workspace: list[list[float]] | None = None
+        self._bin: tuple[Sequence[float], Sequence[float]] | None = None
         if workspace_origin is not None and workspace_dimensions is not None:
             self.workspace = self.get_workspace(workspace_origin, workspace_dimensions)
+            self._bin = workspace_origin, workspace_dimensions
         self.gripper_is_open = True
+        self._aim: Floats | None = None
+        """Where the last move by a displacement led to: x, y, z and yaw; None after any other move."""
         self.null_space_limits()
         self.reset()
         if get_end_effector_force_sensor_readings:
@@ -400,6 +413,7 @@ class FrankaArm(Panda):
         """Set all joints to their default positions, at rest, with the gripper open."""
         positions = self.default_joint_positions[self._movable]
         self.agent.set_joint_positions(positions)
+        self._aim = None
         self._hold(positions)
         self.gripper_is_open = True
 
@@ -420,12 +434,14 @@ class FrankaArm(Panda):
     def apply_action_pos(self, target_joint_poses: Sequence[float]) -> Forces:
         """Move the nine joints to positions, clipped to their limits."""
         target = np.clip(as_floats(target_joint_poses, (9,), "target_joint_poses"), self._lower, self._upper)
+        self._aim = None
         self._hold(target)
         return self.at_target(target, 9)
 
     def apply_action_vel(self, target_joint_velocities: Sequence[float]) -> Forces:
         """Move the nine joints at velocities, clipped to their limits, for one step."""
         wanted = as_floats(target_joint_velocities, (9,), "target_joint_velocities")
+        self._aim = None
         self.agent.set_joints_velocities(np.clip(wanted, -self._velocities, self._velocities).tolist())
         forces = no_forces()
         self._step(forces)
@@ -438,10 +454,16 @@ class FrankaArm(Panda):
         """
         delta = as_floats(delta_action, (5,), "delta_action")
         position, angles = self.get_gripper_state()
+        yaw = float(angles[2])
+        if self._aim is not None and np.abs(position - self._aim[:3]).max() < AIMED:
+            # It is where the last move aimed at, but for the tolerance: or what is left of each move would add up.
+            position, yaw = self._aim[:3], float(self._aim[3])
         target = position + delta[:3]
+        yaw += float(delta[3])
         if self.clips_to_workspace:
-            target = self.clip_to_workspace(target)
-        down = quaternions.from_eulers(np.array([[np.pi, 0.0, angles[2] + delta[3]]]))[0]
+            target = self.clip_to_workspace(target, yaw)
+        self._aim = np.array([*target, yaw])
+        down = quaternions.from_eulers(np.array([[np.pi, 0.0, yaw]]))[0]
         joints = self.get_joint_poses_ik(target.tolist(), down.tolist(), use_null_space=True)
         # The gripper keeps its state during the move, wherever an object holds its fingers.
         joints[7:] = self.open_position if self.gripper_is_open else self.closed_position
@@ -457,8 +479,8 @@ class FrankaArm(Panda):
     def at_target(self, target: Sequence[float] | Floats, num_joints_to_check: int = 9) -> Forces:
         """Step until the first joints are near their targets or have stopped, at most `max_steps` times.
 
-        At least one step is made, so that each action takes time. Returns the forces of the fingers if they are
-        measured, else empty lists. Raises InvalidValueError for fewer targets than joints to check.
+        At least two steps are made: after one, a third of a small move is still left. Returns the forces of the
+        fingers if they are measured, else empty lists. Raises InvalidValueError for fewer targets than joints to check.
         """
         checked = as_whole(num_joints_to_check, "num_joints_to_check")
         if checked > min(9, len(target)):
@@ -471,7 +493,7 @@ class FrankaArm(Panda):
         for step in range(self.max_steps):
             self._step(forces)
             now = self.agent.joint_positions[:checked].tolist()
-            if all(abs(value - goal) <= room for value, (goal, room) in zip(now, targets, strict=True)):
+            if step and all(abs(value - goal) <= room for value, (goal, room) in zip(now, targets, strict=True)):
                 break
             # Fingers that hold an object, or an arm that presses on something, never reach their targets. The first
             # steps are not tested, because a move begins at rest.
@@ -504,9 +526,18 @@ class FrankaArm(Panda):
             self.sim.params.compiled_code,
         )
 
-    def clip_to_workspace(self, desired_target_pos: Sequence[float] | Floats) -> Floats:
-        """Return the nearest position (3,) in the workspace; raises InvalidValueError without a workspace."""
-        return clipped(self.workspace, desired_target_pos)
+    def clip_to_workspace(self, desired_target_pos: Sequence[float] | Floats, yaw: float | None = None) -> Floats:
+        """Return the nearest position (3,) at which the open gripper, turned by `yaw`, touches no wall of its bin.
+
+        Without `yaw` it is turned as it is now. Raises InvalidValueError without a workspace.
+        """
+        if self.workspace is None or self._bin is None:
+            raise InvalidValueError("this arm has no workspace; give it workspace_origin and workspace_dimensions")
+        turn = float(self.get_gripper_state()[1][2]) if yaw is None else yaw
+        outer, limits = np.array(self.workspace), np.array(workspace_limits(*self._bin, turn))
+        low, high = np.maximum(outer[:, 0], limits[:, 0]), np.minimum(outer[:, 1], limits[:, 1])
+        nearest: Floats = np.clip(as_floats(desired_target_pos, (3,), "desired_target_pos"), low, high)
+        return nearest
 
     def shake(self) -> None:
         """Lift the hand slightly and lower it again, to test the grip."""
@@ -541,6 +572,10 @@ class FrankaArm(Panda):
     def check_target_position_bounds(self, target_pos_a: float, target_pos_b: float) -> tuple[float, float]:
         """Return the fingers' targets, clipped to their limits."""
         return self._gripper.within_limits(target_pos_a, target_pos_b)
+
+    def touched_objects(self, things: Sequence[SimObject]) -> list[int]:
+        """Return the indices of those of `things` that one of the fingers touches."""
+        return self._gripper.touched(things)
 
     def check_grab(self, obj_id: int | SimObject) -> bool:
         """Return whether one of the fingers touches an object, given as a handle, an object id or a body id."""

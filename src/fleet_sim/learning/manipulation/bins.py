@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import logging
+import platform
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,6 +19,8 @@ import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Rows, as_whole
 from fleet_sim.base.errors import InvalidValueError, UnknownNameError, did_you_mean
+from fleet_sim.base.files import cache_folder, is_file, keep_cached, read_bytes
+from fleet_sim.base.files import remove as remove_file
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.params import CollisionMode
 from fleet_sim.base.spatial import quaternions
@@ -317,6 +324,8 @@ def _write_hull(name: str, corners: Floats) -> Path:
 # Heaps of objects: how they are spawned, come to rest, and sleep in the engine.
 
 
+HEAPS = 1
+"""A number for what makes heaps: others are in other files of the cache."""
 GAP = 0.005
 """Gap in m between objects at the start of their fall."""
 STILL, STILL_STEPS = 0.005, 12
@@ -382,6 +391,14 @@ def put_to_sleep(sim: MultiRobotSimulationCore, things: Sequence[SimObject]) -> 
 def wake_up(sim: MultiRobotSimulationCore, things: Sequence[SimObject]) -> None:
     """Wake up objects, e.g. after one was removed from below them."""
     sim.engine.wake_up(rows_of(things))
+
+
+def _release_of(engine: str) -> str:
+    try:
+        return version({"bullet": "pybullet"}.get(engine, engine))
+    except PackageNotFoundError:
+        # Built by hand, without metadata.
+        return ""
 
 
 def rows_of(things: Sequence[SimObject]) -> Rows:
@@ -529,8 +546,35 @@ class PickBin(BaseBin):
         if known is None:
             # Simulated with the largest number at once: the lower part of a heap serves all smaller numbers.
             most = max(number, self.objects_config.max_number_of_objects)
-            known = self._layouts.add(name, most, self._settle(kind, most, heap))
+            known = self._layouts.add(name, most, self._kept(kind, most, heap))
         return known
+
+    def _kept(self, kind: ObjectKind, number: int, heap: int) -> Layout:
+        """Return the layout of a heap from the cache folder, where it is simulated once for all processes."""
+        if kind.family == "file":
+            # The file may change, and its name does not say so.
+            return self._settle(kind, number, heap)
+        sim = self.sim
+        physics = [getattr(sim.params, name) for name in ("gravity", "timestep", "physics_substep")]
+        physics += [sim.params.solver_iterations, sim.params.contact_erp, self.steps_for_objects_to_fall]
+        body = (sim.engine.name, _release_of(sim.engine.name), platform.machine(), kind.shape, kind.mass)
+        given = repr((HEAPS, body, number, heap, physics, self.dimensions.tolist()))
+        folder = cache_folder("heaps")
+        path = folder / f"{kind.name}-{hashlib.sha256(given.encode()).hexdigest()[:16]}.npy"
+        try:
+            known = np.load(io.BytesIO(read_bytes(path)), allow_pickle=False) if is_file(path) else None
+        except ValueError:
+            # Cut off or written over: it is simulated again.
+            known = None
+        if known is not None and known.ndim == 2 and known.shape[1] == 7 and np.isfinite(known).all():
+            return Layout(known[:, :3].copy(), known[:, 3:].copy())
+        layout, content = self._settle(kind, number, heap), io.BytesIO()
+        np.save(content, np.hstack((layout.positions, layout.orientations)))
+        with suppress(OSError):
+            # Without a cache each process simulates for itself.
+            remove_file(path)
+            keep_cached(path, content.getvalue)
+        return layout
 
     def _settle(self, kind: ObjectKind, number: int, heap: int) -> Layout:
         """Drop objects into the bin; return the resting poses of those that stay, in the order of their fall."""

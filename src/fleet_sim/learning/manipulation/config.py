@@ -217,6 +217,17 @@ class BinPickingConfig(UsedSettings):
     camera: PictureSettings = setting(factory=PictureSettings, doc="The camera.")
     arms: dict[str, ArmSettings] = setting(factory=lambda: {"arm_1": ArmSettings()}, doc="The arms by name.")
     scene: SceneSettings = setting(factory=SceneSettings, doc="The bins and their objects.")
+    observation: Literal["image", "state"] = setting(
+        "image", doc="image: what the camera sees. state: numbers of the arm and of the object nearest to it."
+    )
+    reward: Literal["standard", "shaped"] = setting(
+        "standard",
+        doc="standard: -0.1 a step, +1 for a grab, -1 for touching a bin. shaped: also for coming nearer to an object, "
+        "touching and lifting it, and touching a bin costs more than all steps that are left.",
+    )
+    discount: float = setting(
+        0.99, above=0, high=1, doc="That of the learner: with it the shaped reward has the same best policy."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
