@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fleet_sim.apps.cli.arguments import add_workers, positive, seeds
 from fleet_sim.apps.cli.sweep import SweepLine, executor_of
 from fleet_sim.base.errors import InvalidValueError, unknown_name
-from fleet_sim.base.files import resolve_config
+from fleet_sim.base.files import resolve_config, scratch_folder
 from fleet_sim.base.settings import load_mapping
 
 if TYPE_CHECKING:
@@ -111,7 +110,7 @@ def _is_enough(args: argparse.Namespace, number: int) -> bool:
         {"scenario": args.scenario, "parameters": {args.key: [number]}, "seeds": args.seeds, "duration": args.duration}
     )
     line = SweepLine()
-    with TemporaryDirectory() as folder:
+    with scratch_folder() as folder:
         table = Path(folder, "size.csv")
         run_sweep(plan, table, executor_of(args, plan), report=line.show)
         line.end()

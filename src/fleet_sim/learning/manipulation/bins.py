@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import logging
 import platform
 from collections.abc import Mapping, Sequence
@@ -324,6 +323,8 @@ def _write_hull(name: str, corners: Floats) -> Path:
 # Heaps of objects: how they are spawned, come to rest, and sleep in the engine.
 
 
+DIGEST = 32
+"""Bytes of a sum over a file."""
 HEAPS = 1
 """A number for what makes heaps: others are in other files of the cache."""
 GAP = 0.005
@@ -559,21 +560,18 @@ class PickBin(BaseBin):
         physics += [sim.params.solver_iterations, sim.params.contact_erp, self.steps_for_objects_to_fall]
         body = (sim.engine.name, _release_of(sim.engine.name), platform.machine(), kind.shape, kind.mass)
         given = repr((HEAPS, body, number, heap, physics, self.dimensions.tolist()))
-        folder = cache_folder("heaps")
-        path = folder / f"{kind.name}-{hashlib.sha256(given.encode()).hexdigest()[:16]}.npy"
-        try:
-            known = np.load(io.BytesIO(read_bytes(path)), allow_pickle=False) if is_file(path) else None
-        except ValueError:
-            # Cut off or written over: it is simulated again.
-            known = None
-        if known is not None and known.ndim == 2 and known.shape[1] == 7 and np.isfinite(known).all():
-            return Layout(known[:, :3].copy(), known[:, 3:].copy())
-        layout, content = self._settle(kind, number, heap), io.BytesIO()
-        np.save(content, np.hstack((layout.positions, layout.orientations)))
+        path = cache_folder("heaps") / f"{kind.name}-{hashlib.sha256(given.encode()).hexdigest()[:16]}.heap"
+        known = read_bytes(path) if is_file(path) else b""
+        # Behind the sum over the rest of it: what was cut off or written over is simulated again.
+        if known[:DIGEST] == hashlib.sha256(known[DIGEST:]).digest():
+            poses = np.frombuffer(known[DIGEST:], np.float64).reshape(-1, 7)
+            return Layout(poses[:, :3].copy(), poses[:, 3:].copy())
+        layout = self._settle(kind, number, heap)
+        content = np.hstack((layout.positions, layout.orientations)).tobytes()
         with suppress(OSError):
             # Without a cache each process simulates for itself.
             remove_file(path)
-            keep_cached(path, content.getvalue)
+            keep_cached(path, lambda: hashlib.sha256(content).digest() + content)
         return layout
 
     def _settle(self, kind: ObjectKind, number: int, heap: int) -> Layout:
