@@ -61,6 +61,9 @@ class DriveRule(ABC):
 class SpeedRule(ABC):
     """A reason to drive slower for a step. Outside of the laws of motion robots have their own limits."""
 
+    in_traffic: ClassVar[bool] = False
+    """Whether it holds in the traffic of a site too, which reads the limits of zones from the site."""
+
     @abstractmethod
     def lower(self) -> None:
         """Lower the limits in `world.motion` where the rule holds."""

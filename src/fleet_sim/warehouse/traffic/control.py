@@ -511,7 +511,14 @@ class TrafficControl:
         floor.look()
         floor.ask()
         floor.timing.step(floor.blocked)
-        arrived = floor.execution.advance(dt)
+        rules = [rule for rule in self._world.speed_rules if rule.in_traffic]
+        for rule in rules:
+            rule.lower()
+        try:
+            arrived = floor.execution.advance(dt)
+        finally:
+            for rule in reversed(rules):
+                rule.restore()
         if len(arrived):
             self._tell_arrived(arrived)
 

@@ -382,6 +382,8 @@ class Floor:
         """Cells of the site's grid where something stands that the map does not show."""
         self.occupied_nodes: Bools = np.zeros(len(self.network), np.bool_)
         self._grid = site.grid
+        self.awaited: Bools = np.zeros(len(self.network), np.bool_)
+        """Nodes (N,) that plans lead through, and that nobody is granted at present."""
         seed = sim.params.seed if settings.seed is None else settings.seed
         self.timing = PlanTiming(sim.world, table, self.network, self.execution, settings, seed)
         self.disturbances = Disturbances(sim.world, table, site, self.network, settings.disturbances, seed)
@@ -403,7 +405,13 @@ class Floor:
     def ask(self) -> None:
         """Open what robots come to, and let them enter what is open; plans lead through, open or not."""
         if self.gates.ask():
-            self.execution.open_mask[:] = ~(self.blocked | self.gates.shut)
+            self._open()
+
+    def wait_for(self, nodes: Bools) -> None:
+        """Let robots wait before these nodes (N,) until it is called with others; plans lead through."""
+        if not np.array_equal(nodes, self.awaited):
+            self.awaited = nodes
+            self._open()
 
     def limit(self, nodes: Ints, speed: float) -> None:
         """Let `speed` in m/s be the limit on all lanes between `nodes`, and the most on those from or to them.
@@ -444,7 +452,10 @@ class Floor:
 
     def open_up(self) -> None:
         """Let robots enter what is neither closed nor covered."""
-        self.execution.open_mask[:] = ~(self.blocked | self.gates.shut)
+        self._open()
         self.execution.barred[:] = self.timing.barred
         # Plans may lead through what has just been closed, or around what is open now.
         self.timing.changed = True
+
+    def _open(self) -> None:
+        self.execution.open_mask[:] = ~(self.blocked | self.gates.shut | self.awaited)

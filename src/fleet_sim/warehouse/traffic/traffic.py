@@ -249,6 +249,13 @@ class Traffic:
         rows = self.rows if given is None else np.array([self._row(agent) for agent in given], np.int64)
         return grants_of(self._world, self._table, self._control.floor, rows) if len(rows) else []
 
+    def wait_for(self, nodes: Bools) -> None:
+        """Let robots wait before these nodes (N,) until it is called with others: plans lead through, as it is short.
+
+        A robot that cannot stop before one any more enters it.
+        """
+        self._control.floor.wait_for(nodes)
+
     def _nodes_of(self, places: ManyPlaces) -> Ints:
         return nodes_of(self.network, self.site, places)
 

@@ -1,0 +1,283 @@
+"""The safety fields of robots: they drive slower near people, and stop before them.
+
+The key `safety` of a robot's entry, which `setup.cfg` declares as a feature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
+from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.kernels import compiled
+from fleet_sim.base.params import MotionMode
+from fleet_sim.base.settings import Checked, setting
+from fleet_sim.base.spatial import quaternions
+from fleet_sim.base.spatial import trigonometry as trig
+from fleet_sim.base.spatial.shapes import ShapeKind
+from fleet_sim.robots.attachments import footprint_radius
+from fleet_sim.warehouse.people.walking import Machines
+from fleet_sim.warehouse.traffic.columns import TrafficColumns
+from fleet_sim.world.columns import FeatureColumns, column
+from fleet_sim.world.features import FAULTS, Feature, FeatureHost
+from fleet_sim.world.schema import KIND_AGENT, NO_ROW
+from fleet_sim.world.steering import IDLE
+from fleet_sim.world.world import FeatureRows, SpeedRule
+
+BOX, DIFFERENTIAL = int(ShapeKind.BOX), MotionMode.DIFFERENTIAL.value
+FASTEST = 1e6
+"""Accelerations in m/s2 that count as no limit: such robots stop where they are."""
+BESIDE = 0.05
+"""In m: people so near to the strip that a robot drives along count as in it."""
+IN_THE_WAY = 1.2
+"""In m: people so near before a robot that waits are in its way."""
+NOBODY = -1
+
+
+@dataclass
+class SafetySettings(Checked):
+    """The safety fields of a robot: from its footprint, a disc, to people."""
+
+    protective: float = setting(
+        0.3,
+        low=0.05,
+        high=10.0,
+        unit="m",
+        doc="It stops so far before a person on its way, and stands until it is free.",
+    )
+    warning: float = setting(
+        1.5, low=0.0, high=50.0, unit="m", doc="It is slow with a person so near before it; 0: never."
+    )
+    slow: float = setting(0.6, above=0.0, high=50.0, unit="m/s", doc="Its speed then.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if 0.0 < self.warning < self.protective:
+            raise InvalidValueError(f"warning: expected at least protective, {self.protective:g} m, or 0")
+
+
+class SafetyColumns(FeatureColumns):
+    """The safety fields of each robot, and whether somebody is in them."""
+
+    protective: Floats = column(float, unit="m", writer="spawning")
+    warning: Floats = column(float, unit="m", writer="spawning")
+    slow: Floats = column(float, unit="m/s", writer="spawning")
+    radius: Floats = column(float, unit="m", writer="Safety", doc="of its footprint", hashed=False)
+    width: Floats = column(float, unit="m", writer="Safety", doc="half of what it sweeps straight on", hashed=False)
+    limit: Floats = column(float, default=np.inf, unit="m/s", writer="Safety", doc="of this step", hashed=False)
+    violated: Bools = column(bool, writer="Safety", doc="it stands, as a person is in its protective field")
+    stood: Ints = column(np.int64, unit="tick", writer="Safety", doc="how long it stood for people in all")
+    slowed: Ints = column(np.int64, unit="tick", writer="Safety", doc="how long it was slow for people in all")
+
+
+class Safety(FeatureRows[SafetyColumns], SpeedRule):
+    """Limits robots before people: `places` (N, 2) and `radii` (N,) of these are set by whoever moves them."""
+
+    in_traffic = True
+
+    def __init__(self, host: FeatureHost, table: SafetyColumns) -> None:
+        super().__init__(host.world, table)
+        self.people: Rows = NO_ROWS
+        self.radii: Floats = np.empty(0)
+        self.blocks: Ints = NO_ROWS
+        """The rows (N,) of the robots that people stand before, NOBODY for none."""
+        self._seen = -1
+        self._version = -1
+        self._robots: Rows = NO_ROWS
+        self._lowered: tuple[Rows, Floats, Floats] | None = None
+        host.world.speed_rules.append(self)
+
+    def watch(self, people: Rows, radii: Floats) -> None:
+        """Let robots look out for these from now on."""
+        self.people, self.radii = people, radii
+        if len(self.blocks) != len(people):
+            self.blocks = np.full(len(people), NOBODY)
+
+    # ---- the rule ----------------------------------------------------------------------------------------------------
+
+    def lower(self) -> None:
+        """Lower the limits of robots that people are near to."""
+        if not len(self.people):
+            return
+        world, motion, table = self.world, self.world.motion, self.table
+        # The traffic asks first, and the other robots later in the step; nobody walks in between.
+        if self._seen != world.clock.tick:
+            self._seen = world.clock.tick
+            self._look(world.clock.dt)
+        rows = self._robots[table.limit[self._robots] < np.inf]
+        self._lowered = rows, motion.linear_limit[rows], motion.linear_limits[rows]
+        motion.linear_limit[rows] = np.minimum(self._lowered[1], table.limit[rows])
+        motion.linear_limits[rows] = np.minimum(self._lowered[2], table.limit[rows][:, None])
+
+    def restore(self) -> None:
+        """Give robots their own limits again."""
+        if self._lowered is not None:
+            rows, limit, limits = self._lowered
+            self.world.motion.linear_limit[rows], self.world.motion.linear_limits[rows] = limit, limits
+            self._lowered = None
+
+    # ---- looking -----------------------------------------------------------------------------------------------------
+
+    def robots(self) -> Rows:
+        """Return the robots that have the fields, their footprints measured."""
+        world = self.world
+        if self._version != world.version:
+            rows = self.rows
+            carried = world.parent[world.rows]
+            loaded = np.zeros(world.capacity, np.bool_)
+            loaded[carried[carried != NO_ROW]] = True
+            for row in rows[loaded[rows] | (self.table.radius[rows] == 0.0)].tolist():
+                self.table.radius[row] = self.table.width[row] = footprint_radius(world, row)
+                box = world.shape_kind[row] == BOX and not loaded[row] and not world.shape_position[row].any()
+                # What turns towards where it drives is as wide as its body.
+                if box and world.laws.names()[int(world.motion.law[row])] == DIFFERENTIAL:
+                    self.table.width[row] = world.half_extents[row, 1]
+            self._robots, self._version = rows[world.parent[rows] == NO_ROW], world.version
+        return self._robots
+
+    def machines(self, rows: Rows, dt: float) -> Machines:
+        """Return where robots are, where they drive, and how far they get at most until they stand."""
+        world = self.world
+        velocities = world.velocity[rows, :2]
+        speeds = trig.hypot(velocities[:, 0], velocities[:, 1])
+        accels = self._accels(rows)
+        headings = velocities / np.where(speeds > 0.0, speeds, 1.0)[:, None]
+        still = np.flatnonzero(speeds == 0.0)
+        headings[still] = self._headings(rows[still])
+        # The last part of braking ends with a step.
+        stops = 0.5 * speeds * speeds / accels + 0.5 * dt * np.minimum(speeds, accels * dt)
+        return Machines(np.ascontiguousarray(world.position[rows, :2]), self.table.radius[rows], headings, stops)
+
+    def _accels(self, rows: Rows) -> Floats:
+        motion = self.world.motion
+        return np.minimum(np.minimum(motion.linear_accel[rows], motion.linear_accels[rows].max(axis=1)), FASTEST)
+
+    def _headings(self, rows: Rows) -> Floats:
+        """Return the directions (N, 2) in which robots that stand will drive."""
+        sines, cosines = trig.sin_cos(quaternions.yaws(self.world.orientation[rows]))
+        found = np.stack((cosines, sines), axis=1)
+        traffic = self.world.tables.get("traffic")
+        if isinstance(traffic, TrafficColumns):
+            found[traffic.present[rows] & traffic.reversing[rows]] *= -1.0
+        return found
+
+    def _wants(self, rows: Rows) -> Bools:
+        """Return which robots are on their way somewhere."""
+        wants: Bools = self.world.motion.control[rows] != IDLE
+        traffic = self.world.tables.get("traffic")
+        if isinstance(traffic, TrafficColumns):
+            ours = traffic.present[rows] & (traffic.held[rows] == 0)
+            wants |= ours & (traffic.length[rows] - 1 > traffic.at[rows])
+        return wants
+
+    def _look(self, dt: float) -> None:
+        """Find what limits the robots in this step, and which people stand before one that wants to drive."""
+        table, rows = self.table, self.robots()
+        machines = self.machines(rows, dt)
+        fields = np.stack((table.protective[rows], table.warning[rows], table.slow[rows], table.width[rows]), axis=1)
+        speeds = trig.hypot(self.world.velocity[rows, 0], self.world.velocity[rows, 1])
+        accels = self._accels(rows)
+        limits, blocked = np.full(len(rows), np.inf), np.full(len(self.people), NOBODY)
+        places = np.ascontiguousarray(self.world.position[self.people, :2])
+        order = np.argsort(places[:, 0], kind="stable")
+        strips = places[order, 0].copy()
+        wants = self._wants(rows)
+        look(machines, fields, speeds, accels, wants, places, self.radii, order, strips, limits, blocked, dt)
+        table.limit[rows] = limits
+        self.blocks = np.where(blocked == NOBODY, NOBODY, rows[blocked]) if len(rows) else blocked
+        stands = wants & (limits == 0.0) & (speeds == 0.0)
+        table.violated[rows] = stands
+        table.stood[rows] += stands
+        table.slowed[rows] += wants & ~stands & (limits < np.inf)
+
+
+@compiled
+def look(
+    machines: Machines,
+    fields: Floats,
+    speeds: Floats,
+    accels: Floats,
+    wants: Bools,
+    places: Floats,
+    radii: Floats,
+    order: Ints,
+    strips: Floats,
+    limits: Floats,
+    blocked: Ints,
+    dt: float,
+) -> None:
+    """Fill `limits` (M,) of robots in m/s, and for each person (N,) the robot that it is in the way of, in `blocked`.
+
+    `fields` (M, 4) are protective, warning, slow and half the width.
+    People are looked up by x: `strips` (N,), in `order`.
+    """
+    for machine in range(len(speeds)):
+        x, y = machines.places[machine, 0], machines.places[machine, 1]
+        hx, hy, speed, accel = (
+            machines.headings[machine, 0],
+            machines.headings[machine, 1],
+            speeds[machine],
+            accels[machine],
+        )
+        protective, warning = fields[machine, 0], fields[machine, 1]
+        # Within reach is whom it may have to brake for in the next step.
+        reach = machines.radii[machine] + max(protective, warning) + machines.stops[machine] + 2.0 * speed * dt + 1.5
+        at = np.searchsorted(strips, x - reach)
+        while at < len(strips) and strips[at] <= x + reach:
+            person = order[at]
+            at += 1
+            dx, dy = places[person, 0] - x, places[person, 1] - y
+            width = machines.radii[machine] + radii[person]
+            ahead, aside = dx * hx + dy * hy, abs(hx * dy - hy * dx)
+            if ahead <= 0.0 or aside >= width + BESIDE + protective or ahead > reach + width:
+                continue
+            gap = np.sqrt(dx * dx + dy * dy) - width
+            if gap <= warning:
+                limits[machine] = min(limits[machine], fields[machine, 2])
+            if aside >= fields[machine, 3] + radii[person] + BESIDE:
+                continue
+            straight = ahead - np.sqrt(max(width * width - aside * aside, 0.0))
+            # It may speed up in this step, and brakes from the next one on.
+            left = straight - protective - (speed + 0.5 * accel * dt) * dt
+            allowed = np.sqrt(2.0 * accel * left) if left > 0.0 else 0.0
+            if speed == 0.0 and allowed < 0.1:
+                allowed = 0.0
+            limits[machine] = min(limits[machine], allowed)
+            if speed == 0.0 and straight < IN_THE_WAY and wants[machine]:
+                blocked[person] = machine
+
+
+class SafetyFeature(Feature[SafetySettings, SafetyColumns]):
+    """Robots that look out for people: `safety:` in an entry, `sim.features.use("safety")` is the Safety."""
+
+    doc = "How it slows down near people, and stops before them."
+    settings = SafetySettings
+    table = SafetyColumns
+
+    def start(self, host: FeatureHost, table: SafetyColumns) -> Safety:
+        """Let the fields limit speeds from now on."""
+        return Safety(host, table)
+
+    def enter(self, part: Safety, table: SafetyColumns, rows: Rows) -> None:
+        """Refuse what does not drive."""
+        fixed = rows[part.world.kind[rows] != KIND_AGENT]
+        if len(fixed):
+            raise InvalidValueError(f"{part.world.label(int(fixed[0]))!r} is no robot, and has no safety field")
+
+    def report(self, columns: Mapping[str, AnyArray]) -> Mapping[str, AnyArray]:
+        """Return in whose protective fields people are."""
+        return {"faults": FAULTS["field_violation"] * (columns["present"] & columns["violated"])}
+
+    def details(self, table: SafetyColumns, row: int) -> Sequence[tuple[str, str]]:
+        """Say whether it stands or is slow for people."""
+        limit = float(table.limit[row])
+        text = (
+            "stands for a person" if table.violated[row] else "free" if limit == np.inf else f"at most {limit:.2f} m/s"
+        )
+        return [("safety field", text)]
+
+
+FEATURE = SafetyFeature()

@@ -1,0 +1,455 @@
+"""How people walk: the collision-free speed model, around walls, each other and robots, as one kernel on arrays.
+
+Tordeux, Chraibi and Seyfried, "Collision-free speed model for pedestrian dynamics" (2016): a person turns away from
+what is near, by a sum of repulsions, and is as fast as the gap to the next one in that direction allows. Besides, no
+step is made that would end in a wall, in somebody else, or where a robot may yet come to before it has stopped.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from fleet_sim.base.arrays import Bools, Bytes, Floats, Ints
+from fleet_sim.base.kernels import compiled, inlined
+from fleet_sim.base.spatial.rotations import sin_cos
+from fleet_sim.warehouse.sites.grid import Grid
+
+FINEST = 0.2
+"""Cells in m on which people find their ways are at least so large, unless those of the site are larger and divided."""
+WALKS, AIMS, STANDS = 0, 1, 2
+"""What a person does: goes to its place, walks in a given direction, or stays where it is."""
+FAR = 1e9
+EDGE = 0.35
+"""In m: nearer to a wall a way counts twice as long, so that people keep off walls where there is room."""
+
+
+class Law(NamedTuple):
+    """The numbers of the model. `strip` is the half width of what is ahead, as a share of the width of two people.
+
+    `time_gap` in s; `push` and `pull_off` in m of the repulsion of others, `wall_push` and `wall_pull_off` of walls;
+    `room` in m is kept beyond the widths of two people.
+    """
+
+    time_gap: float = 0.6
+    push: float = 8.0
+    pull_off: float = 0.1
+    wall_push: float = 1.0
+    wall_pull_off: float = 0.08
+    room: float = 0.02
+    strip: float = 0.7
+
+
+class Ground(NamedTuple):
+    """Where people can walk: `blocked` (H, W) cells of `cell` m from the lower left; `tight`, where a wall is near.
+
+    For each place that somebody goes to, `ways` (F, H, W, 2) are the directions there, (0, 0) at it.
+    """
+
+    blocked: Bools
+    tight: Bools
+    ways: Floats
+    cell: float
+
+
+class Crowd(NamedTuple):
+    """Everybody (N,): `places` (N, 2) in m, `radii`, wanted `speeds` in m/s; what each `does`, and how.
+
+    Who walks goes by `fields` to `ends` (N, 2), turned off by `turns` in rad; who aims goes along `aims` (N, 2).
+    `velocities` (N, 2) are results.
+    """
+
+    places: Floats
+    radii: Floats
+    speeds: Floats
+    does: Bytes
+    fields: Ints
+    ends: Floats
+    turns: Floats
+    aims: Floats
+    velocities: Floats
+
+
+class Machines(NamedTuple):
+    """Robots as discs (M,): `places` (M, 2), `radii`, unit `headings` (M, 2), and how far each goes until it stands."""
+
+    places: Floats
+    radii: Floats
+    headings: Floats
+    stops: Floats
+
+
+class Shelves(NamedTuple):
+    """Points by square cells of `size` m: those of cell c are `order[begins[c] : begins[c + 1]]`."""
+
+    begins: Ints
+    order: Ints
+    columns: int
+    size: float
+
+
+def ground_of(grid: Grid, radius: float) -> Grid:
+    """Return the cells of `grid` as people of `radius` m use them: small enough to be as exact as they walk."""
+    if grid.cell < FINEST:
+        return grid.with_cells_of(math.ceil(FINEST / grid.cell - 1e-9) * grid.cell)
+    times = max(math.floor(grid.cell / FINEST - 1e-9), 1)
+    return Grid(grid.free_mask.repeat(times, axis=0).repeat(times, axis=1), grid.cell / times, grid.origin)
+
+
+def tight_cells(blocked: Bools, reach: float, cell: float) -> Bools:
+    """Return the cells (H, W) within `reach` m of which, from any point of them, something is blocked."""
+    steps = math.ceil(reach / cell)
+    padded = np.pad(blocked, steps, constant_values=True)
+    found = np.zeros_like(blocked)
+    height, width = blocked.shape
+    for down in range(2 * steps + 1):
+        for right in range(2 * steps + 1):
+            found |= padded[down : down + height, right : right + width]
+    return found
+
+
+def way_to(free: Bools, slow: Bools, ends: Bools) -> tuple[Floats, Floats]:
+    """Return how far (H, W) the nearest of `ends` is from each free cell, in cells, and the directions (H, W, 2) there.
+
+    Cells of `slow` count twice. A cell from which there is no way is FAR.
+    """
+    lengths = np.full(free.shape, FAR)
+    lengths[ends] = 0.0
+    costs = np.where(free, np.where(slow, 2.0, 1.0), FAR)
+    sweep(lengths, costs)
+    ways = np.zeros((*free.shape, 2))
+    padded = np.pad(lengths, 1, constant_values=FAR)
+    for axis, (before, after) in enumerate(
+        ((padded[1:-1, :-2], padded[1:-1, 2:]), (padded[:-2, 1:-1], padded[2:, 1:-1]))
+    ):
+        nearest = np.minimum(before, after)
+        down = np.where(nearest < lengths, lengths - nearest, 0.0)
+        ways[..., axis] = np.where(before < after, -down, down)
+    ways[lengths >= FAR] = 0.0
+    norms = np.sqrt(ways[..., 0] * ways[..., 0] + ways[..., 1] * ways[..., 1])
+    return lengths, ways / np.where(norms > 0.0, norms, 1.0)[..., None]
+
+
+@compiled
+def sweep(lengths: Floats, costs: Floats) -> None:
+    """Solve |grad lengths| = costs by fast sweeping (Zhao, 2005), from the cells where `lengths` are 0."""
+    height, width = lengths.shape
+    changed = True
+    while changed:
+        changed = False
+        for direction in range(4):
+            for at in range(height):
+                row = at if direction < 2 else height - 1 - at
+                for beside in range(width):
+                    column = beside if direction % 2 == 0 else width - 1 - beside
+                    cost = costs[row, column]
+                    if cost >= FAR:
+                        continue
+                    a = min(
+                        lengths[row, column - 1] if column > 0 else FAR,
+                        lengths[row, column + 1] if column < width - 1 else FAR,
+                    )
+                    b = min(
+                        lengths[row - 1, column] if row > 0 else FAR,
+                        lengths[row + 1, column] if row < height - 1 else FAR,
+                    )
+                    least, most = min(a, b), max(a, b)
+                    if least >= FAR:
+                        continue
+                    new = least + cost
+                    if new > most:
+                        new = 0.5 * (a + b + np.sqrt(2.0 * cost * cost - (a - b) * (a - b)))
+                    if new < lengths[row, column] - 1e-9:
+                        lengths[row, column] = new
+                        changed = True
+
+
+@compiled
+def shelve(places: Floats, begins: Ints, order: Ints, columns: int, size: float) -> None:
+    """Sort points into cells: fill `begins` (cells + 1,) and `order` (N,)."""
+    cells = len(begins) - 1
+    begins[:] = 0
+    for index in range(len(places)):
+        begins[_shelf(places[index, 0], places[index, 1], columns, cells, size) + 1] += 1
+    for cell in range(cells):
+        begins[cell + 1] += begins[cell]
+    # From the last one, so that each cell is in the order of the points.
+    for index in range(len(places) - 1, -1, -1):
+        cell = _shelf(places[index, 0], places[index, 1], columns, cells, size)
+        begins[cell + 1] -= 1
+        order[begins[cell + 1]] = index
+    for cell in range(cells):
+        begins[cell] = begins[cell + 1]
+    begins[cells] = len(places)
+
+
+@inlined
+def _shelf(x: float, y: float, columns: int, cells: int, size: float) -> int:
+    column = min(max(int(x / size), 0), columns - 1)
+    row = min(max(int(y / size), 0), cells // columns - 1)
+    return row * columns + column
+
+
+@compiled
+def walk(
+    crowd: Crowd, shelves: Shelves, ground: Ground, machines: Machines, near: Shelves, law: Law, dt: float
+) -> None:
+    """Move everybody by `dt` s: `places` are written, and the `velocities` with which they went.
+
+    Directions and speeds are found from where all stood; then one after the other moves, where there is room.
+    """
+    for index in range(len(crowd.places)):
+        _choose(index, crowd, shelves, ground, machines, near, law)
+    for index in range(len(crowd.places)):
+        vx, vy = crowd.velocities[index, 0], crowd.velocities[index, 1]
+        if vx == 0.0 and vy == 0.0:
+            continue
+        done = False
+        # The whole step, or half of it: a person in a throng edges on.
+        for share in (1.0, 0.5):
+            x, y, clear = _off_walls(
+                crowd.places[index, 0] + share * vx * dt,
+                crowd.places[index, 1] + share * vy * dt,
+                crowd.radii[index],
+                ground,
+            )
+            if clear and not done and _has_room(index, x, y, crowd, shelves, machines, near):
+                crowd.velocities[index, 0] = (x - crowd.places[index, 0]) / dt
+                crowd.velocities[index, 1] = (y - crowd.places[index, 1]) / dt
+                crowd.places[index, 0], crowd.places[index, 1] = x, y
+                done = True
+        if not done:
+            crowd.velocities[index, 0] = crowd.velocities[index, 1] = 0.0
+
+
+@inlined
+def _exp(value: float) -> float:
+    """Return about e to the power of a number, by products that are the same on all machines."""
+    root = max(1.0 + min(value, 8.0) / 1024.0, 0.0)
+    for _ in range(10):
+        root *= root
+    return root
+
+
+@inlined
+def _wanted(index: int, crowd: Crowd, ground: Ground) -> tuple[float, float]:
+    """Return the direction in which a person would go if it was alone."""
+    x, y = crowd.places[index, 0], crowd.places[index, 1]
+    if crowd.does[index] == AIMS:
+        return crowd.aims[index, 0], crowd.aims[index, 1]
+    height, width = ground.blocked.shape
+    u, v = x / ground.cell - 0.5, y / ground.cell - 0.5
+    column, row = int(np.floor(u)), int(np.floor(v))
+    fx, fy = u - column, v - row
+    ex, ey = 0.0, 0.0
+    field = crowd.fields[index]
+    for up in range(2):
+        for right in range(2):
+            r, c = row + up, column + right
+            if 0 <= r < height and 0 <= c < width:
+                weight = (fx if right else 1.0 - fx) * (fy if up else 1.0 - fy)
+                ex += weight * ground.ways[field, r, c, 0]
+                ey += weight * ground.ways[field, r, c, 1]
+    norm = np.sqrt(ex * ex + ey * ey)
+    if norm < 1e-3:
+        # It is there, but for the rest of the way to the very point.
+        ex, ey = crowd.ends[index, 0] - x, crowd.ends[index, 1] - y
+        norm = max(np.sqrt(ex * ex + ey * ey), 1e-9)
+    ex, ey = ex / norm, ey / norm
+    if crowd.turns[index] != 0.0:
+        sine, cosine = sin_cos(crowd.turns[index])
+        ex, ey = cosine * ex - sine * ey, sine * ex + cosine * ey
+    return ex, ey
+
+
+@inlined
+def _choose(
+    index: int, crowd: Crowd, shelves: Shelves, ground: Ground, machines: Machines, near: Shelves, law: Law
+) -> None:
+    """Find the velocity of a person, from where all stand."""
+    crowd.velocities[index, 0] = crowd.velocities[index, 1] = 0.0
+    if crowd.does[index] == STANDS:
+        return
+    x, y, radius, speed = crowd.places[index, 0], crowd.places[index, 1], crowd.radii[index], crowd.speeds[index]
+    ex, ey = _wanted(index, crowd, ground)
+    ex, ey = _around_machines(index, ex, ey, crowd, machines, near)
+    rows = (len(shelves.begins) - 1) // shelves.columns
+    column = min(max(int(x / shelves.size), 0), shelves.columns - 1)
+    row = min(max(int(y / shelves.size), 0), rows - 1)
+    px, py = ex, ey
+    for r in range(max(row - 1, 0), min(row + 2, rows)):
+        for c in range(max(column - 1, 0), min(column + 2, shelves.columns)):
+            cell = r * shelves.columns + c
+            for at in range(shelves.begins[cell], shelves.begins[cell + 1]):
+                other = shelves.order[at]
+                dx, dy = x - crowd.places[other, 0], y - crowd.places[other, 1]
+                square = dx * dx + dy * dy
+                if other == index or square > 1.0:
+                    continue
+                distance = max(np.sqrt(square), 1e-6)
+                push = law.push * _exp((radius + crowd.radii[other] + law.room - distance) / law.pull_off) / distance
+                px, py = px + push * dx, py + push * dy
+    wx, wy, gap = _wall(x, y, radius + 0.3, ground)
+    if gap < radius + 0.3:
+        push = law.wall_push * _exp((radius - gap) / law.wall_pull_off)
+        px, py = px + push * wx, py + push * wy
+    norm = np.sqrt(px * px + py * py)
+    if norm < 1e-9:
+        return
+    ex, ey = px / norm, py / norm
+    free = speed * law.time_gap
+    for r in range(max(row - 1, 0), min(row + 2, rows)):
+        for c in range(max(column - 1, 0), min(column + 2, shelves.columns)):
+            cell = r * shelves.columns + c
+            for at in range(shelves.begins[cell], shelves.begins[cell + 1]):
+                other = shelves.order[at]
+                dx, dy = crowd.places[other, 0] - x, crowd.places[other, 1] - y
+                width = radius + crowd.radii[other] + law.room
+                if other != index and dx * ex + dy * ey > 0.0 and abs(ex * dy - ey * dx) <= law.strip * width:
+                    free = min(free, np.sqrt(dx * dx + dy * dy) - width)
+    free = max(min(free, _gap_to_machines(x, y, ex, ey, radius, free, machines, near)), 0.0)
+    pace = min(free / law.time_gap, speed)
+    crowd.velocities[index, 0], crowd.velocities[index, 1] = pace * ex, pace * ey
+
+
+PASSING = 0.15
+"""In m: what people keep between them and a robot that they walk around."""
+LOOKS = 2.5
+"""In m: so far ahead they look for robots."""
+
+
+@inlined
+def _around_machines(
+    index: int, ex: float, ey: float, crowd: Crowd, machines: Machines, near: Shelves
+) -> tuple[float, float]:
+    """Return a direction that leads past the nearest robot in the way, on the nearer side of it."""
+    x, y = crowd.places[index, 0], crowd.places[index, 1]
+    rows = (len(near.begins) - 1) // near.columns
+    column = min(max(int(x / near.size), 0), near.columns - 1)
+    row = min(max(int(y / near.size), 0), rows - 1)
+    nearest, tx, ty = LOOKS, ex, ey
+    for r in range(max(row - 1, 0), min(row + 2, rows)):
+        for c in range(max(column - 1, 0), min(column + 2, near.columns)):
+            cell = r * near.columns + c
+            for at in range(near.begins[cell], near.begins[cell + 1]):
+                machine = near.order[at]
+                dx, dy = machines.places[machine, 0] - x, machines.places[machine, 1] - y
+                distance = max(np.sqrt(dx * dx + dy * dy), 1e-6)
+                wide = crowd.radii[index] + machines.radii[machine] + PASSING
+                ahead, aside = dx * ex + dy * ey, ex * dy - ey * dx
+                if distance >= nearest or ahead <= 0.0 or abs(aside) >= wide:
+                    continue
+                nearest = distance
+                # Along the tangent of a disc about it; the one straight ahead is passed on its right.
+                sine = min(wide / distance, 1.0)
+                cosine = np.sqrt(max(1.0 - sine * sine, 0.0))
+                if aside >= 0.0:
+                    sine = -sine
+                ux, uy = dx / distance, dy / distance
+                tx, ty = cosine * ux - sine * uy, sine * ux + cosine * uy
+    return tx, ty
+
+
+@inlined
+def _gap_to_machines(
+    x: float, y: float, ex: float, ey: float, radius: float, free: float, machines: Machines, near: Shelves
+) -> float:
+    """Return how far a person at (x, y) can go along (ex, ey) until it is at a robot, at most `free`."""
+    rows = (len(near.begins) - 1) // near.columns
+    column = min(max(int(x / near.size), 0), near.columns - 1)
+    row = min(max(int(y / near.size), 0), rows - 1)
+    for r in range(max(row - 1, 0), min(row + 2, rows)):
+        for c in range(max(column - 1, 0), min(column + 2, near.columns)):
+            cell = r * near.columns + c
+            for at in range(near.begins[cell], near.begins[cell + 1]):
+                machine = near.order[at]
+                dx, dy = machines.places[machine, 0] - x, machines.places[machine, 1] - y
+                width = radius + machines.radii[machine]
+                if dx * ex + dy * ey > 0.0 and abs(ex * dy - ey * dx) <= width:
+                    free = min(free, np.sqrt(dx * dx + dy * dy) - width - 0.05)
+    return free
+
+
+@inlined
+def _wall(x: float, y: float, reach: float, ground: Ground) -> tuple[float, float, float]:
+    """Return the direction (x, y) away from the nearest wall within `reach` m, and how far it is; FAR for none."""
+    height, width = ground.blocked.shape
+    column, row = int(np.floor(x / ground.cell)), int(np.floor(y / ground.cell))
+    nx, ny, nearest = 0.0, 0.0, FAR
+    if 0 <= column < width and 0 <= row < height and not ground.tight[row, column]:
+        return nx, ny, nearest
+    steps = int(np.ceil(reach / ground.cell))
+    for r in range(row - steps, row + steps + 1):
+        for c in range(column - steps, column + steps + 1):
+            # Nothing is walked on beyond the edge.
+            if 0 <= r < height and 0 <= c < width and not ground.blocked[r, c]:
+                continue
+            dx = x - min(max(x, c * ground.cell), (c + 1) * ground.cell)
+            dy = y - min(max(y, r * ground.cell), (r + 1) * ground.cell)
+            distance = np.sqrt(dx * dx + dy * dy)
+            if distance < nearest:
+                nearest = distance
+                if distance > 0.0:
+                    nx, ny = dx / distance, dy / distance
+    return nx, ny, nearest
+
+
+@inlined
+def _off_walls(x: float, y: float, radius: float, ground: Ground) -> tuple[float, float, bool]:
+    """Return the nearest point to (x, y) that is `radius` off all walls, and whether it was found."""
+    for _ in range(3):
+        nx, ny, gap = _wall(x, y, radius, ground)
+        if gap >= radius - 1e-9:
+            return x, y, True
+        if gap <= 0.0:
+            return x, y, False
+        x, y = x + (radius - gap) * nx, y + (radius - gap) * ny
+    return x, y, False
+
+
+@inlined
+def _has_room(
+    index: int, x: float, y: float, crowd: Crowd, shelves: Shelves, machines: Machines, near: Shelves
+) -> bool:
+    """Return whether a person can be at (x, y): it touches nobody there, or less than where it is."""
+    ox, oy, radius = crowd.places[index, 0], crowd.places[index, 1], crowd.radii[index]
+    rows = (len(shelves.begins) - 1) // shelves.columns
+    column = min(max(int(x / shelves.size), 0), shelves.columns - 1)
+    row = min(max(int(y / shelves.size), 0), rows - 1)
+    for r in range(max(row - 1, 0), min(row + 2, rows)):
+        for c in range(max(column - 1, 0), min(column + 2, shelves.columns)):
+            cell = r * shelves.columns + c
+            for at in range(shelves.begins[cell], shelves.begins[cell + 1]):
+                other = shelves.order[at]
+                dx, dy = x - crowd.places[other, 0], y - crowd.places[other, 1]
+                width = radius + crowd.radii[other]
+                square = dx * dx + dy * dy
+                if other != index and square < width * width:
+                    dx, dy = ox - crowd.places[other, 0], oy - crowd.places[other, 1]
+                    if square <= dx * dx + dy * dy:
+                        return False
+    rows = (len(near.begins) - 1) // near.columns
+    column = min(max(int(x / near.size), 0), near.columns - 1)
+    row = min(max(int(y / near.size), 0), rows - 1)
+    for r in range(max(row - 1, 0), min(row + 2, rows)):
+        for c in range(max(column - 1, 0), min(column + 2, near.columns)):
+            cell = r * near.columns + c
+            for at in range(near.begins[cell], near.begins[cell + 1]):
+                machine = near.order[at]
+                width = radius + machines.radii[machine] + 0.02
+                square = _square_to(x, y, machine, machines)
+                if square < width * width and square <= _square_to(ox, oy, machine, machines):
+                    return False
+    return True
+
+
+@inlined
+def _square_to(x: float, y: float, machine: int, machines: Machines) -> float:
+    """Return the square of the distance of (x, y) to where the middle of a robot is, or comes to until it stands."""
+    dx, dy = x - machines.places[machine, 0], y - machines.places[machine, 1]
+    hx, hy = machines.headings[machine, 0], machines.headings[machine, 1]
+    along = min(max(dx * hx + dy * hy, 0.0), machines.stops[machine])
+    dx, dy = dx - along * hx, dy - along * hy
+    return dx * dx + dy * dy

@@ -1,0 +1,199 @@
+"""People in a site: they come, walk around walls and robots, and robots slow down and stop before them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fleet_sim as fs
+from fleet_sim.base.arrays import Floats
+
+MAP = """
+site: yard
+cell: 1.0
+rows: |
+  ............
+  .@@@@@@@@@@.
+  ............
+  .@@@@@@@@@@.
+  ............
+stations:
+  - {name: west, kind: pick, at: [0.5, 2.5]}
+  - {name: east, kind: drop, at: [11.5, 2.5]}
+  - {name: south, kind: park, at: [6.5, 0.5]}
+"""
+BOX = {"shape_type": "box", "half_extents": [0.3, 0.25, 0.15]}
+DRIVE = {"type": "differential", "max_linear_vel": 1.5, "max_linear_accel": 1.0, "max_angular_vel": 3.0}
+WALKER = {"name": "walker", "count": 1, "at": "east", "visits": ["west"], "stays": [1000, 1000], "deviation": 0.0}
+
+
+def yard(folder: Path, groups: list[dict[str, Any]], at: list[float] | None = None, **more: Any) -> Any:
+    """Return a yard with people, and with a robot in the traffic `at` a place."""
+    (folder / "yard.yaml").write_text(MAP)
+    robots = []
+    if at is not None:
+        drive = {**DRIVE, "max_angular_accel": 6.0}
+        robots = [{"name": "amr", "pose": [*at, 0.15], "shape": BOX, "controller": drive, **more.pop("robot", {})}]
+    simulation = {"gui": False, "timestep": 0.1, "target_rtf": 0, "seed": 3, "ignore_static_collision": False}
+    content = {
+        "simulation": simulation,
+        "site": {"map": str(folder / "yard.yaml")},
+        "robots": robots,
+        "traffic": {},
+        "people": {"groups": groups, **more},
+    }
+    return fs.MultiRobotSimulationCore.from_dict(content)
+
+
+def test_a_person_walks_around_walls_at_its_speed_and_stays(tmp_path: Path) -> None:
+    with yard(tmp_path, [{**WALKER, "visits": ["south"]}]) as sim:
+        row = sim.get_object("walker_0").row
+        places = []
+        for _ in range(120):
+            sim.step_once()
+            places.append(sim.world.position[row, :2].copy())
+        way = np.array(places)
+        assert np.hypot(*(way[-1] - (6.5, 0.5))) < 0.5
+        assert np.array_equal(way[-1], way[-20])
+        steps = np.hypot(*np.diff(way, axis=0).T)
+        assert steps.max() <= 0.134 + 1e-9
+        # About 2 m down and 5 m along, and no shorter than the straight line.
+        assert 5.3 <= steps.sum() <= 8.0
+        assert gap_to_walls(way) >= 0.2 - 1e-6
+
+
+def gap_to_walls(points: Floats) -> float:
+    """The least distance of points to the two blocks of shelves and to the edge, by rectangles."""
+    gaps = [np.minimum(points, (12.0, 5.0) - points).min()]
+    for low in (1.0, 3.0):
+        out = np.maximum(np.maximum((1.0, low) - points, points - (11.0, low + 1.0)), 0.0)
+        gaps.append(np.hypot(*out.T).min())
+    return float(min(gaps))
+
+
+def test_a_robot_and_a_person_meet_in_an_aisle_and_both_get_there(tmp_path: Path) -> None:
+    # The aisle is as wide as the robot: the person turns back before it, and comes again.
+    with yard(tmp_path, [WALKER], [0.5, 2.5]) as sim:
+        robot, person = sim.get_object("amr").row, sim.get_object("walker_0").row
+        sim.get_manager("traffic").send(sim.get_object("amr"), "east")
+        least, arrived, speeds = np.inf, False, []
+        for _ in range(900):
+            sim.step_once()
+            offset = sim.world.position[person, :2] - sim.world.position[robot, :2]
+            yaw = sim.world.tables["traffic"].yaw[robot]
+            own = np.abs([offset @ (np.cos(yaw), np.sin(yaw)), offset @ (-np.sin(yaw), np.cos(yaw))])
+            gap = np.hypot(*np.maximum(own - (0.3, 0.25), 0.0)) - 0.2
+            least = min(least, gap)
+            if gap < 0.5 and own[1] < 0.3 and offset @ (np.cos(yaw), np.sin(yaw)) > 0.0:
+                speeds.append(float(np.hypot(*sim.world.velocity[robot, :2])))
+            if not arrived and sim.get_manager("traffic").has_arrived(sim.get_object("amr")):
+                arrived = True
+                # Else it would stand in the way.
+                sim.get_manager("traffic").send(sim.get_object("amr"), "south")
+        assert arrived
+        assert np.hypot(*(sim.world.position[person, :2] - (0.5, 2.5))) < 0.6
+        assert least > 0.02
+        assert max(speeds) <= 0.9, "as fast as it can stop from"
+        figures = sim.get_manager("people").figures()
+        assert figures["people"] == 1 and figures["robots_slowed_s"] + figures["robots_stood_s"] > 1.0
+        assert sim.collision_count == 0
+
+
+def test_fields_are_those_of_the_robot_and_violations_are_told(tmp_path: Path) -> None:
+    waiter = {**WALKER, "at": [[5, 2], [7, 2], [7, 3], [5, 3]], "visits": ["south"]}
+    safety = {"protective": 1.0, "warning": 3.0, "slow": 0.3}
+    with yard(tmp_path, [waiter], [0.5, 2.5], robot={"safety": safety}, patience=1000) as sim:
+        person, robot = sim.get_object("walker_0"), sim.get_object("amr")
+        # It stands in the aisle.
+        sim.world.tables["person"].until[person.row] = 10_000
+        sim.get_manager("traffic").send(robot, "east")
+        for _ in range(300):
+            sim.step_once()
+        gap = sim.world.position[person.row, 0] - sim.world.position[robot.row, 0]
+        assert gap > 1.0 + 0.2 + 0.3
+        assert sim.world.velocity[robot.row, 0] == 0.0
+        fast = sim.world.tables["safety"]
+        assert fast.slow[robot.row] == 0.3 and fast.protective[robot.row] == 1.0
+
+
+def test_a_lidar_sees_people(tmp_path: Path) -> None:
+    lidar = {"sensors": [{"type": "lidar", "rays": 90, "range_max": 8.0, "labels": True, "pose": [0.0, 0.0, 0.3]}]}
+    still = {**WALKER, "at": "east", "visits": ["east"]}
+    with yard(tmp_path, [still], [8.5, 2.5], robot=lidar) as sim:
+        for _ in range(30):
+            sim.step_once()
+        scan, person = sim.get_object("amr").sensor("scan").read(), sim.get_object("walker_0")
+        seen = np.asarray(scan.ranges)[np.asarray(scan.labels) == person.object_id]
+        gap = np.hypot(*(sim.world.position[person.row, :2] - (8.5, 2.5))) - 0.2
+        assert abs(seen.min() - gap) < 0.02
+
+
+GROUPS: list[dict[str, Any]] = [
+    {"name": "staff", "count": 6, "size": 2, "visits": ["pick", "park", "drop"], "stays": [1, 3]},
+    {"name": "guest", "per_hour": 600, "at": "west", "visits": ["east"], "leaves": True, "begin": 2, "end": 40},
+]
+
+
+def run(sim: Any, steps: int) -> str:
+    for _ in range(steps):
+        sim.step_once()
+    return str(sim.state_hash())
+
+
+def test_equal_seeds_are_equal_runs_and_go_on_from_states(tmp_path: Path) -> None:
+    with yard(tmp_path, GROUPS, [0.5, 0.5]) as first, yard(tmp_path, GROUPS, [0.5, 0.5]) as second:
+        for sim in (first, second):
+            sim.get_manager("traffic").send(sim.get_object("amr"), "east")
+        assert run(first, 200) == run(second, 200)
+        first.save_state(tmp_path / "state")
+        end = run(first, 200)
+        assert first.get_manager("people").figures()["came"] > 6
+    with yard(tmp_path, GROUPS, [0.5, 0.5]) as third:
+        third.load_state(tmp_path / "state")
+        assert run(third, 200) == end
+    with yard(tmp_path, GROUPS, [0.5, 0.5], seed=4) as other:
+        assert run(other, 200) != end
+
+
+def test_a_shift_ends_and_guests_leave(tmp_path: Path) -> None:
+    shift = {"name": "staff", "count": 4, "at": "west", "visits": ["park"], "begin": 5, "end": 30}
+    with yard(tmp_path, [shift]) as sim:
+        counts = []
+        for _ in range(600):
+            sim.step_once()
+            counts.append(len(sim.get_manager("people").rows))
+        assert counts[40] == 0 and counts[60] == 4 and counts[-1] == 0
+        assert sim.get_manager("people").figures()["left"] == 4
+
+
+@pytest.mark.parametrize(
+    ("groups", "words"),
+    [
+        ([], "groups"),
+        ([{**WALKER, "visits": []}], "list of places"),
+        ([{**WALKER, "visits": ["nowhere"]}], "nowhere"),
+        ([{**WALKER, "visits": [[[0, 0], [1, 1]]]}], "polygon"),
+        ([{**WALKER, "visits": [[[1, 1], [2, 1], [2, 2]]]}], "stand"),
+        ([{**WALKER, "count": 0}], "nobody"),
+        ([{**WALKER, "count": 100_000}], "room"),
+        ([{**WALKER, "speed": float("nan")}], "speed"),
+        ([{**WALKER, "stays": [5, 1]}], "shorter"),
+        ([WALKER, WALKER], "different names"),
+        ([{**WALKER, "begin": 5, "end": 4}], "begin"),
+    ],
+)
+def test_what_cannot_be_is_one_error(tmp_path: Path, groups: list[dict[str, Any]], words: str) -> None:
+    with pytest.raises(fs.ConfigError, match=words), yard(tmp_path, groups):
+        pass
+
+
+def test_without_the_section_there_is_nothing_of_it(tmp_path: Path) -> None:
+    (tmp_path / "yard.yaml").write_text(MAP)
+    content = {"simulation": {"gui": False}, "site": str(tmp_path / "yard.yaml"), "traffic": {}}
+    with fs.MultiRobotSimulationCore.from_dict(content) as sim:
+        sim.step_once()
+        assert not {"person", "safety"} & set(sim.world.tables)
+        assert not any("people" in system.name for system in sim.pipeline.systems)
