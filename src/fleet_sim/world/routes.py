@@ -174,7 +174,7 @@ class Conveyance(Protocol):
         """Return whether the robot stands, or stood, where it was sent last."""
 
     def goals(self, rows: Rows) -> tuple[Floats, Floats, Bools]:
-        """Return where robots in `rows` are to stand in the end: points (N, 2) in m, headings (N,), nan for any, and who.
+        """Return where `rows` are to stand in the end: points (N, 2) in m, headings (N,), nan for any, and who (N,).
 
         Those that were sent nowhere, or have arrived, are not among them.
         """
