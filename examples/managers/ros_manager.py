@@ -3,8 +3,8 @@
 Once a second of simulation time it compares what /fleet/states says with what it wants, and commands all robots whose
 goal is another one by one message. So a lost command is sent again, and while no states come it waits.
 
-Run it beside a fleet_sim_node whose robots are in the traffic of a site: `python examples/managers/ros_manager.py FILE`.
-A line of the file is a transport: its name, then x and y in m of where it is fetched, and of where it is brought.
+Run `python examples/managers/ros_manager.py FILE` beside a fleet_sim_node whose robots are in the traffic of a site. A
+line of the file is a transport: its name, then x and y in m of where it is fetched, and of where it is brought.
 """
 
 from __future__ import annotations
@@ -30,19 +30,17 @@ SILENCE, RESEND, GAP = 20.0, 3.0, 2.0
 NEAR, AROUND = 0.3, 1.2
 """In m: how near a stop a robot is there, and how far around a robot that failed the aisle is closed."""
 
-Point = tuple[float, float]
-
 
 @dataclass
 class Transport:
     """A load that is fetched at the first of two stops, and brought to the second."""
 
     name: str
-    stops: tuple[Point, Point]
+    stops: tuple[tuple[float, float], tuple[float, float]]
     fetched: bool = False
 
     @property
-    def stop(self) -> Point:
+    def stop(self) -> tuple[float, float]:
         """Where its robot has to go."""
         return self.stops[self.fetched]
 
@@ -64,7 +62,7 @@ class Robot:
         """Return whether it says that it cannot go on."""
         return self.state.faults != 0 or self.state.operating_mode != RobotState.AUTOMATIC
 
-    def distance(self, point: Point) -> float:
+    def distance(self, point: tuple[float, float]) -> float:
         """Return how far it is from a point in m."""
         return math.dist(point, (self.state.pose.position.x, self.state.pose.position.y))
 
@@ -173,14 +171,11 @@ class Manager(Node):
             self.get_logger().warning(f"{name}: {reason}")
 
 
-def read_transports(path: Path) -> list[Transport]:
-    """Return the transports in a file."""
-    transports = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        name, *numbers = line.split()
-        fetch_x, fetch_y, bring_x, bring_y = map(float, numbers)
-        transports.append(Transport(name, ((fetch_x, fetch_y), (bring_x, bring_y))))
-    return transports
+def read_transport(line: str) -> Transport:
+    """Return the transport in a line of a file."""
+    name, *numbers = line.split()
+    fetch_x, fetch_y, bring_x, bring_y = map(float, numbers)
+    return Transport(name, ((fetch_x, fetch_y), (bring_x, bring_y)))
 
 
 def main() -> int:
@@ -189,7 +184,7 @@ def main() -> int:
     parser.add_argument("transports", type=Path, help="file with a transport in each line")
     args = parser.parse_args()
     rclpy.init()
-    manager = Manager(read_transports(args.transports))
+    manager = Manager([read_transport(line) for line in args.transports.read_text(encoding="utf-8").splitlines()])
     # Ctrl-C shuts rclpy down, which ends the spin.
     with contextlib.suppress(KeyboardInterrupt, ExternalShutdownException):
         rclpy.spin_until_future_complete(manager, manager.ended)

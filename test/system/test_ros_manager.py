@@ -23,7 +23,7 @@ DISTURBANCES: list[dict[str, Any]] = [
     {"kind": "emergency_stop", "at": 6, "lasts": 12, "robots": ["amr_0"]},
     {"kind": "manual", "at": 12, "lasts": 15, "robots": ["amr_1"]},
     {"kind": "silent", "at": 3, "lasts": 45, "robots": ["amr_2"], "drives_on": False},
-    {"kind": "breakdown", "per_hour": 60, "lasts": 10, "robots": ["amr_3"]},
+    {"kind": "breakdown", "at": 4, "lasts": 15, "robots": ["amr_3"]},
     {"kind": "radio", "at": 30, "lasts": 8, "robots": ["amr_*"], "loss": 1.0},
 ]
 
@@ -55,8 +55,9 @@ def brought(states: list[FleetState]) -> int:
         place = (robot.pose.position.x, robot.pose.position.y)
         if robot.moving:
             continue
-        loaded |= {robot.name: start for start in starts if math.dist(place, start) < 0.3}
-        start = loaded.get(robot.name)
+        start = next((start for start in starts if math.dist(place, start) < 0.3), loaded.get(robot.name))
+        if start is not None:
+            loaded[robot.name] = start
         if start is not None and any(math.dist(place, end) < 0.3 and (start, end) in TRANSPORTS for end in ends):
             del loaded[robot.name]
             count += 1
