@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from fleet_sim.warehouse.traffic.problem import Problem as Problem
     from fleet_sim.warehouse.traffic.problem import check_paths as check_paths
     from fleet_sim.warehouse.traffic.problem import rotations as rotations
+    from fleet_sim.warehouse.traffic.requests import ChangePlaces as ChangePlaces
+    from fleet_sim.warehouse.traffic.requests import Grant as Grant
+    from fleet_sim.warehouse.traffic.requests import HoldRobots as HoldRobots
     from fleet_sim.warehouse.traffic.router import Router as Router
     from fleet_sim.warehouse.traffic.settings import OnFailure as OnFailure
     from fleet_sim.warehouse.traffic.settings import TrafficSettings as TrafficSettings
