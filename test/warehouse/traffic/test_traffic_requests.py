@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -220,7 +221,7 @@ def test_wrong_requests_change_nothing_and_say_why(asked: dict[str, Any], reason
     assert np.array_equal(before, crowd.traffic.blocked[0])
 
 
-def test_changes_are_logged_replayed_and_saved() -> None:
+def test_changes_are_logged_replayed_and_saved(tmp_path: Path) -> None:
     area = ((4.0, 2.0), (6.0, 2.0), (6.0, 4.0), (4.0, 4.0))
     commands = [
         Command.from_dict(json.loads(json.dumps(one.to_dict())))
@@ -240,12 +241,12 @@ def test_changes_are_logged_replayed_and_saved() -> None:
             crowd.traffic.send(agent, (9.5 - number, 0.5 + 5 * (number % 2)))
         crowd.run(1.0)
         if again:
-            state = crowd.sim.save_state()
+            crowd.sim.save_state(tmp_path / "crowd.state")
             for operation, place in (("open", area), ("free", (8.5, 5.5)), ("limit_speed", area)):
                 apply(crowd, ChangePlaces(operation=operation, places=(place,), speed=0.1))
             apply(crowd, HoldRobots(names=(), hold=False))
             crowd.run(2.0)
-            crowd.sim.restore_state(state)
+            crowd.sim.load_state(tmp_path / "crowd.state")
         hashes = []
         for _ in range(80):
             crowd.run(0.1)
