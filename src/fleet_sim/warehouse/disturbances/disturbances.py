@@ -457,7 +457,7 @@ class Disturbances(FeatureRows[ConditionColumns]):
         self._count(entry.kind_name, disturbed=tick - event.begin)
         self._fold(row)
         given = self._given(event)
-        entry.kind.release(given)
+        entry.kind.withdraw(given)
         entry.kind.end(given)
         self._tell("disturbance_ended", event, row)
         self._draw_next(number, target, event.count + 1, tick)
@@ -582,7 +582,7 @@ class Disturbances(FeatureRows[ConditionColumns]):
         """Restore what `save` returned."""
         known, saved = self._entries, copy.deepcopy(saved)
         for event in self._active.values():
-            known[event.entry].kind.release(self._given(event))
+            known[event.entry].kind.withdraw(self._given(event))
         self._begin_anew()
         for number, (label, text, given) in saved["entries"].items():
             entry = known.get(number)

@@ -119,7 +119,7 @@ class DisturbanceKind(Checked):
     def hold(self, at: Disturbed) -> None:
         """Change what no saved state holds: after `begin`, and for what is active in a state that is restored."""
 
-    def release(self, at: Disturbed) -> None:
+    def withdraw(self, at: Disturbed) -> None:
         """Undo `hold`: called before `end`, and for what is active when another state is restored."""
 
     def step(self, all_of_it: Sequence[Disturbed], dt: float) -> None:

@@ -69,7 +69,7 @@ class ClosedArea(DisturbanceKind):
         """Close it."""
         _close(at, np.array(at.corners))
 
-    def release(self, at: Disturbed) -> None:
+    def withdraw(self, at: Disturbed) -> None:
         """Open it."""
         at.sim.world.routes.closed.pop(at.event.id, None)
 
@@ -98,7 +98,7 @@ class StationBlocked(DisturbanceKind):
         """Close it."""
         _close(at, self._square(at))
 
-    def release(self, at: Disturbed) -> None:
+    def withdraw(self, at: Disturbed) -> None:
         """Open it."""
         at.sim.world.routes.closed.pop(at.event.id, None)
 
