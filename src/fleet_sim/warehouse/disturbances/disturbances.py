@@ -22,6 +22,7 @@ from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.disturbances.kind import Aim, DisturbanceKind, Disturbed, Effect, Event
 from fleet_sim.warehouse.disturbances.radio import radio_of
 from fleet_sim.warehouse.disturbances.section import Entry, check_targets, read_entry
+from fleet_sim.warehouse.traffic.run_file import RunTable
 from fleet_sim.world.clock import purpose_key, uniforms
 from fleet_sim.world.commands import Command, CommandAck, command
 from fleet_sim.world.conditions import CONDITIONS, ConditionColumns, RobotError
@@ -598,6 +599,13 @@ class Disturbances(FeatureRows[ConditionColumns]):
         self._fold_all()
         for event in self._active.values():
             self._entries[event.entry].kind.hold(self._given(event))
+
+
+def cost_tables(sim: MultiRobotSimulationCore) -> list[RunTable]:
+    """Return the table of what each kind of disturbance cost, for the report of a run; none where there was none."""
+    figures = sim.features.use(CONDITIONS).figures() if CONDITIONS in sim.features.used else {}
+    rows = [(kind.replace("_", " "), *(round(number, 2) for number in cost.values())) for kind, cost in figures.items()]
+    return [RunTable("Disturbances", ("kind", "events", "lasted, s", "robots stood, s"), rows)] if rows else []
 
 
 def _number(name: str) -> int:

@@ -17,6 +17,7 @@ import numpy as np
 from fleet_sim.base.arrays import Bytes, Floats, Ints, Rows
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.warehouse.disturbances.disturbances import cost_tables
 from fleet_sim.warehouse.orders.order import FINAL, OrderColumns, OrderState, RobotState, Spent
 from fleet_sim.warehouse.orders.orders import Orders
 from fleet_sim.warehouse.orders.places import NO_PLACE
@@ -339,7 +340,7 @@ class OrderRun:
             found,
             about=about,
             distributions=distributions,
-            tables=self.tables(),
+            tables=[*self.tables(), *cost_tables(self._sim)],
             marks=self._marks(),
         )
 

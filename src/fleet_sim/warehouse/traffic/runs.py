@@ -23,6 +23,7 @@ from fleet_sim.base.kernels import compiled_step
 from fleet_sim.base.scenario import SettingsSection
 from fleet_sim.base.settings import Checked, setting
 from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.warehouse.disturbances.disturbances import cost_tables
 from fleet_sim.warehouse.sites.grid import NO_CELL, Grid
 from fleet_sim.warehouse.sites.map_formats import ends_of_scenario
 from fleet_sim.warehouse.sites.reading import read_text
@@ -579,7 +580,8 @@ class Work:
     def run(self, title: str, about: Mapping[str, str], more: Mapping[str, float | None] | None = None) -> Run:
         """Return the run so far for a file; `more` are further figures, such as how long it took."""
         figures = {**self.figures(), **(more or {})}
-        return run_of(title, figures, self.collector, about=about, distributions=self._watch.distributions())
+        distributions, tables = self._watch.distributions(), cost_tables(self._sim)
+        return run_of(title, figures, self.collector, about=about, distributions=distributions, tables=tables)
 
 
 def _on_the_way(collector: FigureCollector) -> float:
