@@ -43,6 +43,7 @@ ELSEWHERE = {
     "a mesh format": "test/models/meshes/test_new_format.py",
     "a format of sites": "test/warehouse/sites/test_formats.py",
     "a planner of traffic": "test/warehouse/traffic/test_new_planner.py",
+    "a disturbance": "test/warehouse/disturbances/test_new_kind.py",
     "a section of a scenario": "test/base/config/test_scenario.py",
     "a feature": "test/test_features.py",
     "a ROS interface": "test/ros/test_interfaces.py",

@@ -1,7 +1,7 @@
 """Disturbances: what goes wrong in a hall. Import the names below from here.
 
 The section `disturbances` of a scenario is a list of entries, each with a `kind`. Who adds a kind writes a class and a
-line in `_ours` of `kind.py` (other packages: `DISTURBANCES.register`, or an entry point of `fleet_sim.disturbance`):
+line in `_ours` of `section.py` (other packages: `DISTURBANCES.register`, or an entry point of `fleet_sim.disturbance`):
 
     @dataclass
     class FlatTyre(DisturbanceKind):
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from fleet_sim.warehouse.disturbances.disturbances import Disturb as Disturb
     from fleet_sim.warehouse.disturbances.disturbances import Disturbances as Disturbances
     from fleet_sim.warehouse.disturbances.disturbances import EndDisturbances as EndDisturbances
-    from fleet_sim.warehouse.disturbances.kind import DISTURBANCES as DISTURBANCES
     from fleet_sim.warehouse.disturbances.kind import Aim as Aim
     from fleet_sim.warehouse.disturbances.kind import DisturbanceKind as DisturbanceKind
     from fleet_sim.warehouse.disturbances.kind import Disturbed as Disturbed
     from fleet_sim.warehouse.disturbances.kind import Effect as Effect
     from fleet_sim.warehouse.disturbances.kind import Event as Event
+    from fleet_sim.warehouse.disturbances.section import DISTURBANCES as DISTURBANCES
     from fleet_sim.warehouse.disturbances.section import EntrySettings as EntrySettings
     from fleet_sim.world.conditions import RobotError as RobotError
 else:

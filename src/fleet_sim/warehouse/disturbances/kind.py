@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 from fleet_sim.base.params import ActionCause, Mode
-from fleet_sim.base.registry import Registry, saved, subclasses_of
+from fleet_sim.base.registry import saved
 from fleet_sim.base.settings import Checked
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.world.conditions import EmergencyStop, OperatingMode, RobotError
@@ -124,33 +124,3 @@ class DisturbanceKind(Checked):
 
     def step(self, all_of_it: Sequence[Disturbed], dt: float) -> None:
         """Called before robots move, in each step in which events of the entry are active, if it `steps`."""
-
-
-def _ours() -> dict[str, type[DisturbanceKind]]:
-    # Imported here, as the kinds derive from the class above; and nobody loads them before a kind is looked up.
-    from fleet_sim.warehouse.disturbances import localization, places, radio, robots
-
-    return {
-        "breakdown": robots.Breakdown,
-        "localization": localization.LocalizationTrouble,
-        "radio": radio.RadioTrouble,
-        "slow": robots.Slow,
-        "emergency_stop": robots.EmergencyStopped,
-        "manual": robots.Manual,
-        "action_failure": robots.ActionFailure,
-        "battery_fault": robots.BatteryFault,
-        "silent": robots.Silent,
-        "reboot": robots.Reboot,
-        "closed": places.ClosedArea,
-        "station_blocked": places.StationBlocked,
-        "station_closed": places.StationClosed,
-        "station_slow": places.StationSlow,
-        "door_stuck": places.DoorStuck,
-        "lift_stuck": places.LiftStuck,
-    }
-
-
-DISTURBANCES: Registry[type[DisturbanceKind]] = Registry(
-    "disturbance", subclasses_of(DisturbanceKind), group="fleet_sim.disturbance", built_in=_ours
-)
-"""The kinds by the name in `kind:`."""

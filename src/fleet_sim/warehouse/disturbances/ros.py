@@ -9,7 +9,8 @@ from typing import Any
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, brief, known_names
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.warehouse.disturbances.disturbances import Disturb, Disturbances, EndDisturbances
-from fleet_sim.warehouse.disturbances.kind import DISTURBANCES, Aim
+from fleet_sim.warehouse.disturbances.kind import Aim
+from fleet_sim.warehouse.disturbances.section import DISTURBANCES
 from fleet_sim.world.commands import Command
 from fleet_sim.world.conditions import CONDITIONS
 from fleet_sim_msgs.srv import Disturb as DisturbService

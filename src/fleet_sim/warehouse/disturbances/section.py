@@ -15,13 +15,48 @@ import numpy as np
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, brief, located, unknown_name
 from fleet_sim.base.gate import LONGEST_TIME
+from fleet_sim.base.registry import Registry, subclasses_of
 from fleet_sim.base.scenario import Section
 from fleet_sim.base.settings import Checked, object_schema, read, setting
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.warehouse.disturbances.kind import DISTURBANCES, Aim, DisturbanceKind
+from fleet_sim.warehouse.disturbances.kind import Aim, DisturbanceKind
 from fleet_sim.warehouse.sites.site import Zone, ZoneKind
 from fleet_sim.world.conditions import CONDITIONS
 from fleet_sim.world.distributions import Duration, duration_setting
+
+
+def _ours() -> dict[str, type[DisturbanceKind]]:
+    # Imported here: nobody loads them before a kind is looked up.
+    from fleet_sim.warehouse.disturbances import localization, places, radio, robots
+
+    return {
+        "breakdown": robots.Breakdown,
+        "localization": localization.LocalizationTrouble,
+        "radio": radio.RadioTrouble,
+        "slow": robots.Slow,
+        "emergency_stop": robots.EmergencyStopped,
+        "manual": robots.Manual,
+        "action_failure": robots.ActionFailure,
+        "battery_fault": robots.BatteryFault,
+        "silent": robots.Silent,
+        "reboot": robots.Reboot,
+        "closed": places.ClosedArea,
+        "station_blocked": places.StationBlocked,
+        "station_closed": places.StationClosed,
+        "station_slow": places.StationSlow,
+        "door_stuck": places.DoorStuck,
+        "lift_stuck": places.LiftStuck,
+    }
+
+
+DISTURBANCES: Registry[type[DisturbanceKind]] = Registry(
+    "disturbance", subclasses_of(DisturbanceKind), group="fleet_sim.disturbance", built_in=_ours
+)
+"""The kinds by the name in `kind:`."""
+
+
+# Entries.
+
 
 ALL = "all"
 _CLOCK = r"([01]?\d|2[0-3]):([0-5]\d)(:[0-5]\d)?"
