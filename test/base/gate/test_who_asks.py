@@ -25,6 +25,7 @@ OPERATORS = {"reset", "clear", "save_state", "restore_state"}
 INSIDE = {
     "world/inbox.py": "a log that the operator repeats; its commands say themselves where they came from",
     "facade/recording.py": "the same",
+    "warehouse/disturbances/disturbances.py": "calls of Python code in this process",
 }
 
 
