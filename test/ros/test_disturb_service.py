@@ -10,11 +10,15 @@ import pytest
 
 pytest.importorskip("rclpy")
 
+from action_msgs.msg import GoalStatus
 from geometry_msgs.msg import Point32, Polygon
 from heard_node import HeardNode, heard_node
+from nav2_msgs.action import NavigateToPose
+from rclpy.action import ActionClient
 from ros_domain import use_own_domain
 
-from fleet_sim_msgs.msg import RobotState
+from fleet_sim_msgs.action import MoveTo
+from fleet_sim_msgs.msg import Cause, RobotState
 from fleet_sim_msgs.srv import Disturb
 
 use_own_domain()
@@ -83,8 +87,35 @@ def test_disturbances_are_begun_told_within_a_second_listed_and_ended(tmp_path: 
         assert ask(node, kind="manual", id="by hand", area=area, fields=["mode"], values=["service"]).id == "by hand"
         told(lambda faults, mode: mode == RobotState.SERVICE)
         assert math.isnan(ask(node, operation=REQUEST.LIST).until[0])
+        goal = MoveTo.Goal()
+        goal.pose.pose.position.x = 5.0
+        result = node.send_goal(MoveTo, "/b/move_to", goal, most=100).result
+        assert result.cause == Cause.MANUAL_MODE and "by hand" in result.text
         assert ask(node, operation=REQUEST.END, id="by hand:b").success
         told(lambda faults, mode: mode == RobotState.AUTOMATIC)
+
+
+def test_goals_end_when_their_robot_breaks_down_those_of_nav2_as_aborted(tmp_path: Path) -> None:
+    given = scenario()
+    given["disturbances"] = [{"kind": "breakdown", "at": 2.0}]
+    with heard_node(tmp_path, given) as node:
+        far = NavigateToPose.Goal()
+        far.pose.pose.position.y, far.pose.pose.position.x = 3.0, 50.0
+        client = ActionClient(node.listener, NavigateToPose, "/b/navigate_to_pose")
+        node.until(client.server_is_ready)
+        sent = client.send_goal_async(far)
+        node.until(sent.done)
+        done = sent.result().get_result_async()
+        goal = MoveTo.Goal()
+        goal.pose.pose.position.x = 50.0
+        result = node.send_goal(MoveTo, "/a/move_to", goal, most=100).result
+        assert result.cause == Cause.BREAKDOWN and result.text == "it has broken down"
+        assert node.sim.sim_time < 2.5
+        steps(node, done.done)
+        assert done.result().status == GoalStatus.STATUS_ABORTED
+        last = node.heard["/fleet/states"][-1].robots[0]
+        assert (last.last_cause, last.last_error) == (Cause.BREAKDOWN, "it has broken down")
+        client.destroy()
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,7 @@ class ConditionColumns(FeatureColumns):
     operating_mode: Bytes = column(np.uint8, writer="disturbances", doc="an OperatingMode")
     emergency_stop: Bytes = column(np.uint8, writer="disturbances", doc="an EmergencyStop")
     halted: Bools = column(bool, writer="disturbances", doc="may not drive")
+    cause: Bytes = column(np.uint8, writer="disturbances", doc="an ActionCause: why goals fail where it may not")
     pace: Floats = column(float, default=1.0, writer="disturbances", doc="of its speed limit, 0 to 1")
     silent: Bools = column(bool, writer="disturbances", doc="sends nothing, and nothing reaches it")
     charge_error: Floats = column(float, writer="disturbances", doc="charge that it tells, less the true one, -1 to 1")

@@ -15,6 +15,7 @@ import fleet_sim as fs
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import ConfigError
 from fleet_sim.warehouse.disturbances import Disturbances
+from fleet_sim.warehouse.disturbances.disturbances import cost_tables
 
 
 def hall(disturbances: Any, robots: int = 2, seed: int = 3, **simulation: Any) -> fs.MultiRobotSimulationCore:
@@ -188,3 +189,47 @@ def test_a_robot_that_breaks_down_is_refused_commands_for_that_reason_and_may_be
     part(sim).end("breakdown_0")
     sim.step_once()
     send(sim.agents[0])
+
+
+def test_what_disturbances_cost_is_what_poses_and_events_say() -> None:
+    sim = hall([{"kind": "breakdown", "per_hour": 200.0, "lasts": {"uniform": [1, 9]}}, {"kind": "slow", "at": 5}])
+    began: list[tuple[str, str, float]] = []
+    sim.events.on("disturbance_began", lambda id, kind, target: began.append((kind, target, sim.sim_time)))
+    open_since: dict[tuple[str, str], float] = {}
+    ends: list[float] = []
+    sim.events.on("disturbance_began", lambda id, kind, target: open_since.update({(kind, target): sim.sim_time}))
+    sim.events.on(
+        "disturbance_ended", lambda id, kind, target: ends.append(sim.sim_time - open_since.pop((kind, target)))
+    )
+    stood = 0.1 * np.count_nonzero(moved(sim, 1200) == 0.0)
+    lasted = sum(ends) + sum(120.0 - since for (kind, _), since in open_since.items() if kind == "breakdown")
+    ((_, columns, rows),) = cost_tables(sim)
+    assert columns == ("kind", "events", "lasted, s", "robots stood, s")
+    count = sum(kind == "breakdown" for kind, _, _ in began)
+    assert rows[0] == ("breakdown", count, pytest.approx(lasted, abs=0.01), pytest.approx(stood, abs=0.01))
+    assert rows[1][:3] == ("slow", 2, pytest.approx(2 * 115.0))
+    assert cost_tables(hall([])) == []
+
+
+def test_a_recorded_run_is_repeated_with_what_was_begun_and_ended_in_it() -> None:
+    def run(log: fs.CommandLog | None) -> str:
+        sim = hall([{"kind": "breakdown", "per_hour": 100.0, "lasts": 3}])
+        if log is not None:
+            fs.replay_commands(sim, log)
+            while sim.step_count < 200:
+                sim.step_once()
+            return sim.state_hash()
+        logs.append(fs.record_commands(sim))
+        for _ in range(50):
+            sim.step_once()
+        name = part(sim).begin("slow", pace=0.3)
+        for _ in range(50):
+            sim.step_once()
+        part(sim).end(name)
+        for _ in range(100):
+            sim.step_once()
+        return sim.state_hash()
+
+    logs: list[fs.CommandLog] = []
+    wanted = run(None)
+    assert len(logs[0].entries) == 2 and run(logs[0]) == wanted

@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 from master_control import MasterControl, action, errors, line
 from mqtt_broker import MOSQUITTO, TestBroker
+from slotcars import spawn_slotcar
 from vehicle_bench import VehicleBench, scenario
 
+import fleet_sim as fs
+from fleet_sim.warehouse.rmf.slotcars import FollowWaypoints, SlotcarMode, Slotcars, Waypoint
 from fleet_sim.warehouse.vda5050.connection import connect_vehicles
 
 VERSIONS = ("2.0", "2.1", "3.0")
@@ -118,6 +121,32 @@ def test_a_vehicle_that_is_switched_off_and_on_has_no_order_any_more() -> None:
     assert one.vehicle.silent and one.order(line("lost", [(0.0, 0.0)])) != {}
     state = at(one, 6.0)
     assert not one.vehicle.silent and state["orderId"] == "" and state["nodeStates"] == [] and not state["driving"]
+
+
+def test_open_rmf_sees_modes_and_the_path_goes_on_after_a_breakdown() -> None:
+    sim = fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, timestep=0.05, raise_on_fault=True))
+    robot = spawn_slotcar(sim, "car", 0.0, 0.0, 0.2, max_linear_vel=2.0, features={"slotcar": {}})
+    slotcars: Slotcars = sim.features.use("slotcar")
+    part = sim.features.use("disturbances")
+    path = (Waypoint(0.0, 0.0), Waypoint(8.0, 0.0))
+    sim.inbox.put(FollowWaypoints(robot="car", task="go", path=path))
+
+    def after(seconds: float) -> tuple[SlotcarMode, float]:
+        """Return the mode after so many more seconds, and how far the robot drove in them."""
+        begin = robot.get_pose().x
+        for _ in range(round(seconds / 0.05)):
+            sim.step_once()
+        return SlotcarMode(slotcars.table.mode[robot.row]), robot.get_pose().x - begin
+
+    assert after(4.0)[0] is SlotcarMode.MOVING
+    for kind, mode in (("breakdown", SlotcarMode.ADAPTER_ERROR), ("emergency_stop", SlotcarMode.EMERGENCY)):
+        name = part.begin(kind)
+        after(0.5)
+        assert after(2.0) == (mode, 0.0)
+        part.end(name)
+        now, driven = after(2.0)
+        assert now is SlotcarMode.MOVING and driven > 0.3
+    assert after(20.0)[0] is SlotcarMode.IDLE and robot.get_pose().x == pytest.approx(8.0, abs=0.05)
 
 
 @pytest.mark.skipif(MOSQUITTO is None, reason="the broker of the package does not watch keep-alives")

@@ -21,6 +21,7 @@ from fleet_sim.base.spatial import quaternions
 from fleet_sim.robots import drive
 from fleet_sim.robots.agent import Agent
 from fleet_sim.world.clock import Clock
+from fleet_sim.world.conditions import conditions_of
 from fleet_sim.world.schema import NO_ROW
 
 Canceller = Callable[[str, ActionCause], None]
@@ -434,6 +435,13 @@ def immovable(agent: Agent) -> Failure | None:
     """Return why the agent cannot drive, or None."""
     if not agent.can_move:
         return Failure("the agent has a fixed base and cannot move", ActionCause.UNREACHABLE)
+    conditions, row = conditions_of(agent.world), agent.row
+    if conditions is not None and conditions.halted[row]:
+        refusing = (rule for rule in agent.world.drive_rules if rule.refuses(np.array([row]))[0])
+        # The traffic refuses all that it drives, and drives them itself.
+        own: object = agent.world.routes.conveyance
+        reason = next(rule.reason_of(row) for rule in refusing if rule is not own)
+        return Failure(reason, ActionCause.from_code(int(conditions.cause[row])))
     holder = agent.attached_to
     if holder is None:
         return None

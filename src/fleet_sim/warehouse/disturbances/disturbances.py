@@ -511,7 +511,8 @@ class Disturbances(FeatureRows[ConditionColumns]):
         table.faults[row] = sum(FAULTS[name] for name in faults)
         table.operating_mode[row] = max((effect.mode.code for effect in effects), default=0)
         table.emergency_stop[row] = max((effect.emergency_stop.code for effect in effects), default=0)
-        table.halted[row] = any(effect.halts for effect in effects)
+        halts = next((effect for effect in effects if effect.halts), None)
+        table.halted[row], table.cause[row] = halts is not None, 0 if halts is None else halts.cause.code
         table.pace[row] = min((effect.pace for effect in effects), default=1.0)
         table.silent[row] = any(effect.silent for effect in effects)
         if table.silent[row]:
@@ -521,7 +522,6 @@ class Disturbances(FeatureRows[ConditionColumns]):
         table.uncharged[row] = any(effect.uncharged for effect in effects)
         table.failure[row] = max((effect.failure for effect in effects), default=0.0)
         self._changed()
-        halts = next((effect for effect in effects if effect.halts), None)
         if halts is not None:
             for busy in self.world.actions.busy(np.array([row])).tolist():
                 self.world.actions.cancel_base(busy, halts.halts, halts.cause)

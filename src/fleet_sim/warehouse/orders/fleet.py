@@ -23,7 +23,7 @@ from fleet_sim.warehouse.orders.places import NO_PLACE, OrderParts, Service, Spo
 from fleet_sim.warehouse.orders.settings import OrdersSettings, ServiceSettings, WhenIdle
 from fleet_sim.warehouse.orders.transport import NO_LOAD, DriveEnd, Loads, TimeSheet, Transport
 from fleet_sim.warehouse.sites.site import StationKind
-from fleet_sim.world.conditions import FAILED, action_fails
+from fleet_sim.world.conditions import FAILED, action_fails, conditions_of
 from fleet_sim.world.distributions import duration_of
 from fleet_sim.world.schema import KIND_AGENT
 from fleet_sim.world.state_files import Stateful
@@ -380,6 +380,11 @@ class OrderFleet(Stateful):
 
     def fail(self, courier: Courier, reason: str) -> None:
         """Go on with a robot that does not get where it was sent: after so many attempts not in the same way."""
+        conditions = conditions_of(self._world)
+        if conditions is not None and conditions.halted[courier.row]:
+            # It may not drive at all: no other attempt would be better.
+            self._react(courier, CourierEvent.FAILED, reason)
+            return
         if courier.task is Task.FETCH:
             # Whoever tries to fetch it: the attempts of the order count.
             self._book.table.attempts[courier.order] += 1
