@@ -24,6 +24,7 @@ STEP = 0.13
 
 @holds(
     *("report:heat.passages", "report:heat.waited", "report:levels.*", "report:stuck_robots", "report:deadlocks"),
+    "report:starved",
     fault="warehouse/traffic/figures.py: rows of the heat map are counted from below, or not turned",
 )
 @pytest.mark.parametrize("turn", [0.0, 0.7])
@@ -39,6 +40,7 @@ def test_counts_of_a_run_are_those_of_its_steps(turn: float) -> None:
     last: dict[int, Any] = {}
     driven, before, still, stood = np.zeros(4), {}, 0, np.zeros(4)
     deadlocks, longest, in_state, series = 0, 0.0, np.zeros((len(roles), 4)), []
+    steps_stood, starved = [0] * 4, 0
 
     def place() -> np.ndarray:
         return np.asarray(np.array(grid.origin[:2]) + own[:, :1] * ahead + own[:, 1:] * aside)
@@ -48,7 +50,7 @@ def test_counts_of_a_run_are_those_of_its_steps(turn: float) -> None:
     for step in range(260):
         # One of them is away for a while; now and then all stand.
         there = np.array([robot for robot in range(4) if robot != 2 or not 60 <= step < 100])
-        quiet = step % 26 > 14
+        quiet = step % 52 > 26
         own += 0.0 if quiet else random.normal(0.0, 0.12, own.shape)
         codes = random.integers(0, len(roles), 4)
         if quiet:
@@ -72,6 +74,9 @@ def test_counts_of_a_run_are_those_of_its_steps(turn: float) -> None:
                 driven[robot] += math.dist(own[robot], before[robot])
             before[robot] = own[robot].copy()
             stood[robot] = stood[robot] + STEP if waits else 0.0
+            steps_stood[robot] = steps_stood[robot] + 1 if waits else 0
+            # Four times as long as a deadlock takes, and once a wait.
+            starved += steps_stood[robot] == 20
             in_state[codes[robot], robot] += STEP
             longest = max(longest, stood[robot])
         named = [roles[code] for code in codes[there]]
@@ -84,6 +89,7 @@ def test_counts_of_a_run_are_those_of_its_steps(turn: float) -> None:
     assert collector.driven == pytest.approx(driven)
     assert [collector.seconds_in(state.name) for state in collector.states] == [pytest.approx(row) for row in in_state]
     assert (collector.standstill.deadlocks, collector.tasks_done) == (deadlocks, 12) and deadlocks > 3
+    assert collector.standstill.starved == starved > 10
     assert collector.standstill.longest == pytest.approx(longest)
     assert collector.standstill.stuck() == np.count_nonzero(stood >= 5.0 * STEP - 1e-9)
     ends, sums = collector.series.table()

@@ -167,7 +167,7 @@ class RobotTexts:
 
     def _look_for_blockers(self) -> bool:
         world = self._sim.world
-        rows = world.motion.blocked_by[self._rows]
+        rows = world.routes.blockers(self._rows, world.motion.blocked_by[self._rows])
         blockers = np.where(rows == NO_ROW, -1, world.object_id[rows]).tobytes()
         if blockers == self._blockers:
             return False

@@ -14,6 +14,7 @@ from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.params import ActionCause, RouteMode
 from fleet_sim.base.registry import saved
 from fleet_sim.base.spatial import trigonometry as trig
+from fleet_sim.world.schema import NO_ROW
 
 # Passages: places in a building that open when a robot is to pass, as doors are.
 
@@ -179,6 +180,9 @@ class Conveyance(Protocol):
         Those that were sent nowhere, or have arrived, are not among them.
         """
 
+    def waits_for(self, rows: Rows) -> Rows:
+        """Return whom each of `rows` (N,) waits for, NO_ROW for nobody."""
+
 
 class Routes:
     """The source of routes of a world, if it has one. `conveyance` drives some of its robots, if there is one."""
@@ -192,6 +196,12 @@ class Routes:
         """The corners (K, 2) in m of areas that are closed to robots, by the id of what closes them."""
         self.lifts: LiftLine | None = None
         """Who serves robots that take lifts, if there are any."""
+
+    def blockers(self, rows: Rows, obstacles: Rows) -> Rows:
+        """Return what each of `rows` (N,) stands for: its obstacle (N,), else whom it waits for; NO_ROW for nothing."""
+        if self.conveyance is None:
+            return obstacles
+        return np.where(obstacles == NO_ROW, self.conveyance.waits_for(rows), obstacles)
 
     def conveys(self, row: int) -> bool:
         """Return whether the conveyance drives the robot in `row`."""

@@ -256,7 +256,7 @@ def state_views(
         "velocities": world.velocity[own],
         "angular_velocities": world.angular_velocity[own],
         "parents": world.parent[own],
-        "blocked_by": motion.blocked_by[own],
+        "blocked_by": world.routes.blockers(roster.rows, motion.blocked_by[own]),
         "path_lengths": paths.lengths,
         "path_positions": paths.positions,
         "path_orientations": paths.orientations,

@@ -131,15 +131,16 @@ def test_on_failure_replan_asks_again_in_the_next_step() -> None:
     assert (figures["plans"], figures["refusals"]) == (3, 2)
 
 
-def test_planning_time_holds_robots_back() -> None:
+def test_robots_drive_on_while_a_plan_is_made() -> None:
     done = []
     for planning_time in ("free", 0.8):
         crowd = Crowd(site_of(HALL), 8, seed=3, planning_time=planning_time)
         crowd.roam()
         crowd.run(60.0)
         assert crowd.closest >= 2.0 * RADIUS
+        assert crowd.traffic.figures()["refusals"] == 0
         done.append(crowd.done)
-    assert done[1] < done[0]
+    assert 0.8 * done[0] <= done[1] < done[0]
 
 
 @pytest.mark.parametrize("policy", ["all_stopped", "on_demand"])

@@ -26,10 +26,10 @@ from fleet_sim.world.schema import KIND_AGENT, NO_ROW
 from fleet_sim.world.world import World
 
 if TYPE_CHECKING:
-    from fleet_sim.warehouse.traffic.run_file import RunSource
+    from fleet_sim.warehouse.traffic.run_file import Run, RunSource
 
 
-STANDING_THINGS = (("deadlocks", "deadlock"), ("stuck_robots", "robot"))
+STANDING_THINGS = (("deadlocks", "deadlock"), ("starved", "time"), ("stuck_robots", "robot"))
 STANDING = (*(name for name, _ in STANDING_THINGS), "longest_wait_s")
 """Figures of robots that stand on their way."""
 MOST_NAMED = 5
@@ -146,17 +146,24 @@ class RunSummary:
 
     def _gathered(self) -> Mapping[str, float | None]:
         """Return the figures of the run; none where nobody gathers them."""
+        run = self._gathered_run()
+        return {} if run is None else run.figures
+
+    def _gathered_run(self) -> Run | None:
         source: RunSource | None = self._source or self._sim.extensions.find_manager("tasks")
-        return {} if source is None else source.run("", {}).figures
+        return None if source is None else source.run("", {})
 
     def _standing(self) -> list[str]:
-        """Return the line about robots that stood on their way."""
-        found = self._gathered()
-        if not found:
+        """Return the lines about robots that stood on their way, and why the first ones starved."""
+        run = self._gathered_run()
+        if run is None:
             return []
-        deadlocks, stuck = (counted(int(found[name] or 0), thing) for name, thing in STANDING_THINGS)
+        found = run.figures
+        deadlocks, starved, stuck = (counted(int(found[name] or 0), thing) for name, thing in STANDING_THINGS)
         return [
-            f"{deadlocks} of all robots, {stuck} stuck at the end, longest wait {found['longest_wait_s'] or 0.0:.0f} s"
+            f"{deadlocks} of all robots, one starved {starved}, {stuck} stuck at the end,"
+            f" longest wait {found['longest_wait_s'] or 0.0:.0f} s",
+            *next(iter(run.about.values()), "").split("; ")[: MOST_NAMED if run.about else 0],
         ]
 
     def _speed(self, seconds: float) -> str:

@@ -99,6 +99,7 @@ KNOWN: Mapping[str, tuple[Figure, ...]] = {
     "Safety": (
         Figure("collisions", "Collisions", "", 0, LESS),
         Figure("deadlocks", "Deadlocks of all robots", "", 0, LESS),
+        Figure("starved", "Waits of four times that", "", 0, LESS),
         Figure("stuck_robots", "Robots stuck at the end", "", 0, LESS),
         Figure("longest_wait_s", "Longest wait", "s", 1, LESS),
         Figure("closest_m", "Closest middles of two robots", "m", 3, MORE),
@@ -215,6 +216,7 @@ TILES = (
     "collisions",
     "closest_gap_m",
     "deadlocks",
+    "starved",
     "stuck_robots",
     "longest_wait_s",
     "real_time_factor",

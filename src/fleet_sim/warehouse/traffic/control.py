@@ -22,7 +22,9 @@ from fleet_sim.warehouse.traffic.network import Network
 from fleet_sim.warehouse.traffic.planners.planner import NO_BARS, Planner
 from fleet_sim.warehouse.traffic.planners.registry import PLANNERS
 from fleet_sim.warehouse.traffic.settings import TrafficSettings
+from fleet_sim.warehouse.traffic.waits import explained, waits_for
 from fleet_sim.world.joints import EntityPaths
+from fleet_sim.world.schema import NO_ROW
 from fleet_sim.world.state_files import Form
 from fleet_sim.world.steering import IDLE
 from fleet_sim.world.world import DriveRule, World
@@ -273,6 +275,10 @@ class InTraffic(DriveRule):
             points[sent_mask] = self._control.floor.network.positions[table.goal[rows[sent_mask]]]
         return points, table.heading[rows], sent_mask
 
+    def waits_for(self, rows: Rows) -> Rows:
+        """Return whom each of `rows` (N,) waits for in the traffic, NO_ROW for nobody."""
+        return self._control.waits_for(rows)
+
     def stopped(self, rows: Rows, *, stay: bool) -> None:
         """Let robots stand that were told to stop; those whose action ended have no goal any more."""
         ours = rows[self._table.present[rows]]
@@ -328,6 +334,14 @@ class TrafficControl:
         """Return the nodes (N,) that robots are planned to pass next, or where they stand."""
         table, graph = self._table, self.floor.execution.graph
         return np.asarray(graph.ways.nodes[rows, np.minimum(table.at[rows] + 1, table.length[rows] - 1)], np.int64)
+
+    def waits_for(self, rows: Rows) -> Rows:
+        """Return whom each of `rows` (N,) waits for, NO_ROW for nobody."""
+        return np.full(len(rows), NO_ROW) if self._floor is None else waits_for(self._floor, self._table, rows)
+
+    def explained(self, row: int) -> str:
+        """Return why a robot that takes part does not drive, as a sentence."""
+        return explained(self._world, self.floor, self._table, self._site, row)
 
     # ---- who takes part ----------------------------------------------------------------------------------------------
 

@@ -130,9 +130,6 @@ class Execution:
         """Nodes (N,) that may be entered."""
         self.barred: Bools = np.zeros(len(tracks.positions), np.bool_)
         """Those (N,) that wide robots enter only as their goals."""
-        self.frozen = False
-        """Whether nothing is granted at present, as a plan is being made from where all grants end."""
-        self._none_open: Bools = np.zeros(len(tracks.positions), np.bool_)
         self._world = world
         self._table = table
         self._tracks = tracks
@@ -180,7 +177,7 @@ class Execution:
             return NO_ROWS
         self._pack(len(rows))
         step = self._step
-        roads = Roads(self._tracks, self._none_open if self.frozen else self.open_mask, self.barred)
+        roads = Roads(self._tracks, self.open_mask, self.barred)
         plans = Plans(self._marks, self.graph.ways, self.graph.uses, self.graph.rounds)
         advance(rows, dt, roads, plans, self._drivers, self._limits, step)
         self._write(step)

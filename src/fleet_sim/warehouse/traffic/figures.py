@@ -168,12 +168,13 @@ def _between(dx: float, dy: float, halves: Floats, turns: Floats, one: int, othe
 
 @saved
 class Role(Enum):
-    """What a state means for the flow of traffic."""
+    """What a state means for the flow of traffic; who is in a queue waits for his turn, and for nobody's mistake."""
 
     MOVES = "moves"
     WAITS = "waits"
     WORKS = "works"
     RESTS = "rests"
+    QUEUES = "queues"
 
 
 @saved
@@ -311,17 +312,24 @@ _ROLES = list(Role)
 MOVES, WAITS, WORKS = (_ROLES.index(role) for role in (Role.MOVES, Role.WAITS, Role.WORKS))
 
 
+STARVED = 4.0
+"""A robot is starved that has stood on its way for so many times as long as a deadlock takes."""
+MOST_REASONS = 20
+
+
 @saved
 class Standstill:
     """Counts deadlocks: for `after` s robots stood on their way, and none moved or was at work at a goal.
 
     Each such standstill counts once, however long it lasts. `longest` is the longest time in s that any robot stood on
-    its way without moving: what a deadlock of a few robots shows in while others drive.
+    its way without moving: what a deadlock of a few robots shows in while others drive. `starved` counts how often one
+    stood there for STARVED times `after`; `reasons` are the first ones in words.
     """
 
     def __init__(self, after: float) -> None:
         self.after = after
-        self.deadlocks = 0
+        self.deadlocks = self.starved = 0
+        self.reasons: list[str] = []
         self.longest = 0.0
         self._still = 0.0
         self._waited: Floats = np.zeros(0)
@@ -347,6 +355,18 @@ class Standstill:
     def stuck_ones(self) -> Ints:
         """Return the robots that stand on their way now, and have for at least `after` s."""
         return np.flatnonzero(self._waited >= self.after - 1e-9)
+
+    def starving(self, robots: Ints, dt: float) -> Ints:
+        """Count and return those of `robots` (K,) that are starved since the last `dt` s."""
+        waited, after = self._waited[robots], STARVED * self.after - 1e-9
+        found = robots[(waited >= after) & (waited - dt < after)]
+        self.starved += len(found)
+        return found
+
+    def explain(self, reason: str) -> None:
+        """Keep why a robot is starved, of the first ones."""
+        if len(self.reasons) < MOST_REASONS:
+            self.reasons.append(reason)
 
     def stuck(self) -> int:
         """Return how many those are."""
@@ -464,10 +484,11 @@ class FigureCollector:
         codes: Ints,
         levels: Sequence[float] = (),
         outlines: RobotOutlines | None = None,
-    ) -> None:
+    ) -> Ints:
         """Look at `robots` (K,), ascending, at `points` (K, 2), in the states `codes` (K,) for the last `dt` s.
 
-        `levels` are what the quantities of that name were; `outlines` as for `begin`.
+        `levels` are what the quantities of that name were; `outlines` as for `begin`. Returns who is starved by now and
+        was not before.
         """
         # Numbers are ascending, so the last one tells how many there are.
         if len(robots) and int(robots[-1]) >= len(self._driven):
@@ -483,6 +504,7 @@ class FigureCollector:
         self.series.add(dt, amounts)
         self._done_now = 0
         self.simulated += dt
+        return self.standstill.starving(robots, dt) if len(robots) else robots
 
     def tasks_ended(self, times: Floats) -> None:
         """Count tasks that ended in this step; `times` (K,) in s is how long each took since a robot had it."""
@@ -563,6 +585,7 @@ def summary_of(found: FigureCollector, count: int) -> dict[str, float | None]:
         # From rim to rim, as people measure what is left between two robots.
         "closest_gap_m": None if lone else float(found.closest.gap),
         "deadlocks": found.standstill.deadlocks,
+        "starved": found.standstill.starved,
         "stuck_robots": found.standstill.stuck(),
         "longest_wait_s": round(found.standstill.longest, 6),
         "waiting_s_mean": float(found.waiting_times().sum()) / robots,
@@ -572,6 +595,15 @@ def summary_of(found: FigureCollector, count: int) -> dict[str, float | None]:
         "speed_mean": driven / (robots * simulated) if simulated else 0.0,
         **{f"share_{name}": share for name, share in found.shares().items()},
     }
+
+
+def tell_starved(found: FigureCollector, world: World, traffic: Traffic | None, rows: Rows) -> None:
+    """Keep why each of `rows`, which are starved, stands; emits `robot_starved` with the robot and the reason."""
+    for agent in [world.handles[row] for row in rows.tolist()]:
+        joins = traffic is not None and traffic.takes_part(agent)
+        reason = traffic.explain(agent) if traffic is not None and joins else f"{world.label(agent.row)} stands"
+        found.standstill.explain(f"{world.clock.time:g} s: {reason}")
+        world.events.emit("robot_starved", agent=agent, reason=reason)
 
 
 def planning_of(traffic: Traffic) -> dict[str, float | None]:

@@ -518,6 +518,8 @@ class ActionDependencyGraph:
         self.tracks = tracks
         self.version = 0
         """Counts how often ways were changed, other than by driving them."""
+        self.plans = 0
+        """Counts how often what was planned was replaced, and the places of ways numbered anew."""
         nodes = len(tracks.positions)
         resources = max(nodes, int(tracks.claims.max(initial=-1)) + 1)
         self._most_claims = int(np.diff(tracks.begins).max(initial=0))
@@ -567,6 +569,7 @@ class ActionDependencyGraph:
             self._standing[:] = self._taken[:] = NOBODY
             raise PlanError(_fault_text(given, kind, robot, other, step))
         self.version += 1
+        self.plans += 1
         append(holders, rows, given, rounds, self.tracks, marks_of(table), self.ways, self.uses)
         self.rounds = _rounds(rounds, robot)
 

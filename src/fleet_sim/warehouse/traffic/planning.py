@@ -16,7 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.base.arrays import NO_ROWS, Bools, Floats, Ints, Rows
 from fleet_sim.base.budget import Work, is_from_outside
 from fleet_sim.base.errors import FleetSimError, PlanError
 from fleet_sim.base.kernels import is_in_python, seconds_in_python
@@ -24,6 +24,7 @@ from fleet_sim.base.registry import saved
 from fleet_sim.warehouse.traffic.columns import BROKEN, STOPPED, UNFIT, TrafficColumns
 from fleet_sim.warehouse.traffic.execution import Execution
 from fleet_sim.warehouse.traffic.graph import Tracks
+from fleet_sim.warehouse.traffic.meanwhile import Driven, kept_for, pace_of, places_of
 from fleet_sim.warehouse.traffic.network import Network
 from fleet_sim.warehouse.traffic.planners.planner import USUAL_WINDOW, Planner, checked_plan, plan_nothing
 from fleet_sim.warehouse.traffic.planners.registry import make_planner
@@ -240,10 +241,13 @@ class PlanTiming:
         """Robots of the last plan that no way led to their goals; they waited, and gave way."""
         self.barred: Bools = np.zeros(len(network), np.bool_)
         """Nodes (N,) that wide robots enter only as their goals."""
+        self.first: Rows = NO_ROWS
+        """Robots that go before all others, set anew in each step by who sends them."""
         self._world = world
         self._table = table
         self._network = network
         self._execution = execution
+        self._graph = execution.graph
         self._lane = usual_lane(execution.graph.tracks)
         self._settings = settings
         self._seed = seed
@@ -254,6 +258,8 @@ class PlanTiming:
         self._policy = POLICIES.find(settings.policy)()
         self._next_tick = 0
         self._pending: Pending | None = None
+        self._driven: Driven | None = None
+        """The plan that robots drive, where planning takes time."""
 
     def step(self, blocked: Bools) -> None:
         """Plan, if it is time to; `blocked` (N,) nodes are not entered."""
@@ -268,16 +274,20 @@ class PlanTiming:
         self._next_tick = tick + max(self._world.clock.ticks(self._settings.period), 1)
         self._plan(blocked, tick)
 
+    def hurry(self) -> None:
+        """Plan in the next step, if the policy agrees."""
+        self._next_tick = 0
+
     def drive(self, rows: Rows, paths: Ints) -> None:
         """Give paths that were planned elsewhere to the execution; raises PlanError where they cannot be driven."""
         if paths.ndim != 2 or len(paths) != len(rows) or paths.shape[1] < 2:
             raise PlanError(f"paths: expected a row of at least 2 nodes for each of {len(rows)} robots")
-        starts = self._execution.graph.ends(self._table, rows)
+        starts = self._graph.ends(self._table, rows)
         ids = self._world.object_id[rows]
         # As a planner's own: paths from elsewhere pass the same checks.
         wide = self._table.wide[rows]
         check_paths(Problem(self._network, starts, paths[:, -1], ids=ids, barred=self.barred, wide=wide), paths)
-        self._execution.graph.append(self._table, self._execution.rows, rows, paths)
+        self._graph.append(self._table, self._execution.rows, rows, paths)
 
     @property
     def planner(self) -> Planner:
@@ -311,20 +321,60 @@ class PlanTiming:
         if not mask.any():
             return
         planned = rows[mask]
+        delay = self._settings.planning_time
         try:
-            problem = self._problem(planned, rows[~mask], blocked)
+            starts = self._graph.ends(self._table, planned) if delay == FREE else self._go_on(planned, blocked)
+            problem = self._problem(planned, rows[~mask], blocked, starts)
             paths, took = self._planning.plan(problem)
         except PlanError as error:
             self._planning.refuse(str(error))
             paths, took = None, 0.0
-        delay = self._settings.planning_time
         seconds = 0.0 if delay == FREE else took if delay == COUNTED else float(delay)
         pending = Pending(self._world.object_id[planned], paths, tick + self._world.clock.ticks(seconds))
         if pending.tick > tick:
-            # Nothing is granted meanwhile: the plan begins where all grants ended.
-            self._pending, self._execution.frozen = pending, True
+            self._pending = pending
         else:
             self._drive(pending)
+
+    def _go_on(self, rows: Rows, blocked: Bools) -> Ints:
+        """Let robots in `rows` drive on along the last plan while the next one is made; return where (R,) they will be.
+
+        What they drive until then is settled, and the rest of that plan dropped: the next one begins where that ends.
+        """
+        table, graph, known = self._table, self._graph, self._driven
+        ends, ids = graph.ends(table, rows), self._world.object_id[rows]
+        left = np.repeat(ends[:, None], 2, axis=1)
+        # With claims it is not known what else would have to be left before.
+        if known is not None and known.plan == graph.plans and not self._network.claims:
+            there = np.flatnonzero(places_of(known.ids, ids) >= 0)
+            ahead = known.of(ids[there]).ahead(table.granted[rows[there]], ends[there])
+            left = np.repeat(ends[:, None], max(ahead.shape[1], 2), axis=1)
+            left[there, : ahead.shape[1]] = ahead
+            left[there, ahead.shape[1] :] = ahead[:, -1:]
+            shut = blocked.copy()
+            shut[graph.held(table, np.setdiff1d(self._execution.rows, rows))] = True
+            pace = pace_of(self._world, table, graph, rows, self._lane)
+            # Beyond that they need room to brake, or would do so before the plan is ready.
+            seconds = self._planning_seconds() + float(np.median(pace.stop))
+            left = kept_for(left, table.goal[rows], shut, self._network.positions, pace, seconds)
+            if left.shape[1] == 1:
+                left = np.repeat(left, 2, axis=1)
+        self._append(rows, left)
+        return np.ascontiguousarray(left[:, -1])
+
+    def _planning_seconds(self) -> float:
+        """Return how long in s the next plan is expected to take."""
+        delay = self._settings.planning_time
+        if delay == COUNTED:
+            return self._planning.times[-1] if self._planning.times else 0.0
+        return 0.0 if delay == FREE else float(delay)
+
+    def _append(self, rows: Rows, paths: Ints) -> None:
+        """Give paths to the execution, and keep them in mind where planning takes time; raises PlanError."""
+        self._graph.append(self._table, self._execution.rows, rows, paths)
+        if self._settings.planning_time != FREE:
+            bases = self._table.granted[rows].copy()
+            self._driven = Driven(self._world.object_id[rows].copy(), paths, bases, self._graph.plans)
 
     def _unplanned_mask(self, rows: Rows) -> Bools:
         """Return which of `rows` (N,) stand for long: by themselves, in lockstep with one that does, or behind it."""
@@ -338,13 +388,12 @@ class PlanTiming:
             moved, mask = not np.array_equal(more, mask), more
         return mask
 
-    def _problem(self, rows: Rows, others: Rows, blocked: Bools) -> Problem:
-        """Return the problem of the robots in `rows`, from where their grants end; the places of `others` are blocked.
+    def _problem(self, rows: Rows, others: Rows, blocked: Bools, starts: Ints) -> Problem:
+        """Return the problem of the robots in `rows`, from `starts` (R,); the places of `others` are blocked.
 
         Robots that cannot reach their goals are asked to stay, and counted in `cut_off`.
         """
-        table, graph = self._table, self._execution.graph
-        starts = graph.ends(table, rows)
+        table, graph = self._table, self._graph
         taken = blocked.copy()
         # What others hold, and what they were granted, is in nobody's plan.
         taken[graph.held(table, others)] = True
@@ -360,7 +409,8 @@ class PlanTiming:
         ids, wide = self._world.object_id[rows], self._table.wide[rows]
         barred = self.barred if wide.any() else np.empty(0, bool)
         limits = (self._window(rows), self._settings.time_limit, self._seed)
-        return Problem(self._network, starts, goals, blocked, *limits, ids, barred, wide, self._most_work)
+        first = np.isin(rows, self.first) if len(self.first) else np.empty(0, bool)
+        return Problem(self._network, starts, goals, blocked, *limits, ids, barred, wide, first, self._most_work)
 
     def charge(self, present: Rows, new: Rows) -> None:
         """Count what plans take for robots in `new`, beside those in `present`; raises InvalidValueError."""
@@ -382,25 +432,22 @@ class PlanTiming:
         settings = self._settings
         if settings.window is not None:
             return settings.window
-        least = steps_ahead(self._world, rows, self._lane, settings.period)
+        # What is driven while the next plan is made belongs to this one.
+        least = steps_ahead(self._world, rows, self._lane, settings.period + self._planning_seconds())
         # Other policies may plan only when all is driven.
         return self._planning.planner.window_for(least if settings.policy == "period" else max(least, USUAL_WINDOW))
 
     def _drive(self, pending: Pending) -> None:
         """Let robots drive a plan that is ready."""
-        self._pending, self._execution.frozen = None, False
+        self._pending = None
         paths = pending.paths
         rows = self._execution.rows
         if paths is not None:
             # Some may have left since they were planned for, and their rows may be others'.
-            ids = self._world.object_id[rows]
-            order = np.argsort(ids, kind="stable")
-            places = np.searchsorted(ids[order], pending.ids)
-            known_mask = places < len(ids)
-            known_mask[known_mask] = ids[order][places[known_mask]] == pending.ids[known_mask]
+            places = places_of(pending.ids, self._world.object_id[rows])
+            driven, paths = rows[places >= 0], paths[places[places >= 0]]
             try:
-                driven = rows[order][places[known_mask]]
-                self._execution.graph.append(self._table, rows, driven, paths[known_mask])
+                self._append(driven, self._joined(driven, paths))
                 return
             except PlanError as error:
                 self._planning.refuse(str(error))
@@ -409,6 +456,15 @@ class PlanTiming:
             self._next_tick = 0
         elif self._settings.on_failure is OnFailure.STOP:
             self._table.held[rows] |= np.uint8(STOPPED)
+
+    def _joined(self, rows: Rows, paths: Ints) -> Ints:
+        """Return `paths` (R, T + 1) of `rows`, after what is left of that which they drive until they begin."""
+        known = self._driven
+        if known is None or known.plan != self._graph.plans:
+            return paths
+        own = known.of(self._world.object_id[rows])
+        left = own.ahead(self._table.granted[rows], self._graph.ends(self._table, rows))
+        return np.concatenate((left, paths[:, 1:]), axis=1)
 
     # ---- figures and state -------------------------------------------------------------------------------------------
 
@@ -420,18 +476,20 @@ class PlanTiming:
         """Return the state, that of the planner included, for a checkpoint."""
         planner = self._planning.planner
         own = {name: value for name, value in vars(planner).items() if name not in ("network", "settings")}
-        when = (self._next_tick, self._pending, self.changed, self.cut_off)
+        when = (self._next_tick, self._pending, self._driven, self.changed, self.cut_off)
         # Orders measure ways by the tables as the last plan left them.
         return planner, self._copied(own), *when, self.barred.copy(), self._network.tables.shut
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""
-        planner, state, self._next_tick, self._pending, self.changed, self.cut_off, barred, shut = saved
+        planner, state, self._next_tick, self._pending, self._driven, self.changed, self.cut_off, barred, shut = saved
         self.barred[:] = barred
         self._network.tables.block(*shut)
         self._planning.planner = planner
         vars(planner).update(self._copied(state))
-        self._execution.frozen = self._pending is not None
+        if self._driven is not None:
+            # Counted from here on: the graph is as it was.
+            self._driven = self._driven._replace(plan=self._graph.plans)
 
     def _copied(self, state: dict[str, Any]) -> dict[str, Any]:
         """Return a copy of what a planner remembers; the network is shared, as it does not change."""

@@ -31,7 +31,7 @@ class Problem:
     with a memory which robot is which in the next problem; without them row i is robot i.
 
     Robots that are `wide` (R,), such as those that carry a shelf, must not enter `barred` (N,) nodes, other than their
-    goals: something stands there that others pass under.
+    goals: something stands there that others pass under. Those that are `first` (R,) should go before all others.
 
     Raises InvalidValueError for values of the wrong shape or range, PlanError for robots that start off the network or
     where another one is.
@@ -47,6 +47,7 @@ class Problem:
     ids: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     barred: Bools = field(default_factory=lambda: np.empty(0, bool))
     wide: Bools = field(default_factory=lambda: np.empty(0, bool))
+    first: Bools = field(default_factory=lambda: np.empty(0, bool))
     most_work: float = math.inf
     """Nodes that a search which may go on for long looks at before it is given up, however fast the machine is."""
 
@@ -58,6 +59,7 @@ class Problem:
         blocked = _bools(self.blocked, "blocked", "node", count)
         barred = _bools(self.barred, "barred", "node", count)
         wide = _bools(self.wide, "wide", "robot", len(starts))
+        first = _bools(self.first, "first", "robot", len(starts))
         # Without ids, robots are told by their number; planners break ties by them.
         ids = _ints(self.ids, "ids", len(starts)) if len(self.ids) else np.arange(len(starts))
         if len(np.unique(ids)) < len(ids):
@@ -67,6 +69,7 @@ class Problem:
                 raise InvalidValueError(f"{name}: expected a whole number from {low} to {high}, got {value!r}")
         as_float(self.time_limit, "time_limit in s", low=1e-6, high=1e9)
         arrays = {"starts": starts, "goals": goals, "blocked": blocked, "ids": ids, "barred": barred, "wide": wide}
+        arrays["first"] = first
         for name, array in arrays.items():
             array.flags.writeable = False
             object.__setattr__(self, name, array)

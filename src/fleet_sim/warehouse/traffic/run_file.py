@@ -103,7 +103,7 @@ def run_of(
     times, sums = collector.series.table()
     columns = dict(zip(collector.series.names, sums.T, strict=True))
     levels = {name: columns.pop(name) for name in collector.levels}
-    heat = collector.heat
+    heat, reasons = collector.heat, collector.standstill.reasons
     shape = heat.free_mask.shape
     return Run(
         title,
@@ -121,7 +121,7 @@ def run_of(
             heat.waited.reshape(shape),
             [_mark(heat.grid, *mark) for mark in marks],
         ),
-        about,
+        {**about, "why robots starved": "; ".join(reasons)} if reasons else about,
         levels,
         tables,
     )

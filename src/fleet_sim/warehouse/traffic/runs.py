@@ -40,6 +40,7 @@ from fleet_sim.warehouse.traffic.figures import (
     outlines_of,
     planning_of,
     summary_of,
+    tell_starved,
 )
 from fleet_sim.warehouse.traffic.league_file import LeagueRecorder, write_league
 from fleet_sim.warehouse.traffic.network import Network
@@ -222,7 +223,10 @@ class Watch:
         columns = table.speed, table.spin, table.held, self._sim.world.position
         fastest = look_at(rows, *columns, serving_mask, active_mask, points, codes)
         self.speed_max = max(self.speed_max, fastest)
-        self.collector.observe(dt, self._crew.robots, points, codes, outlines=self._outlines())
+        starved = self.collector.observe(dt, self._crew.robots, points, codes, outlines=self._outlines())
+        if len(starved):
+            rows = self._crew.rows[np.searchsorted(self._crew.robots, starved)]
+            tell_starved(self.collector, self._sim.world, self._traffic, rows)
 
     def _outlines(self) -> RobotOutlines:
         rows = self._crew.rows

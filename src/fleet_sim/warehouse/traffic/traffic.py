@@ -40,6 +40,7 @@ from fleet_sim.world.commands import CommandAck
 from fleet_sim.world.features import FAULTS, Feature, FeatureHost
 from fleet_sim.world.pipeline import Phase, System
 from fleet_sim.world.routes import NoRoute, Route, RouteNeeds, Stretch, Wanted
+from fleet_sim.world.schema import NO_ROW
 from fleet_sim.world.world import World
 
 # TrafficBars: places that low robots pass through and wide ones do not, as something stands above them.
@@ -146,7 +147,19 @@ class Traffic:
         """Return whether `agent` takes part."""
         return bool(self._table.present[agent.row])
 
+    def turns(self, agent: Agent) -> bool:
+        """Return whether a robot turns towards where it drives."""
+        return bool(self._table.turns[self._row(agent)])
+
     # ---- where they go -----------------------------------------------------------------------------------------------
+
+    def put_first(self, rows: Rows) -> None:
+        """Let robots in `rows` (N,) go before all others until the next call, where the planner has an order."""
+        self._control.floor.timing.first = rows
+
+    def plan_soon(self) -> None:
+        """Plan in the next step of the traffic, if the policy agrees, though the period is not over."""
+        self._control.floor.timing.hurry()
 
     def send(self, agent: Agent, place: Place, heading: float | None = None) -> None:
         """Send a robot to a place; a stopped one drives on. Takes effect with the next plan; its actions end.
@@ -178,6 +191,15 @@ class Traffic:
     def is_waiting(self, agent: Agent) -> bool:
         """Return whether a robot stands because others pass first, or its way is blocked."""
         return bool(self._table.waiting[self._row(agent)])
+
+    def waits_for(self, agent: Agent) -> Agent | None:
+        """Return the robot that a waiting one waits for next; None for nobody."""
+        row = int(self._control.waits_for(np.array([self._row(agent)]))[0])
+        return None if row == NO_ROW else self._world.handles[row]
+
+    def explain(self, agent: Agent) -> str:
+        """Return why a robot does not drive: "a waits for b, which waits for c, which stands at desk"."""
+        return self._control.explained(self._row(agent))
 
     def goals(self, rows: Rows) -> Ints:
         """Return the goals (N,) of robots in `rows`, -1 for none."""

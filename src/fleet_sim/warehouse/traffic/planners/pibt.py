@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.base.arrays import Ints
+from fleet_sim.base.arrays import Bools, Ints
 from fleet_sim.base.errors import PlanError
 from fleet_sim.base.registry import saved
 from fleet_sim.base.settings import setting
@@ -55,6 +55,18 @@ class Patience:
         return self._waited.copy()
 
 
+LONG = 100_000_000
+"""Calls that robots seem to have waited that go first; less than what wide ones have before others."""
+
+
+def one_way_nodes(network: Network) -> Bools:
+    """Return the nodes (N,) from which a move leads that leads not back."""
+    links = network.links
+    # Who is next to whom in both directions, by node and column.
+    back_mask = (links[links] == np.arange(len(links))[:, None, None]).any(axis=2)
+    return np.asarray(((links >= 0) & ~back_mask).any(axis=1))
+
+
 AT_ONCE = 64
 """Steps of a plan to the end between two looks at the clock."""
 
@@ -77,7 +89,8 @@ class PibtSettings(PlannerSettings):
         0,
         low=0,
         high=1_000_000,
-        doc="In windows: robots that are on their way to one goal at a time; others wait where they are; 0: all go.",
+        doc="In windows: robots that are on their way to one goal at a time; others wait where they are, but on"
+        " one-way lanes; 0: all go.",
     )
     most_steps: int = setting(10_000, low=1, high=1_000_000, doc="Of a plan to the end; robots may block each other.")
 
@@ -101,6 +114,8 @@ class Pibt(Planner):
         super().__init__(network, **settings)
         self._patience = Patience()
         self._step = PibtStep(network)
+        self._one_way = one_way_nodes(network)
+        """Nodes (N,) on which nobody waits for others to pass: who is behind cannot go back."""
         self._steps_planned = 0
 
     def prepare(self) -> None:
@@ -112,6 +127,8 @@ class Pibt(Planner):
         with self.network.lock:
             problem.require_ways()
             waited = self._patience.waited(problem)
+            # Until they arrive: then they have waited for nothing.
+            waited[problem.first & (problem.starts != problem.goals)] += LONG
             if problem.window:
                 columns = self._run(problem, problem.starts, waited, problem.window, to_end=False)
                 return np.concatenate((problem.starts[:, None], columns), axis=1)
@@ -140,6 +157,7 @@ class Pibt(Planner):
         rows = tables.rows_of(problem.goals, problem.wide)
         if self.settings.queue and not to_end and len(problem) > self.settings.queue:
             waits_mask = queueing(problem.goals, tables.steps[rows, now], waited, self.settings.queue) & ~problem.wide
+            waits_mask &= ~(self._one_way[now] | problem.first)
             rows, waited = np.where(waits_mask, OWN_PLACE, rows), np.where(waits_mask, 0, waited)
         columns = np.empty((len(problem), count), np.int64)
         made = run_steps(
