@@ -288,8 +288,32 @@ class Rounds:
                     # Any of them will do; the smallest is the same one in each run.
                     book.reasons[order] = f"station {names[min(stations)]} is closed"
             urgent = np.array([order for order, stations in held.items() if not stations], np.int64)
+        if self._fleet.admitted:
+            urgent = self._admitted(urgent)
         # The most urgent ones only: an allocator's time grows with their number.
         return urgent[: self._settings.consider]
+
+    def _admitted(self, urgent: Ints) -> Ints:
+        """Return those of `urgent` orders that their stations admit beside the orders under way, the first ones first.
+
+        The others wait for a robot, not with one.
+        """
+        book, left = self._book, dict(self._fleet.admitted)
+        couriers = self._fleet.couriers.values()
+        for order in [order for courier in couriers for order in (courier.order, *courier.plan) if order >= 0]:
+            for stop in left.keys() & book.stops[order]:
+                left[stop] -= 1
+        found = []
+        for order in urgent.tolist():
+            limited = left.keys() & book.stops[order]
+            full = [stop for stop in limited if left[stop] <= 0]
+            if full:
+                book.reasons[order] = f"station {self._places.names[min(full)]} has as many orders as it admits"
+                continue
+            found.append(order)
+            for stop in limited:
+                left[stop] -= 1
+        return np.array(found, np.int64)
 
     def _request(self, couriers: list[Courier], orders: Ints) -> Request:
         """Return what an allocator decides on: the robots, the orders, and the costs (R, N) of each for each."""

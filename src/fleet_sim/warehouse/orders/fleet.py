@@ -19,8 +19,9 @@ from fleet_sim.base.registry import saved
 from fleet_sim.robots.attachments import footprint_radius
 from fleet_sim.sensing.collision.bounds import refresh_bounds
 from fleet_sim.warehouse.orders.order import NO_ORDER, ROBOT_STATES, OrderColumns, RobotState
-from fleet_sim.warehouse.orders.places import NO_PLACE, OrderParts, Service, Spot, Stands, Timers
+from fleet_sim.warehouse.orders.places import NO_PLACE, OrderParts, Spot, Stands, Timers
 from fleet_sim.warehouse.orders.settings import OrdersSettings, ServiceSettings, WhenIdle
+from fleet_sim.warehouse.orders.stations import Service
 from fleet_sim.warehouse.orders.transport import NO_LOAD, DriveEnd, Loads, TimeSheet, Transport
 from fleet_sim.warehouse.sites.site import StationKind
 from fleet_sim.world.conditions import FAILED, action_fails, conditions_of
@@ -235,6 +236,8 @@ class OrderFleet(Stateful):
         at = service.by_place(places)
         self._handover = Handover(parts, self.loads, self._robots, service, at)
         self.service = Service(service.at_once, {place: own.at_once for place, own in at.items()})
+        self.admitted = {place: own.admit for place, own in at.items() if own.admit is not None}
+        """How many orders stations admit at a time that robots have, by number; others admit all."""
         self.couriers: dict[int, Courier] = {}
         self._parking = Stands(places, StationKind.PARK) if settings.idle is WhenIdle.PARK else None
         self.changed = True
@@ -377,6 +380,12 @@ class OrderFleet(Stateful):
             self.fail(courier, outcome.reason)
         else:
             self._react(courier, CourierEvent.ARRIVED)
+
+    def queue(self, row: int) -> None:
+        """Note that a robot waits in the queue of the station that it drives to."""
+        courier, waits = self.couriers.get(row), RobotState.WAITING
+        if courier is not None and courier.stage is Stage.DRIVING and self._columns.state[row] != waits.code:
+            self._robots.show(row, courier.order, waits, courier.place)
 
     def fail(self, courier: Courier, reason: str) -> None:
         """Go on with a robot that does not get where it was sent: after so many attempts not in the same way."""

@@ -359,6 +359,11 @@ class Orders(Stateful):
 
     # ---- stations ----------------------------------------------------------------------------------------------------
 
+    def queued(self, rows: Rows) -> Bools:
+        """Return which robots (N,) wait for their turn in the queue of a station."""
+        waiting = [row for line in self._transport.queues().values() for row in line[1:]]
+        return np.isin(rows, waiting) if waiting else np.zeros(len(rows), bool)
+
     def close_station(self, name: str) -> None:
         """Let nobody be sent to a station any more; raises UnknownNameError.
 
@@ -385,6 +390,9 @@ class Orders(Stateful):
         self._charging.hear()
         for outcome in self._transport.take_outcomes():
             self.fleet.drive_ended(outcome)
+        for line in self._transport.queues().values():
+            for row in line[1:]:
+                self.fleet.queue(row)
         for timer in self._timers.due(world.clock.tick):
             if timer.what == RELEASED:
                 self._release(timer.subject)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import heapq
 from abc import ABC, abstractmethod
-from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -495,7 +495,7 @@ class OrderParts(NamedTuple):
     places: OrderPlaces
 
 
-# Turns: what is due when, who is served at a place, and who has a charger or a parking place to himself.
+# Turns: what is due when, and who has a charger or a parking place to himself.
 
 
 @saved
@@ -529,46 +529,6 @@ class Timers(Stateful):
         while self._heap and self._heap[0].tick <= tick:
             found.append(heapq.heappop(self._heap))
         return found
-
-
-class Service(Stateful):
-    """Each place serves `at_once` robots, or as many as `own` says of it; the others wait in the order they came."""
-
-    STATE = ("_served", "_queues")
-
-    def __init__(self, at_once: int, own: Mapping[int, int]) -> None:
-        self._at_once, self._own = at_once, own
-        self._served: dict[int, list[int]] = {}
-        self._queues: dict[int, deque[int]] = {}
-
-    def enter(self, place: int, row: int) -> bool:
-        """Let a robot be served at `place`; return whether it is at once. If not, `leave` returns it later."""
-        served = self._served.setdefault(place, [])
-        if len(served) < self._own.get(place, self._at_once):
-            served.append(row)
-            return True
-        self._queues.setdefault(place, deque()).append(row)
-        return False
-
-    def leave(self, place: int, row: int) -> int | None:
-        """Let a robot go, served or not; return the one whose turn it is now, if this changed."""
-        queue = self._queues.get(place)
-        if queue is not None and row in queue:
-            queue.remove(row)
-            return None
-        served = self._served.get(place)
-        if served is None or row not in served:
-            return None
-        served.remove(row)
-        if not queue:
-            return None
-        following = queue.popleft()
-        served.append(following)
-        return following
-
-    def length(self, place: int) -> int:
-        """Return how many robots are served or wait at `place`."""
-        return len(self._served.get(place, ())) + len(self._queues.get(place, ()))
 
 
 class Stands(Stateful):

@@ -34,6 +34,7 @@ from fleet_sim.warehouse.traffic.figures import (
     percentiles,
     planning_of,
     summary_of,
+    tell_starved,
 )
 from fleet_sim.warehouse.traffic.run_file import Cell, Run, RunSource, RunTable, run_of
 from fleet_sim.warehouse.traffic.traffic import Traffic
@@ -45,7 +46,7 @@ HELD = STOPPED | BROKEN | UNFIT
 """Reasons to stand that no order of passing ends."""
 JOULES_PER_WATT_HOUR = 3600.0
 
-LOADED, EMPTY, WAITING, BLOCKED, SERVING, CHARGING, IDLE, OUT = range(8)
+LOADED, EMPTY, WAITING, BLOCKED, SERVING, CHARGING, IDLE, OUT, QUEUED = range(9)
 _, *_STANDING, _RESTING = OF_TRAFFIC
 STATES = (
     StateKind("driving_loaded", Role.MOVES),
@@ -54,6 +55,7 @@ STATES = (
     StateKind("charging", Role.WORKS),
     _RESTING,
     StateKind("out_of_energy", Role.WAITS),
+    StateKind("queued", Role.QUEUES),
 )
 """As those of all traffic, but that driving is told apart, and that robots charge and run empty."""
 
@@ -186,6 +188,8 @@ class OrderRun:
         # Robots that should drive and stand are told apart: blocked by something, or waiting for their turn.
         stands_mask = ~moves_mask & ((codes == LOADED) | (codes == EMPTY))
         codes[stands_mask] = np.where(self._held(rows[stands_mask]) != 0, BLOCKED, WAITING)
+        queued_mask = self._orders.queued(rows)
+        codes[queued_mask & ~moves_mask] = QUEUED
         counts, waiting = self._orders.book.counts, self._orders.released_waiting
         levels = (waiting, waiting + sum(counts[state] for state in _BEGUN), *self._charges())
         places = self._orders.places
@@ -194,7 +198,10 @@ class OrderRun:
         carried_mask = places.storeys(poses[:, :3]) != places.storeys(last[:, :3])
         self.collector.carried(self._robots[carried_mask], points[carried_mask])
         self._last[self._robots] = poses
-        self.collector.observe(dt, self._robots, points, codes, levels, self._outlines())
+        starved = self.collector.observe(dt, self._robots, points, codes, levels, self._outlines())
+        if len(starved):
+            rows = self._rows[np.searchsorted(self._robots, starved)]
+            tell_starved(self.collector, world, self._traffic(), rows)
 
     def _outlines(self) -> RobotOutlines:
         # In the world, as the chart has storeys side by side.

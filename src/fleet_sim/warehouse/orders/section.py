@@ -27,6 +27,7 @@ from fleet_sim.warehouse.orders.orders import OrderDesk, Orders
 from fleet_sim.warehouse.orders.places import LaneLengths, Lengths, OrderParts, OrderPlaces, RouteLengths, Spot
 from fleet_sim.warehouse.orders.pods.pods import Pods
 from fleet_sim.warehouse.orders.settings import OrdersSettings, PodsSettings
+from fleet_sim.warehouse.orders.stations import StationLanes
 from fleet_sim.warehouse.orders.transport import FleetTransport
 from fleet_sim.warehouse.sites.grid import Grid
 from fleet_sim.warehouse.sites.map_formats import read_tasks
@@ -432,13 +433,15 @@ def offer_orders(sim: MultiRobotSimulationCore, settings: OrdersSettings | None 
     places = _places(sim)
     desk: OrderDesk = sim.features.use("orders")
     traffic = partial(_traffic, sim)
-    transport = FleetTransport(sim.world, traffic)
+    transport = StationLanes(sim.world, FleetTransport(sim.world, traffic), places, chosen.service, traffic)
     # Whatever fails, no transport stays behind.
     try:
         orders = Orders(sim.world, desk.table, places, transport, chosen)
         if chosen.pods is not None:
             orders.pods = _pods(sim, desk, orders, traffic, chosen.pods)
         orders.begin_arrivals()
+        # Now, where the traffic has its robots already: a lane without room is an error before the run.
+        transport.lay_out()
         sim.register_manager(orders, "orders")
     except BaseException:
         transport.close()

@@ -426,6 +426,10 @@ class StationServiceSettings(Checked):
     stop_time: Duration | None = duration_setting(None, doc="Taken at stops in between.")
     drop_time: Duration | None = duration_setting(None, doc="Taken to unload at the last stop.")
     at_once: int | None = setting(None, low=1, high=1000, doc="Robots that it serves at once.")
+    queue: int | None = setting(
+        None, low=0, high=100, doc="Places in line before it, where robots wait for their turn."
+    )
+    admit: int | None = setting(None, low=1, high=100_000, doc="Robots that may have orders for it.")
 
 
 @dataclass
@@ -436,13 +440,20 @@ class ServiceSettings(Checked):
     stop_time: Duration = duration_setting(5.0, doc="Taken at stops in between.")
     drop_time: Duration = duration_setting(5.0, doc="Taken to unload at the last stop.")
     at_once: int = setting(1, low=1, high=1000, doc="Robots that a station serves at once; others wait for their turn.")
+    queue: int = setting(
+        0, low=0, high=100, doc="Places in the traffic, in line before each station, where robots wait for their turn."
+    )
+    admit: int | None = setting(
+        None, low=1, high=100_000, doc="Robots that may have orders for each station; further orders wait; null: all."
+    )
     stations: dict[str, StationServiceSettings] = setting(
         factory=dict, doc="What is different at stations, by name or by kind; a name goes before its kind."
     )
 
     def by_place(self, places: OrderPlaces) -> dict[int, ServiceSettings]:
-        """Return what holds at the stations that differ, by number; raises ConfigError for an unknown one."""
-        found: dict[int, ServiceSettings] = {}
+        """Return what holds at stations that have more than service times of all, by number; raises ConfigError."""
+        alike = not self.queue and self.admit is None
+        found = {} if alike else dict.fromkeys(range(len(places.stations)), replace(self, stations={}))
         # Kinds first, so that a station of its own name keeps its own.
         for name in sorted(self.stations, key=lambda name: name not in KINDS):
             try:

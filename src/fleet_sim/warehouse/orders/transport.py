@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -53,6 +53,9 @@ class Transport(Protocol):
 
     def take_outcomes(self) -> list[DriveEnd]:
         """Return the drives that have ended since the last call, in the order they ended."""
+
+    def queues(self) -> Mapping[int, Sequence[int]]:
+        """Return the robots in the queue of each station that has one, the first ones first."""
 
     def save(self) -> Any:
         """Return the state as copies, for a checkpoint."""
@@ -135,8 +138,11 @@ class FleetTransport(Stateful):
         world.events.on("traffic_arrived", self._arrived)
         world.events.on("traffic_left", self._left)
 
-    def send(self, row: int, point: Spot) -> None:
-        """Let a robot drive to `point` in m; raises InvalidValueError where the traffic does not lead there."""
+    def send(self, row: int, point: Spot, heading: float | None = None) -> None:
+        """Let a robot drive to `point` in m; raises InvalidValueError where the traffic does not lead there.
+
+        One of the traffic that turns to where it drives turns there to `heading` in rad, if one is given.
+        """
         traffic, agent = self._taking_part(row)
         if traffic is None:
             self._sent.pop(row, None)
@@ -147,7 +153,7 @@ class FleetTransport(Stateful):
         # Forgotten before it is sent: where that raises, it drives nowhere.
         self._sent.pop(row, None)
         x, y = point[:2]
-        traffic.send(agent, (x, y))
+        traffic.send(agent, (x, y), heading if traffic.turns(agent) else None)
         self._sent[row] = traffic.node_of((x, y))
 
     def stop(self, row: int) -> None:
