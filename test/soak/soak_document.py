@@ -1,6 +1,6 @@
 """Puts the figures of a soak into the documents: `python test/soak/soak_document.py soak/soak.csv`
 
-The table goes between the marks in docs/reliability.md, the plot to docs/images/soak.png.
+The table goes between the marks in bench/README.md, the plot to docs/images/soak.png.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from soak_figures import read_rows
 from soak_verdict import plot, table_of, verdicts
 
 ROOT = Path(__file__).parents[2]
-PAGE, PICTURE = Path("docs/reliability.md"), Path("docs/images/soak.png")
+PAGE, PICTURE = Path("bench/README.md"), Path("docs/images/soak.png")
 BEGIN, END = "<!-- the last soak -->\n", "<!-- its end -->"
 
 
@@ -29,7 +29,7 @@ def document(csv_file: Path, root: Path = ROOT) -> str:
     faults = [f"{one.part}: {fault}" for one in judged for fault in one.faults]
     verdict = "; ".join(faults) or "flat, nothing grows"
     text = f"The last one took {minutes} minutes. Its verdict: {verdict}.\n\n{table_of(judged)}\n\n"
-    text += f"![Memory, files, threads and processor time per step over {minutes} minutes](images/soak.png)\n"
+    text += f"![Memory, files, threads and processor time per step over {minutes} minutes](../docs/images/soak.png)\n"
     page = root / PAGE
     before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)

@@ -119,8 +119,9 @@ def test_figures_are_put_into_the_documents(soak: ModuleType, tmp_path: Path) ->
         table = Table(file)
         for row in rows_of(soak):
             table.add(row)
-    page = tmp_path / "docs" / "reliability.md"
-    page.parent.joinpath("images").mkdir(parents=True)
+    page = tmp_path / "bench" / "README.md"
+    page.parent.mkdir()
+    (tmp_path / "docs" / "images").mkdir(parents=True)
     page.write_text(f"before\n{soak_document.BEGIN}old figures\n{soak_document.END}\nafter\n", encoding="utf-8")
     soak_document.document(tmp_path / "soak.csv", tmp_path)
     text = page.read_text(encoding="utf-8")
