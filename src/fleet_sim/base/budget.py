@@ -19,7 +19,7 @@ What the sections of a scenario draw from, and what robots and objects may have:
     door        nothing: columns of an entity that is counted
     lifts       ENTITIES for their walls and doors
     lift        nothing: columns of an entity that is counted
-    traffic     PLANNING
+    traffic     PLANNING; PLACES that commands change
     tasks       PLANNING, of the traffic that has a goal from it for each robot
     orders      ORDERS, PAIRS; ENTITIES for pods and loads; lists are as long as a message
     battery     nothing: columns of an entity that is counted
@@ -31,6 +31,7 @@ What the sections of a scenario draw from, and what robots and objects may have:
     light       nothing: the same
     workcell    nothing: the same; what a command asks of it is ENTITIES
     slotcar     nothing: the same; it has as many waypoints as a message
+    disturbances  EVENTS, CHANCES
 """
 
 from __future__ import annotations

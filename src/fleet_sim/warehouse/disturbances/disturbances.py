@@ -58,6 +58,10 @@ class EndDisturbances(Command):
 Kind = TypeVar("Kind", bound=DisturbanceKind)
 
 EVENTS = Work("robots, doors or stations to disturb", 10_000, 100_000)
+"""Counted for each of their times, and more where the area has many corners."""
+CHANCES = Work("disturbances by chance in a simulated second", 1_000, 2_000)
+FEWEST = 1_000
+"""So many robots count at least for what happens by chance: others may come."""
 
 
 # The rules by which robots stand, or drive slower.
@@ -89,7 +93,7 @@ class Slowed(SpeedRule):
 
     def lower(self) -> None:
         """Lower the limits of those that are slowed."""
-        rows = self._rows = self._disturbances.slowed
+        rows = self._rows = self._disturbances.sums.slowed
         if len(rows):
             motion, pace = self._disturbances.world.motion, self._disturbances.table.pace[rows]
             self._limit, self._limits = motion.linear_limit[rows], motion.linear_limits[rows]
@@ -114,6 +118,14 @@ class Cost(NamedTuple):
     stood: int = 0
 
 
+class _Sums(NamedTuple):
+    """Rows of the robots that are disturbed: those that may not drive, those that are slowed, and all by kind."""
+
+    halted: Rows
+    slowed: Rows
+    watched: dict[str, Rows]
+
+
 BEGIN, END = 1, 0
 """What comes up at a time: ends before begins."""
 GAP = 1
@@ -127,8 +139,6 @@ class Disturbances(FeatureRows[ConditionColumns]):
 
     def __init__(self, sim: MultiRobotSimulationCore, table: ConditionColumns) -> None:
         super().__init__(sim.world, table)
-        self.slowed: Rows = NO_ROWS
-        self.halted: Rows = NO_ROWS
         self._sim = sim
         self._begin_anew()
         sim.world.drive_rules.append(Halted(self))
@@ -149,10 +159,11 @@ class Disturbances(FeatureRows[ConditionColumns]):
         """Entries that follow their areas, and until which tick; -1: to the end."""
         self._costs: dict[str, Cost] = {}
         self._made = 0
+        self._chances = 0.0
+        """How many begin by chance in a simulated second."""
         self._new: list[int] = []
         """Object ids of robots that came since the last step."""
-        self._watched: dict[str, Rows] = {}
-        """Which robots are disturbed, by kind."""
+        self._sums: _Sums | None = None
         self._fold_all()
 
     # ---- what is disturbed -------------------------------------------------------------------------------------------
@@ -227,7 +238,6 @@ class Disturbances(FeatureRows[ConditionColumns]):
             # Now, and not at the beginning of the run.
             now = self.world.clock.time
             entry = entry._replace(settings=_with_time(entry, now))
-        EVENTS.charge(len(self._targets(entry)), len(self._active) + len(self._due))
         self._add(entry)
         self.run(0.0)
         return order.ack(self.world.clock.time, (name,))
@@ -235,10 +245,14 @@ class Disturbances(FeatureRows[ConditionColumns]):
     def end_now(self, order: EndDisturbances) -> CommandAck:
         """Carry out an EndDisturbances; the acknowledgement says which are unknown."""
         rejected: dict[str, str] = {}
+        named: dict[str, list[Event]] = {entry.label: [] for entry in self._entries.values()}
+        labels = set(named)
+        for event in self._active.values():
+            for name in {event.id, self._entries[event.entry].label}:
+                named.setdefault(name, []).append(event)
         for name in order.ids:
-            numbers = [number for number, entry in self._entries.items() if entry.label == name]
-            events = [event for event in self._active.values() if event.entry in numbers or event.id == name]
-            if not (events or numbers):
+            events = [event for event in named.get(name, ()) if self._active.get(_key_of(event)) is event]
+            if not (events or name in labels):
                 rejected[name] = f"no disturbance is called {name!r}"
             for event in events:
                 self.finish(event)
@@ -269,15 +283,22 @@ class Disturbances(FeatureRows[ConditionColumns]):
             self._add(entry)
 
     def _add(self, entry: Entry) -> None:
+        settings, clock = entry.settings, self.world.clock
+        targets = self._targets(entry, anywhere=True)
+        ticks = {max(clock.ticks(time), clock.tick) for time in settings.times()}
+        each = 1 + len(settings.area or ()) // 10
+        EVENTS.charge(max(1, len(targets)) * len(ticks) * each, len(self._entries) + len(self._active) + len(self._due))
+        if settings.per_hour is not None:
+            CHANCES.charge(_chances(len(targets), settings.per_hour), self._chances)
         number = max(self._entries, default=-1) + 1
         self._keep(number, entry)
-        clock = self.world.clock
-        if entry.settings.per_hour is not None:
-            for _, target, _ in self._targets(entry, anywhere=True):
+        if settings.per_hour is not None:
+            self._chances += _chances(len(targets), settings.per_hour)
+            for _, target, _ in targets:
                 self._draw_next(number, target, 0, clock.tick)
             return
-        for time in entry.settings.times():
-            heapq.heappush(self._due, (max(clock.ticks(time), clock.tick), BEGIN, number, AT_TIMES, 0))
+        for tick in sorted(ticks):
+            heapq.heappush(self._due, (tick, BEGIN, number, AT_TIMES, 0))
 
     def _keep(self, number: int, entry: Entry) -> None:
         self._entries[number] = entry
@@ -320,12 +341,11 @@ class Disturbances(FeatureRows[ConditionColumns]):
 
     def _targets(self, entry: Entry, *, anywhere: bool = False) -> list[tuple[str, int, int]]:
         """Return the targets of an entry: those that are in its area now, or may come there (`anywhere`)."""
-        position = self.world.position
-        return [
-            (name, number, row)
-            for name, number, row in self._all_targets(entry.aim)
-            if (entry.aim is Aim.AREA or entry.matches(name)) and (anywhere or row < 0 or entry.contains(position[row]))
-        ]
+        found = [target for target in self._all_targets(entry.aim) if entry.aim is Aim.AREA or entry.matches(target[0])]
+        if anywhere or entry.area is None or entry.aim is not Aim.ROBOTS:
+            return found
+        inside_mask = entry.area.contains(self.world.position[[row for _, _, row in found], :2])
+        return [target for target, inside in zip(found, inside_mask.tolist(), strict=True) if inside]
 
     def _row_of(self, robot: int) -> int:
         try:
@@ -449,7 +469,7 @@ class Disturbances(FeatureRows[ConditionColumns]):
 
     def finish(self, event: Event) -> None:
         """End an event now."""
-        number, target = event.entry, _number(event.target) if event.robot < 0 else event.robot
+        number, target = _key_of(event)
         entry, tick = self._entries[number], self.world.clock.tick
         del self._active[number, target]
         row = self._row_of(event.robot) if event.robot >= 0 else -1
@@ -527,14 +547,25 @@ class Disturbances(FeatureRows[ConditionColumns]):
                 self.world.actions.cancel_base(busy, halts.halts, halts.cause)
 
     def _changed(self) -> None:
-        rows = self.rows
-        self.halted, self.slowed = rows[self.table.halted[rows]], rows[self.table.pace[rows] < 1.0]
-        watched: dict[str, list[int]] = {}
-        for event in self._active.values():
-            if event.robot >= 0 and (row := self._row_of(event.robot)) >= 0:
-                watched.setdefault(self.kind_of(event), []).append(row)
-        self._watched = {kind: np.array(rows, np.int64) for kind, rows in watched.items()}
+        # Summed up when it is asked for: thousands may change in a step.
+        self._sums = None
         self.table.version += 1
+
+    @property
+    def sums(self) -> _Sums:
+        """Which robots are disturbed, and how."""
+        if self._sums is None:
+            rows = self.rows
+            watched: dict[str, list[int]] = {}
+            for event in self._active.values():
+                if event.robot >= 0 and (row := self._row_of(event.robot)) >= 0:
+                    watched.setdefault(self.kind_of(event), []).append(row)
+            self._sums = _Sums(
+                rows[self.table.halted[rows]],
+                rows[self.table.pace[rows] < 1.0],
+                {kind: np.array(rows, np.int64) for kind, rows in watched.items()},
+            )
+        return self._sums
 
     def _fold_all(self) -> None:
         for event in self._active.values():
@@ -545,7 +576,7 @@ class Disturbances(FeatureRows[ConditionColumns]):
     def hold(self) -> None:
         """Stop robots that would drive though they may not, and end their actions."""
         world = self.world
-        rows = self.halted
+        rows = self.sums.halted
         # Who stands already has nothing to stop, and would lose actions of its arm.
         rows = rows[world.alive[rows] & (world.motion.control[rows] != IDLE)]
         if not len(rows):
@@ -559,7 +590,7 @@ class Disturbances(FeatureRows[ConditionColumns]):
 
     def measure(self) -> None:
         """Count who stood in this step of those that are disturbed."""
-        for kind, rows in self._watched.items():
+        for kind, rows in self.sums.watched.items():
             self._count(kind, stood=int(np.count_nonzero(~self.world.velocity[rows].any(axis=1))))
 
     # ---- state -------------------------------------------------------------------------------------------------------
@@ -590,6 +621,7 @@ class Disturbances(FeatureRows[ConditionColumns]):
             if entry is None or entry.given != given or entry.label != label:
                 entry = read_entry(given, label)._replace(label=label, key_text=text)
             self._keep(number, entry)
+            self._chances += _chances(0, entry.settings.per_hour or 0.0)
         # A heap is a list in a certain order, which it was saved in.
         self._due = [tuple(item) for item in saved["due"]]
         self._active = {(number, target): event for number, target, event in saved["active"]}
@@ -611,6 +643,15 @@ def cost_tables(sim: MultiRobotSimulationCore) -> list[RunTable]:
 def _number(name: str) -> int:
     """Return the number by which a target that is no robot is known, and its random numbers are drawn."""
     return crc32(name.encode())
+
+
+def _key_of(event: Event) -> tuple[int, int]:
+    """Return the entry and the target of an event."""
+    return event.entry, _number(event.target) if event.robot < 0 else event.robot
+
+
+def _chances(targets: int, per_hour: float) -> float:
+    return max(targets, FEWEST) * per_hour / 3600.0
 
 
 def _with_time(entry: Entry, now: float) -> Any:
@@ -641,7 +682,8 @@ class DisturbancesFeature(Feature[DisturbedRobotSettings, ConditionColumns]):
         part = Disturbances(cast(MultiRobotSimulationCore, host), table)
         host.pipeline.add(System(CONDITIONS, Phase.UPDATE, part.run, part.has_work), before="inbox")
         host.pipeline.add(
-            System("disturbances_hold", Phase.UPDATE, each_step(part.hold), lambda: len(part.halted)), before="motion"
+            System("disturbances_hold", Phase.UPDATE, each_step(part.hold), lambda: len(part.sums.halted)),
+            before="motion",
         )
         host.pipeline.add(
             System("disturbances_cost", Phase.OBSERVE, each_step(part.measure), lambda: len(part.active)),
