@@ -23,7 +23,7 @@ What the sections of a scenario draw from, and what robots and objects may have:
     tasks       PLANNING, of the traffic that has a goal from it for each robot
     orders      ORDERS, PAIRS; ENTITIES for pods and loads; lists are as long as a message
     battery     nothing: columns of an entity that is counted
-    disturbances  EVENTS, those of its robots, doors and stations; for a robot nothing: a column
+    disturbances  EVENTS, those of its robots, doors and stations; CHANCES; for a robot nothing: a column
     vda5050     nothing: what a broker sends is counted where it arrives (`warehouse/vda5050/connection.py`)
     ackermann   nothing: columns of an entity that is counted
     wheels      nothing: the same
@@ -31,7 +31,10 @@ What the sections of a scenario draw from, and what robots and objects may have:
     light       nothing: the same
     workcell    nothing: the same; what a command asks of it is ENTITIES
     slotcar     nothing: the same; it has as many waypoints as a message
-    disturbances  EVENTS, CHANCES
+    people      ENTITIES, also those that come later; WAYS
+    person      nothing: columns of an entity that is counted
+    safety      nothing: the same
+    forklift    nothing: the same
 """
 
 from __future__ import annotations

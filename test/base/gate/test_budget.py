@@ -172,6 +172,24 @@ WORLDS = {
         "{robots: [{name: a, grid: {count: 4000}}, {name: b, grid: {count: 4000}}, {name: c, grid: {count: 4000}}]}",
         "10,000 entities, this asks for 12,000",
     ),
+    "disturbances a thousand times a second": (
+        "{robots: [{name: a}], disturbances: [{kind: breakdown, per_hour: 3600000, lasts: 0.1}]}",
+        "1,000 disturbances by chance in a simulated second",
+    ),
+    "many disturbances of many robots": (
+        "{robots: [{name: a, grid: {count: 200}}], disturbances: ["
+        + ", ".join(["{kind: breakdown, per_hour: 0.1}"] * 100)
+        + "]}",
+        "10,000 robots, doors or stations to disturb, this asks for 10,200",
+    ),
+    "people who come without end": (
+        f"{{site: {STATIONS}, people: {{groups: [{{visits: [pick], per_hour: 100000}}]}}}}",
+        "10,000 entities, this asks for 100,0",
+    ),
+    "people who go to many places": (
+        f"{{site: {STATIONS}, people: {{groups: [{{count: 1, visits: [pick{', pick' * 9999}]}}]}}}}",
+        "cells of the ways of people",
+    ),
     "robots and objects": (
         "{robots: [{name: a, grid: {count: 6000}}], objects: [{name: b, grid: {count: 6000}}]}",
         "10,000 entities, this asks for 12,000",

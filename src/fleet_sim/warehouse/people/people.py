@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, Bools, Floats, Ints, Rows
+from fleet_sim.base.budget import ENTITIES, Work
 from fleet_sim.base.errors import ConfigError, InvalidValueError, StateError, located
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.params import CollisionMode
@@ -35,6 +36,9 @@ from fleet_sim.world.pipeline import Phase, System
 from fleet_sim.world.schema import KIND_AGENT
 from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import FeatureRows, World
+
+WAYS = Work("cells of the ways of people", 5e7)
+"""For each place that they go to, all cells of the site."""
 
 STATIC = CollisionMode.STATIC.code
 MOST = 100_000
@@ -186,10 +190,16 @@ class People(Stateful):
 
     def _route(self, number: int, group: GroupSettings) -> tuple[list[int], list[int]]:
         """Return where a group comes from and goes to, as numbers of places; raises ConfigError."""
+        cells = self._places.blocked.size
         with located(f"groups[{number}]"):
+            # Those who are there from the beginning are counted where they are made.
+            ENTITIES.charge(group.per_hour)
+            WAYS.charge(cells * (1 + len(group.visits)))
             begins = self._places.numbers(group.at)
             visits = [target for place in group.visits for target in self._places.numbers(place)]
-            for target in [*visits, *(begins if group.end is not None else [])]:
+            targets = dict.fromkeys([*visits, *(begins if group.end is not None else [])])
+            WAYS.charge(cells * len(targets) * (1 + len(begins) // 10))
+            for target in targets:
                 self._places.check_way(begins, target)
         return begins, visits
 
