@@ -144,12 +144,13 @@ def test_a_seed_gives_one_run_and_what_is_sent_to_others_changes_nothing() -> No
 def test_a_replayed_log_and_a_restored_state_bring_the_same_messages() -> None:
     sim = fleet(EVERYTHING)
     log = record_commands(sim)
-    saved = None
+    came = note_arrivals(sim)
+    saved, before = None, 0
     for number in range(40):
         sim.inbox.put(velocity("r0", "r1", number=number))
         sim.step_once()
         if number == 20:
-            saved = sim.save_state()
+            saved, before = sim.save_state(), len(came)
     hashes = []
     log.stop()
     end = sim.clock.tick
@@ -162,6 +163,8 @@ def test_a_replayed_log_and_a_restored_state_bring_the_same_messages() -> None:
         again.step_once()
     hashes.append(again.state_hash())
     assert saved is not None
+    first = came[before:]
+    came.clear()
     sim.restore_state(saved)
     for number in range(21, 40):
         sim.inbox.put(velocity("r0", "r1", number=number))
@@ -170,6 +173,7 @@ def test_a_replayed_log_and_a_restored_state_bring_the_same_messages() -> None:
         sim.step_once()
     hashes.append(sim.state_hash())
     assert len(set(hashes)) == 1
+    assert came == first and {number for _, _, number in first} & set(range(20)), "some were under way"
 
 
 def test_an_outage_loses_what_is_sent_once_and_holds_what_is_resent() -> None:

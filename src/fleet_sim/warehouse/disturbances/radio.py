@@ -362,15 +362,16 @@ class Radio:
 
     def save(self) -> Any:
         """Return the counts, and the commands under way that can be written; what robots sent is not kept."""
+        passed = {waiting: on.robot for on, waiting in self._passed.items()}
         commands = []
         for due, _, waiting in sorted(self._queue, key=lambda entry: entry[:2]):
             if waiting.command is not None and not waiting.done:
-                commands.append((due, self._written(waiting.command)))
-        held = [(-1, self._written(waiting.command)) for _, waiting in self._held if waiting.command is not None]
+                commands.append((due, passed.get(waiting, -1), self._written(waiting.command)))
+        held = [(-1, -1, self._written(waiting.command)) for _, waiting in self._held if waiting.command is not None]
         return {
             "counts": [(*on, number) for on, number in sorted(self._counts.items())],
             "last": [(*on, due) for on, due in sorted(self._last.items())],
-            "commands": [(due, text) for due, text in [*commands, *held] if text],
+            "commands": [item for item in [*commands, *held] if item[-1]],
         }
 
     def _written(self, command: Command) -> str:
@@ -384,9 +385,11 @@ class Radio:
         self._known, self._passed, self._queue, self._held = None, {}, [], []
         self._counts = Counter({Channel(*on): number for *on, number in state["counts"]})
         self._last = {Channel(*on): due for *on, due in state["last"]}
-        for due, text in state["commands"]:
+        for due, passed, text in state["commands"]:
             command = Command.from_dict(json.loads(text))
             waiting = Waiting(partial(self._apply, command, None, last=False), command)
+            if passed >= 0:
+                self._passed[Channel(passed, TO_ROBOT, COMMANDS)] = waiting
             if due >= 0:
                 self._push(due, waiting)
             else:
