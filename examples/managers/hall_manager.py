@@ -58,7 +58,7 @@ class Robot:
 class HallManager(Node):
     """Does `total` jobs; a robot that is silent for `patience` s loses a job that it has not loaded."""
 
-    def __init__(self, pickups: list[Place], drops: list[Place], total: int, patience: float) -> None:
+    def __init__(self, pickups: list[Place], drops: list[Place], total: int, patience: float = 20.0) -> None:
         super().__init__("hall_manager")
         self.ended = Future()
         self.done = self.taken_away = self.failed_goals = 0
@@ -80,12 +80,10 @@ class HallManager(Node):
             self._assign()
 
     def _look_after(self, robot: Robot) -> None:
-        # Of a silent robot the states of the fleet have what was known last.
         job, silent = robot.job, robot.sent % 2 and self._now - robot.heard > self._patience
         if job is None:
             return
         if not job.loaded and (silent or not robot.fit()):
-            # Another one brings it. What the goal of this one ends with no longer counts.
             self._jobs.appendleft(job)
             if robot.goal is not None:
                 robot.goal.cancel_goal_async()
@@ -106,8 +104,7 @@ class HallManager(Node):
     def _send(self, robot: Robot, place: Place) -> None:
         goal = MoveTo.Goal(robot=robot.state.name, route=True, final_orientation_align=False)
         goal.pose.pose.position.x, goal.pose.pose.position.y, goal.pose.pose.orientation.w = *place, 1.0
-        robot.heard, robot.sent = self._now, robot.sent + 1
-        number = robot.sent
+        robot.heard, robot.sent = self._now, (number := robot.sent + 1)
 
         def accepted(future: Future) -> None:
             handle = future.result()
@@ -141,10 +138,9 @@ def main() -> int:
     parser.add_argument("--from", dest="pickups", nargs="+", required=True, type=place, help="x,y to take loads from")
     parser.add_argument("--to", dest="drops", nargs="+", required=True, type=place, help="x,y to bring them to")
     parser.add_argument("--jobs", type=int, default=20, help="how many jobs")
-    parser.add_argument("--patience", type=float, default=20.0, help="seconds after which a robot counts as silent")
     args = parser.parse_args()
     rclpy.init()
-    manager = HallManager(args.pickups, args.drops, args.jobs, args.patience)
+    manager = HallManager(args.pickups, args.drops, args.jobs)
     rclpy.spin_until_future_complete(manager, manager.ended)
     print(f"{manager.done} jobs, {manager.taken_away} taken away, {manager.failed_goals} goals failed", flush=True)
     return int(manager.done < args.jobs)
