@@ -243,25 +243,44 @@ def footprint_radius(world: World, row: int) -> float:
 
     It does so however the robot turns about the vertical axis; 0 for a robot without a collision shape.
     """
+    outlines = [_outline(world, member, world.position[row]) for member in _group(world, row)]
+    return max(float(trig.hypot(points[:, 0], points[:, 1]).max()) + radius for points, radius in outlines)
+
+
+def footprint_box(world: World, row: int) -> tuple[float, float]:
+    """Return half of the length and of the width (m) of the box about the robot's position, along its own axes, that
+    holds it and all that it carries; 0 for a robot without a collision shape."""
+    sine, cosine = trig.sin_cos_of(quaternions.yaw_of(world.orientation, row))
+    length = width = 0.0
+    for member in _group(world, row):
+        points, radius = _outline(world, member, world.position[row])
+        x, y = points[:, 0], points[:, 1]
+        length = max(length, float(np.abs(cosine * x + sine * y).max()) + radius)
+        width = max(width, float(np.abs(cosine * y - sine * x).max()) + radius)
+    return length, width
+
+
+def _group(world: World, row: int) -> list[int]:
+    """Return `row` and all that it carries; what is carried may carry something itself."""
     rows = np.array([row])
     group = [row]
-    # What is carried may carry something itself.
     while len(rows := children_of(world, rows)):
         group += rows.tolist()
-    return max(_reach(world, member, world.position[row]) for member in group)
+    return group
 
 
-def _reach(world: World, row: int, middle: np.ndarray) -> float:
-    """Return how far (m) the shape of `row` is from the vertical axis through `middle` (3,), at its farthest point."""
+def _outline(world: World, row: int, middle: Floats) -> tuple[Floats, float]:
+    """Return points (K, 2) of the shape of `row` about the vertical axis through `middle` (3,), and a radius in m:
+    the shape is within discs of that radius about them, or between those."""
     kind = world.shape_kind[row]
     if kind in _SHAPELESS:
-        return 0.0
+        return np.zeros((1, 2)), 0.0
     orientation = world.orientation[row][None]
     offset = world.position[row] + quaternions.rotate(orientation, world.shape_position[row][None])[0] - middle
     orientation = quaternions.multiply(orientation, world.shape_orientation[row][None])
     upright = abs(quaternions.rotate(orientation, np.array([[0.0, 0.0, 1.0]]))[0, 2]) > 1.0 - 1e-9
     # Tilted cylinders and capsules count as the boxes around them: a little too large is safe.
     if kind == ShapeKind.SPHERE or (kind in _ROUND and upright):
-        return trig.hypot_of(float(offset[0]), float(offset[1])) + float(world.radius[row])
+        return offset[None, :2], float(world.radius[row])
     corners = offset + quaternions.rotate(np.repeat(orientation, 8, axis=0), _CORNERS * world.half_extents[row])
-    return float(trig.hypot(corners[:, 0], corners[:, 1]).max())
+    return corners[:, :2], 0.0

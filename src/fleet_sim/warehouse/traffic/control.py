@@ -22,6 +22,7 @@ from fleet_sim.warehouse.traffic.network import Network
 from fleet_sim.warehouse.traffic.planners.planner import NO_BARS, Planner
 from fleet_sim.warehouse.traffic.planners.registry import PLANNERS
 from fleet_sim.warehouse.traffic.settings import TrafficSettings
+from fleet_sim.warehouse.traffic.sizes import ALIGNED, Kind, kind_of, way_of
 from fleet_sim.warehouse.traffic.waits import explained, waits_for
 from fleet_sim.world.joints import EntityPaths
 from fleet_sim.world.schema import NO_ROW
@@ -162,9 +163,9 @@ class PlannedPaths:
 
 
 class TrafficForms:
-    """The forms of one traffic; `floor` returns what it drives on, made for a radius where there is none yet."""
+    """The forms of one traffic; `floor` returns what it drives on, made for a radius and kinds where there is none."""
 
-    def __init__(self, floor: Callable[[float], Floor]) -> None:
+    def __init__(self, floor: Callable[[float, tuple[Kind, ...]], Floor]) -> None:
         self._floor = floor
         self._read: Floor | None = None
 
@@ -180,9 +181,9 @@ class TrafficForms:
             raise StateFileError("a network without a traffic")
         return self._read
 
-    def _take_floor(self, saved: tuple[float, str]) -> Floor:
-        radius, digest = saved
-        floor = self._floor(radius)
+    def _take_floor(self, saved: tuple[float, tuple[Kind, ...], str]) -> Floor:
+        radius, kinds, digest = saved
+        floor = self._floor(radius, kinds)
         if _digest(floor.network) != digest:
             raise StateFileError("the site was changed since the state was saved: its network is another one")
         self._read = floor
@@ -198,7 +199,7 @@ class TrafficForms:
 
 
 def _of_floor(floor: Floor) -> object:
-    return floor.radius, _digest(floor.network)
+    return floor.radius, floor.kinds, _digest(floor.network)
 
 
 def _of_planner(planner: Planner) -> object:
@@ -328,12 +329,30 @@ class TrafficControl:
     def nodes(self, rows: Rows) -> Ints:
         """Return the nodes (N,) that robots stand on, or passed last."""
         graph = self.floor.execution.graph
-        return np.asarray(graph.ways.nodes[rows, self._table.at[rows]], np.int64)
+        return self.floor.network.bases[graph.ways.nodes[rows, self._table.at[rows]]]
 
     def next_nodes(self, rows: Rows) -> Ints:
         """Return the nodes (N,) that robots are planned to pass next, or where they stand."""
         table, graph = self._table, self.floor.execution.graph
-        return np.asarray(graph.ways.nodes[rows, np.minimum(table.at[rows] + 1, table.length[rows] - 1)], np.int64)
+        nodes = graph.ways.nodes[rows, np.minimum(table.at[rows] + 1, table.length[rows] - 1)]
+        return self.floor.network.bases[nodes]
+
+    def goals(self, rows: Rows) -> Ints:
+        """Return the nodes (N,) that robots were sent to, -1 for none."""
+        goals = self._table.goal[rows]
+        return goals if self._floor is None else np.where(goals >= 0, self._floor.network.bases[goals], goals)
+
+    def shared_nodes(self) -> Ints:
+        """Return the nodes (K,) of places where all robots have room; those of several cells have ways there."""
+        floor, rows = self.floor, self.rows
+        network, regions = floor.network, floor.regions
+        shared_mask = network.bases == np.arange(len(network))
+        ends = floor.execution.graph.ends(self._table, rows)
+        for region in np.unique(regions[ends[network.kinds[ends] >= 0]]).tolist() if network.stands else ():
+            joined_mask = np.zeros(len(network), np.bool_)
+            joined_mask[network.bases[(regions == region) & (network.kinds >= 0)]] = True
+            shared_mask &= joined_mask
+        return np.flatnonzero(shared_mask)
 
     def waits_for(self, rows: Rows) -> Rows:
         """Return whom each of `rows` (N,) waits for, NO_ROW for nobody."""
@@ -368,33 +387,74 @@ class TrafficControl:
 
     def _take_places(self, rows: Rows) -> None:
         world, table = self._world, self._table
-        # The largest robot of the first ones decides for all: the network is made once.
-        largest = float(table.radius[rows].max())
-        floor = self._floor or Floor(self._sim, self._site, table, self._settings, self._settings.radius or largest)
+        floor = self._floor or self._floor_of(rows)
         world.version += 1
         present = floor.execution.rows
         before = np.setdiff1d(present, rows)
         floor.timing.charge(before, rows)
         # Places of robots that stay, as well as of those that come together.
-        held = floor.execution.graph.held(table, before)
+        held = set(floor.execution.graph.held(table, before).tolist())
         nodes = floor.network.node_at(world.position[rows, :2])
-        for row, node in zip(rows.tolist(), nodes.tolist(), strict=True):
-            if table.radius[row] > floor.radius * (1.0 + 1e-9):
-                raise columns.refused(
-                    world, row, f"its footprint of {table.radius[row]:g} m is larger than {floor.radius:g} m"
-                )
+        for index, (row, node) in enumerate(zip(rows.tolist(), nodes.tolist(), strict=True)):
             at = world.position[row, :2].tolist()
             if node < 0 or np.abs(floor.network.positions[node] - at).max() > columns.NEAR:
                 raise columns.refused(world, row, f"it stands at ({at[0]:g}, {at[1]:g}), where there is no node")
-            if node in held or np.count_nonzero(nodes == node) > 1:
-                raise columns.refused(world, row, f"another robot has node {node}")
-            if floor.gates.is_in_swing(node):
+            if table.radius[row] > floor.radius * (1.0 + 1e-9):
+                nodes[index] = self._own_node(floor, row, node)
+            taken = {node, *floor.network.stands.of(int(nodes[index])).tolist()}
+            if not held.isdisjoint(taken):
+                raise columns.refused(world, row, f"another robot has node {node}, or a part of what it needs there")
+            held |= taken
+            if floor.gates.is_in_swing(int(nodes[index])):
                 raise columns.refused(
                     world, row, f"it stands at ({at[0]:g}, {at[1]:g}), where a door moves that is not open"
                 )
         floor.execution.stand(rows, nodes)
         floor.disturbances.enter(rows)
         self._floor = floor
+
+    def _floor_of(self, rows: Rows) -> Floor:
+        """Return a floor for the first robots: the largest that fit into a cell decide for all, others have kinds."""
+        table, settings = self._table, self._settings
+        radius, kinds = settings.radius or float(table.radius[rows].max()), list[Kind]()
+        grid, margin = self._site.grid, 0.5 * self._sim.params.collision_margin
+        roadmap = settings.network == "roadmap" or (settings.network == "auto" and self._site.roadmap is not None)
+        if settings.radius is None and not roadmap:
+            single_mask = table.radius[rows] + margin <= 0.5 * grid.cell * (1.0 + 1e-9)
+            kinds = [kind_of(self._world, table, row, grid, margin) for row in rows[~single_mask].tolist()]
+            if kinds:
+                radius = float(table.radius[rows[single_mask]].max(initial=0.0)) or 0.5 * grid.cell - margin
+        return Floor(self._sim, self._site, table, settings, radius, tuple(sorted(set(kinds))))
+
+    def _own_node(self, floor: Floor, row: int, node: int) -> int:
+        """Return where a robot that takes more than a cell stands; raises InvalidValueError where it cannot."""
+        world, table, network = self._world, self._table, floor.network
+        grid = network.grid
+        kind = None if grid is None else kind_of(world, table, row, grid, 0.5 * self._sim.params.collision_margin)
+        if grid is None or kind not in network.own:
+            raise columns.refused(
+                world, row, f"its footprint of {table.radius[row]:g} m is larger than {floor.radius:g} m"
+            )
+        backward = table.lead[row] == columns.BACKWARD
+        way, off = way_of(float(table.yaw[row]) + np.pi * backward, grid)
+        if kind.ways > 1 and off > ALIGNED:
+            raise columns.refused(world, row, "it takes more than a cell, and stands neither along a row nor a column")
+        own = int(network.own[kind][node, way % kind.ways])
+        if own < 0:
+            at = network.positions[node].tolist()
+            raise columns.refused(world, row, f"it stands at ({at[0]:g}, {at[1]:g}), where it has no room")
+        if kind.ways > 1:
+            self._align(row, grid.origin[2] - 0.5 * np.pi * way - np.pi * backward)
+        return own
+
+    def _align(self, row: int, yaw: float) -> None:
+        """Turn a robot by the little that it is off its direction."""
+        world, table = self._world, self._table
+        table.yaw[row] = float(quaternions.wrapped(np.array([yaw]))[0])
+        turned = quaternions.multiply(quaternions.from_yaws(table.yaw[row : row + 1]), table.tilt[row][None])
+        if not np.array_equal(turned[0], world.orientation[row]):
+            world.orientation[row] = turned[0]
+            world.touch(np.array([row]))
 
     def remove(self, rows: Rows, reason: str) -> None:
         """Let robots take no part any more; emits traffic_left for each."""
@@ -437,6 +497,8 @@ class TrafficControl:
         if len(off):
             raise InvalidValueError(f"node {nodes[off[0]]}: nodes are numbered from 0 to {len(floor.network) - 1}")
         ends = floor.execution.graph.ends(table, rows)
+        if floor.network.stands:
+            nodes, headings = self._own_goals(rows, ends, nodes, headings)
         # Regions take one comparison; a planner would search the whole floor before it gives up.
         apart = np.flatnonzero(floor.regions[ends] != floor.regions[nodes])
         if len(apart):
@@ -457,6 +519,37 @@ class TrafficControl:
         table.heading[rows] = quaternions.wrapped(headings)
         table.arrived[rows] = False
         self.let_go(rows, columns.STOPPED)
+
+    def _own_goals(self, rows: Rows, ends: Ints, nodes: Ints, headings: Floats) -> tuple[Ints, Floats]:
+        """Return goals (N,) of robots at `ends` (N,), with own ones of those that take several cells, and headings.
+
+        Raises InvalidValueError where one has no room, and for headings other than along rows and columns.
+        """
+        network, nodes, headings = self.floor.network, self.floor.network.bases[nodes], headings.copy()
+        for index in np.flatnonzero(network.kinds[ends] >= 0).tolist():
+            kind = self.floor.kinds[network.kinds[ends[index]]]
+            own, label = network.own[kind][nodes[index]], self._world.label(int(rows[index]))
+            if not np.isnan(headings[index]) and (kind.ways > 1 or kind.length != kind.width):
+                own = own[[self._way_at_goal(int(rows[index]), kind, float(headings[index]))]]
+                headings[index] = np.nan
+            own = own[own >= 0]
+            if not len(own):
+                raise InvalidValueError(f"{label!r} has no room at node {nodes[index]}")
+            with network.lock:
+                ways = [int(network.distances(node)[ends[index]]) for node in own.tolist()]
+            # The direction in which it is there soonest.
+            nodes[index] = min(zip(ways, own.tolist(), strict=True), key=lambda pair: (pair[0] < 0, *pair))[1]
+        return nodes, headings
+
+    def _way_at_goal(self, row: int, kind: Kind, heading: float) -> int:
+        """Return the direction of a robot that takes several cells, for a heading; raises InvalidValueError."""
+        grid = self.floor.network.grid
+        assert grid is not None
+        way, off = way_of(heading + np.pi * (self._table.lead[row] == columns.BACKWARD), grid)
+        if kind.ways < 4 or off > ALIGNED:
+            which = "no heading can be asked for" if kind.ways < 4 else "it stands along rows and columns only"
+            raise InvalidValueError(f"{self._world.label(row)!r} takes more than a cell: {which}")
+        return way
 
     def drive(self, rows: Rows, paths: Ints) -> None:
         """Let robots drive given paths; raises PlanError."""
@@ -583,8 +676,8 @@ class TrafficControl:
         """Yield how the traffic is written in state files."""
         return TrafficForms(self._floor_for).forms()
 
-    def _floor_for(self, radius: float) -> Floor:
-        return self._floor or Floor(self._sim, self._site, self._table, self._settings, radius)
+    def _floor_for(self, radius: float, kinds: tuple[Kind, ...]) -> Floor:
+        return self._floor or Floor(self._sim, self._site, self._table, self._settings, radius, kinds)
 
     def save(self) -> Any:
         """Return the state outside the columns, for a checkpoint."""

@@ -374,9 +374,13 @@ def grant(rows: Rows, dt: float, roads: Roads, plans: Plans, drivers: Drivers, s
                 for at_claim in range(tracks.begins[lane], tracks.begins[lane + 1]):
                     need = ways.needs[row, place, 1 + at_claim - tracks.begins[lane]]
                     free = free and uses.left[tracks.claims[at_claim]] >= need
+                first = 1 + tracks.begins[lane + 1] - tracks.begins[lane] - tracks.firsts[node]
+                for at_stand in range(tracks.firsts[node], tracks.firsts[node + 1]):
+                    free = free and uses.left[tracks.stands[at_stand]] >= ways.needs[row, place, first + at_stand]
                 if not free:
-                    # Lanes that claim others may be crossed.
-                    step.asks[index] = open_mask[ways.nodes[row, place]] and not len(tracks.claims)
+                    # Lanes that claim others may be crossed; and who holds more than a node needs all of it.
+                    single = tracks.firsts[node] == tracks.firsts[node + 1]
+                    step.asks[index] = open_mask[node] and single and not len(tracks.claims)
                     break
                 marks.granted[row] = place
             ahead += tracks.lengths[lane]
@@ -393,13 +397,21 @@ def leave(rows: Rows, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses, driv
             for claim in range(tracks.begins[lane], tracks.begins[lane + 1]):
                 uses.left[tracks.claims[claim]] += 1
         while marks.behind[row] < at:
-            uses.left[ways.nodes[row, marks.behind[row]]] += 1
+            _end_stand(ways.nodes[row, marks.behind[row]], tracks, uses)
             marks.behind[row] += 1
         if marks.behind[row] > at or at == marks.granted[row]:
             continue
         if drivers.progress[row] >= tracks.clears[ways.lanes[row, at + 1]]:
-            uses.left[ways.nodes[row, at]] += 1
+            _end_stand(ways.nodes[row, at], tracks, uses)
             marks.behind[row] += 1
+
+
+@inlined
+def _end_stand(node: int, tracks: Tracks, uses: Uses) -> None:
+    """End the uses of a node, and of all that a robot held there."""
+    uses.left[node] += 1
+    for at in range(tracks.firsts[node], tracks.firsts[node + 1]):
+        uses.left[tracks.stands[at]] += 1
 
 
 # ---- motion ----------------------------------------------------------------------------------------------------------
@@ -468,6 +480,9 @@ def drive(rows: Rows, dt: float, tracks: Tracks, marks: Marks, ways: Ways, drive
             continue
         speed, accel, is_held = drivers.speed[row], step.accels[index], drivers.held[row] != 0
         lane = ways.lanes[row, place + 1]
+        # Within a place: it may stand half turned, and needs the room for that until it has done.
+        if is_held and tracks.lengths[lane] == 0.0:
+            continue
         top_speed = min(step.tops[index], tracks.limits[lane])
         new_speed = max(speed - accel * dt, 0.0) if is_held else min(top_speed, speed + accel * dt)
         # It has to stop at the end of what it was granted, before a bend, or at its goal.

@@ -25,6 +25,7 @@ from fleet_sim.warehouse.traffic.graph import Tracks, tracks_of
 from fleet_sim.warehouse.traffic.network import Network
 from fleet_sim.warehouse.traffic.planning import PlanTiming
 from fleet_sim.warehouse.traffic.settings import TrafficSettings
+from fleet_sim.warehouse.traffic.sizes import Kind
 from fleet_sim.world.world import World
 
 # CoveredNodes: those that robots cannot use because something outside of the traffic is in the way.
@@ -54,8 +55,11 @@ class CoveredNodes:
     other shapes as the box around them. An obstacle between two nodes takes one of them, or both.
     """
 
-    def __init__(self, world: World, table: TrafficColumns, tracks: Tracks, radius: float, walls: str) -> None:
+    def __init__(
+        self, world: World, table: TrafficColumns, network: Network, tracks: Tracks, radius: float, walls: str
+    ) -> None:
         self._world = world
+        self._network = network
         self._table = table
         self._tracks = tracks
         self._radius = radius
@@ -178,7 +182,21 @@ class CoveredNodes:
             crossed = self._hit(self._lanes, shapes, float(np.sqrt(1.25) * self._radius))
             # A lane to a node that is covered is of no use anyway.
             covered[crossed[~covered[crossed].any(axis=1), 0]] = True
+            covered |= self._not_whole(shapes)
         return covered
+
+    def _not_whole(self, shapes: ShapeArrays) -> Bools:
+        """Return the nodes (N,) where robots hold cells in which one of `shapes` may be."""
+        stands, grid = self._network.stands, self._network.grid
+        touched: Bools = np.zeros(len(self._network), np.bool_)
+        if not stands or grid is None:
+            return touched
+        # To the corners of cells.
+        touched[self._hit(self._nodes, shapes, math.sqrt(0.5) * grid.cell)[:, 0]] = True
+        owners = np.repeat(np.arange(len(touched)), np.diff(stands.begins))
+        whole = np.zeros(len(touched), np.bool_)
+        whole[owners[touched[stands.ids]]] = True
+        return whole
 
     def _hit(self, points: Samples, shapes: ShapeArrays, reach: float) -> Ints:
         """Return the nodes (K, 2) of points that are nearer than `reach` to one of `shapes`."""
@@ -356,20 +374,29 @@ class Floor:
     """What depends on the network: the network, its execution, and the obstacles on it."""
 
     def __init__(
-        self, sim: MultiRobotSimulationCore, site: Site, table: TrafficColumns, settings: TrafficSettings, radius: float
+        self,
+        sim: MultiRobotSimulationCore,
+        site: Site,
+        table: TrafficColumns,
+        settings: TrafficSettings,
+        radius: float,
+        kinds: tuple[Kind, ...] = (),
     ) -> None:
-        """`radius` is that of the largest footprint. Raises InvalidValueError where it does not fit."""
+        """`radius` is that of the largest footprint, beside those of `kinds` that take more than a cell.
+
+        Raises InvalidValueError where it does not fit.
+        """
         # What is nearer than the margin counts as a collision.
         reach = radius + 0.5 * sim.params.collision_margin
         # `auto` takes the roadmap where the site has one: its lanes are where somebody wanted robots to drive.
         roadmap = settings.network == "roadmap" or (settings.network == "auto" and site.roadmap is not None)
-        self.radius = radius
-        self.network = Network.of_roadmap(site, reach) if roadmap else Network.of_grid(site, reach)
+        self.radius, self.kinds = radius, kinds
+        self.network = Network.of_roadmap(site, reach) if roadmap else Network.of_grid(site, reach, kinds)
         tracks = tracks_of(
             self.network, 2.0 * reach, lane_limits(site, self.network), square=settings.footprint == "square"
         )
         self.execution = Execution(sim.world, table, tracks)
-        self.obstacles = CoveredNodes(sim.world, table, tracks, reach, f"{site.name}_wall_")
+        self.obstacles = CoveredNodes(sim.world, table, self.network, tracks, reach, f"{site.name}_wall_")
         self.gates = Gates(sim.world, table, self.execution, self.obstacles)
         self.regions = regions_of(self.network.neighbours)
         self.closed: Bools = np.zeros(len(self.network), np.bool_)
@@ -391,7 +418,7 @@ class Floor:
     @property
     def blocked(self) -> Bools:
         """The nodes (N,) that are closed or covered."""
-        return self.closed | self.scheduled | self.covered | self.occupied_nodes
+        return self.network.meeting(self.closed | self.scheduled | self.covered | self.occupied_nodes)
 
     def look(self) -> None:
         """See what is closed and covered now."""

@@ -32,10 +32,10 @@ class Tracks(NamedTuple):
     """Nodes and lanes. Lane `v * K + k` leads from node v to `neighbours[v, k]`.
 
     `positions` (N, 2) in m; `neighbours` (N, K), -1 padded. By lane (N * K,): `yaws` in rad, `lengths` and `clears` in
-    m, speed `limits` in m/s; what it needs beside its end is `claims[begins[lane] : begins[lane + 1]]`. A robot that
-    has driven `clears` along a lane touches nobody at the lane's start, or on another lane from or to there. Middles of
-    robots stay `room` m apart: in a straight line, or along x or y where they are `square`, along the rows and columns
-    of a grid.
+    m, speed `limits` in m/s; what it needs beside its end is `claims[begins[lane] : begins[lane + 1]]`. A robot at node
+    v holds `stands[firsts[v] : firsts[v + 1]]` beside it, see `Network.stands`. A robot that has driven `clears` along
+    a lane touches nobody at the lane's start, or on another lane from or to there. Middles of robots stay `room` m
+    apart: in a straight line, or along x or y where they are `square`, along the rows and columns of a grid.
     """
 
     positions: Floats
@@ -47,6 +47,8 @@ class Tracks(NamedTuple):
     clears: Floats
     limits: Floats
     room: float
+    firsts: Ints
+    stands: Ints
     square: bool = False
 
 
@@ -64,19 +66,34 @@ def tracks_of(network: Network, room: float, limits: Floats | None = None, *, sq
     ways = positions[neighbours] - positions[:, None, :]
     lengths = np.where(neighbours >= 0, trig.hypot(ways[..., 0], ways[..., 1]), 1.0)
     yaws = trig.arctan2(ways[..., 1].ravel(), ways[..., 0].ravel())
+    stands = network.stands
+    firsts = np.array(stands.begins) if stands else np.zeros(count + 1, np.int64)
+    # Between two nodes of one place robots turn, or stay as they are.
+    within_mask = (neighbours >= 0) & (network.bases[neighbours] == network.bases[:, None])
+    if within_mask.any():
+        facings = np.where(np.isnan(network.facings)[neighbours], network.facings[:, None], network.facings[neighbours])
+        yaws = np.where(within_mask, facings, yaws.reshape(count, width)).ravel()
     claims = network.claims
     begins = np.array(claims.begins) if claims else np.zeros(count * width + 1, np.int64)
-    short_mask = (neighbours >= 0) & (lengths < room * (1.0 - PARALLEL))
+    short_mask = (neighbours >= 0) & ~within_mask & (lengths < room * (1.0 - PARALLEL))
     if short_mask.any() and not claims:
         node, slot = (int(part) for part in np.argwhere(short_mask)[0])
         raise InvalidValueError(
             f"robots whose middles stay {room:g} m apart do not fit on nodes {lengths[node, slot]:g} m apart, as at "
             f"{positions[node].tolist()}; use larger cells, or smaller robots"
         )
-    clears = np.minimum(_clears(network, yaws.reshape(count, width), room), lengths)
+    clears = _clears(network, yaws.reshape(count, width), room)
+    if stands:
+        # A cell is left when nothing of the robot is in it; what holds several is in them until it is at the next.
+        assert network.grid is not None
+        whole_mask = (np.diff(firsts) > 0)[:, None]
+        clears = np.where(whole_mask, np.inf, np.maximum(clears, 0.5 * (network.grid.cell + room)))
+    # Within a place nothing is left before it is done.
+    clears = np.minimum(clears, np.where(within_mask, np.inf, lengths))
     speeds = np.full(count * width, np.inf) if limits is None else np.array(limits, np.float64)
     lanes = (yaws, lengths.ravel(), clears.ravel(), speeds)
-    return Tracks(positions, neighbours, begins, np.array(claims.ids), *lanes, float(room), square)
+    held = firsts, np.array(stands.ids)
+    return Tracks(positions, neighbours, begins, np.array(claims.ids), *lanes, float(room), *held, square)
 
 
 def _clears(network: Network, yaws: Floats, room: float) -> Floats:
@@ -182,13 +199,13 @@ def follows_itself(paths: Ints, step: int, lanes: Ints, tracks: Tracks, standing
         stack[0], slots[0], state[first] = first, 0, SEEN
         while depth >= 0:
             robot = stack[depth]
-            lane, slot = lanes[robot], slots[depth]
-            if lane < 0 or slot > tracks.begins[lane + 1] - tracks.begins[lane]:
+            lane, slot, node = lanes[robot], slots[depth], paths[robot, step]
+            if lane < 0 or slot >= _needs_of(node, lane, tracks):
                 state[robot] = DONE
                 depth -= 1
                 continue
             slots[depth] += 1
-            needed = paths[robot, step] if slot == 0 else tracks.claims[tracks.begins[lane] + slot - 1]
+            needed = _needed(node, lane, slot, tracks)
             other = standing[needed]
             if other < 0 or other == robot or state[other] == DONE:
                 continue
@@ -197,6 +214,21 @@ def follows_itself(paths: Ints, step: int, lanes: Ints, tracks: Tracks, standing
             depth += 1
             stack[depth], slots[depth], state[other] = other, 0, SEEN
     return -1
+
+
+@compiled
+def _needs_of(node: int, lane: int, tracks: Tracks) -> int:
+    """Return how many resources a move along `lane` to `node` needs: the node, claims of the lane, what that holds."""
+    return 1 + tracks.begins[lane + 1] - tracks.begins[lane] + tracks.firsts[node + 1] - tracks.firsts[node]
+
+
+@compiled
+def _needed(node: int, lane: int, slot: int, tracks: Tracks) -> int:
+    """Return one of the resources that a move needs, by its number."""
+    if slot == 0:
+        return node
+    place, last = tracks.begins[lane] + slot - 1, tracks.begins[lane + 1]
+    return tracks.claims[place] if place < last else tracks.stands[tracks.firsts[node] + place - last]
 
 
 @compiled
@@ -317,7 +349,7 @@ def first_fault(
             return START, robot, -1, 0
     for step in range(1, paths.shape[1]):
         for robot in range(robots):
-            standing[paths[robot, step - 1]] = robot
+            _mark(standing, paths[robot, step - 1], robot, tracks)
             lanes[robot] = _lane(paths[robot, step - 1], paths[robot, step], tracks)
             # Before anything is looked up at a node that may not exist.
             if lanes[robot] == ASTRAY:
@@ -327,19 +359,27 @@ def first_fault(
             other = _take(robot, paths[robot, step], lanes[robot], tracks, taken)
             if other >= 0:
                 return TAKEN, robot, other, step
-        if len(tracks.claims):
+        if len(tracks.claims) or len(tracks.stands):
             robot = follows_itself(paths, step, lanes, tracks, standing, search)
         else:
             robot, known = find_rings(paths, step, lanes, tracks, standing, search[0], rounds, known)
         if robot >= 0:
             return CIRCLE, robot, -1, step
         for robot in range(robots):
-            standing[paths[robot, step - 1]] = -1
-            taken[paths[robot, step]] = -1
+            _mark(standing, paths[robot, step - 1], -1, tracks)
+            _mark(taken, paths[robot, step], -1, tracks)
             if lanes[robot] >= 0:
                 for at in range(tracks.begins[lanes[robot]], tracks.begins[lanes[robot] + 1]):
                     taken[tracks.claims[at]] = -1
     return SOUND, known, -1, -1
+
+
+@compiled
+def _mark(marks: Ints, node: int, robot: int, tracks: Tracks) -> None:
+    """Write a robot to a node, and to all that it holds there."""
+    marks[node] = robot
+    for at in range(tracks.firsts[node], tracks.firsts[node + 1]):
+        marks[tracks.stands[at]] = robot
 
 
 @compiled
@@ -360,8 +400,13 @@ def _take(robot: int, node: int, lane: int, tracks: Tracks, taken: Ints) -> int:
     """Let the robot use a node, and what the lane to it claims; return who uses some of it already, -1 for nobody."""
     if taken[node] >= 0:
         return taken[node]
-    # Its place, then what its lane crosses.
+    # Its place, then what it covers there, and what its lane crosses.
     taken[node] = robot
+    for at in range(tracks.firsts[node], tracks.firsts[node + 1]):
+        other = taken[tracks.stands[at]]
+        if other >= 0 and other != robot:
+            return other
+        taken[tracks.stands[at]] = robot
     if lane >= 0:
         for at in range(tracks.begins[lane], tracks.begins[lane + 1]):
             other = taken[tracks.claims[at]]
@@ -380,7 +425,7 @@ def append(
     uses.given[:] = 0
     uses.last[:] = -1
     for row in holders:
-        _keep_granted(row, marks, ways, uses)
+        _keep_granted(row, tracks, marks, ways, uses)
     # After those who leave a node, as they move round with others, count those who are granted it already.
     for row in holders:
         _count_ahead(row, tracks, marks, ways, uses)
@@ -407,7 +452,7 @@ def _mixed(digest: np.int64, number: int) -> np.int64:
 
 
 @compiled
-def _keep_granted(row: int, marks: Marks, ways: Ways, uses: Uses) -> None:
+def _keep_granted(row: int, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses) -> None:
     """Move what the robot still holds to the front of its way, and count its uses of what it leaves or stands on."""
     # A robot that has cleared the node that it passed last is still on the lane that begins there.
     base = min(marks.behind[row], marks.at[row])
@@ -423,7 +468,7 @@ def _keep_granted(row: int, marks: Marks, ways: Ways, uses: Uses) -> None:
         # Rotations that began are known by who takes part.
         ways.needs[row, place], ways.rounds[row, place] = 0, 0
         if marks.behind[row] <= place <= marks.at[row]:
-            _count(row, ways.nodes[row, place], uses)
+            _count_stand(row, ways.nodes[row, place], tracks, uses)
 
 
 @compiled
@@ -431,7 +476,7 @@ def _count_ahead(row: int, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses)
     """Count the uses of the nodes that the robot was granted and has not reached."""
     for place in range(marks.at[row] + 1, marks.granted[row] + 1):
         lane = ways.lanes[row, place]
-        _count(row, ways.nodes[row, place], uses)
+        _count_stand(row, ways.nodes[row, place], tracks, uses)
         # The claims of a lane are held until its end is reached.
         for at in range(tracks.begins[lane], tracks.begins[lane + 1]):
             _count(row, tracks.claims[at], uses)
@@ -454,6 +499,17 @@ def _plan_move(
     ways.needs[row, place, 0] = _count(row, node, uses)
     for at in range(tracks.begins[lane], tracks.begins[lane + 1]):
         ways.needs[row, place, 1 + at - tracks.begins[lane]] = _count(row, tracks.claims[at], uses)
+    first = 1 + tracks.begins[lane + 1] - tracks.begins[lane] - tracks.firsts[node]
+    for at in range(tracks.firsts[node], tracks.firsts[node + 1]):
+        ways.needs[row, place, first + at] = _count(row, tracks.stands[at], uses)
+
+
+@compiled
+def _count_stand(row: int, node: int, tracks: Tracks, uses: Uses) -> None:
+    """Count the uses of a node, and of all that a robot holds there."""
+    _count(row, node, uses)
+    for at in range(tracks.firsts[node], tracks.firsts[node + 1]):
+        _count(row, tracks.stands[at], uses)
 
 
 @compiled
@@ -472,12 +528,19 @@ def withdraw(holders: Rows, row: int, tracks: Tracks, marks: Marks, ways: Ways, 
     """End all that the robot in `row` holds, and let no other wait for what was only planned for it."""
     # What it held is free now.
     for place in range(marks.behind[row], marks.granted[row] + 1):
-        uses.left[ways.nodes[row, place]] += 1
+        node = ways.nodes[row, place]
+        uses.left[node] += 1
+        for at in range(tracks.firsts[node], tracks.firsts[node + 1]):
+            uses.left[tracks.stands[at]] += 1
     for place in range(marks.at[row] + 1, marks.length[row]):
         lane = ways.lanes[row, place]
         planned = place > marks.granted[row]
         if planned:
-            _waive(holders, row, ways.nodes[row, place], ways.needs[row, place, 0], tracks, marks, ways)
+            node = ways.nodes[row, place]
+            _waive(holders, row, node, ways.needs[row, place, 0], tracks, marks, ways)
+            first = 1 + tracks.begins[lane + 1] - tracks.begins[lane] - tracks.firsts[node]
+            for at in range(tracks.firsts[node], tracks.firsts[node + 1]):
+                _waive(holders, row, tracks.stands[at], ways.needs[row, place, first + at], tracks, marks, ways)
         for at in range(tracks.begins[lane], tracks.begins[lane + 1]):
             if planned:
                 need = ways.needs[row, place, 1 + at - tracks.begins[lane]]
@@ -494,12 +557,9 @@ def _waive(holders: Rows, gone: int, resource: int, need: int, tracks: Tracks, m
             continue
         for place in range(marks.granted[row] + 1, marks.length[row]):
             # Only those that come after it waited for it.
-            if ways.nodes[row, place] == resource and ways.needs[row, place, 0] > need:
-                ways.needs[row, place, 0] -= 1
-            lane = ways.lanes[row, place]
-            for at in range(tracks.begins[lane], tracks.begins[lane + 1]):
-                slot = 1 + at - tracks.begins[lane]
-                if tracks.claims[at] == resource and ways.needs[row, place, slot] > need:
+            node, lane = ways.nodes[row, place], ways.lanes[row, place]
+            for slot in range(_needs_of(node, lane, tracks)):
+                if _needed(node, lane, slot, tracks) == resource and ways.needs[row, place, slot] > need:
                     ways.needs[row, place, slot] -= 1
 
 
@@ -522,7 +582,7 @@ class ActionDependencyGraph:
         """Counts how often what was planned was replaced, and the places of ways numbered anew."""
         nodes = len(tracks.positions)
         resources = max(nodes, int(tracks.claims.max(initial=-1)) + 1)
-        self._most_claims = int(np.diff(tracks.begins).max(initial=0))
+        self._most_claims = int(np.diff(tracks.begins).max(initial=0)) + int(np.diff(tracks.firsts).max(initial=0))
         self.uses = Uses(
             np.zeros(resources, np.int32),
             np.zeros(resources, np.int32),
@@ -604,9 +664,12 @@ class ActionDependencyGraph:
                 table.speed[others] = 0.0
 
     def held(self, table: TrafficColumns, rows: Rows) -> Ints:
-        """Return the nodes (K,) that robots in `rows` stand on, drive from, or may drive to."""
+        """Return the nodes (K,) that robots in `rows` stand on, drive from, or may drive to, with all held there."""
         pieces = [self.ways.nodes[row, table.behind[row] : table.granted[row] + 1] for row in rows.tolist()]
-        return np.concatenate([np.empty(0, np.int32), *pieces]).astype(np.int64)
+        nodes = np.concatenate([np.empty(0, np.int32), *pieces]).astype(np.int64)
+        tracks = self.tracks
+        held = [tracks.stands[tracks.firsts[node] : tracks.firsts[node + 1]] for node in nodes.tolist()]
+        return np.concatenate([nodes, *held]) if len(tracks.stands) else nodes
 
     def ends(self, table: TrafficColumns, rows: Rows) -> Ints:
         """Return the nodes (N,) where the granted ways of `rows` end."""

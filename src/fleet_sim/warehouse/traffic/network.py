@@ -17,6 +17,7 @@ from fleet_sim.warehouse.sites.site import Site, Zone, ZoneKind
 from fleet_sim.warehouse.traffic.across import Rules, Sight
 from fleet_sim.warehouse.traffic.across import Steps as AcrossSteps
 from fleet_sim.warehouse.traffic.policies import Claims, claims_of
+from fleet_sim.warehouse.traffic.sizes import Kind, layers_of
 
 # Repairs of distance tables where nodes are blocked or free again: only nodes whose distance changes are looked at.
 
@@ -424,6 +425,8 @@ def entry_costs(cells: Ints, width: int, links: Links, sources: Links, against: 
     begins = np.where(sources >= 0, sources, np.arange(len(cells))[:, None])
     along, across = columns[:, None] - columns[begins], rows[:, None] - rows[begins]
     wrong_mask = np.where(along != 0, (along > 0) != onward[rows][:, None], (across > 0) != upward[columns][:, None])
+    # Moves within a cell have no direction.
+    wrong_mask &= (along != 0) | (across != 0)
     return np.where(wrong_mask, against, 1).astype(np.int32)
 
 
@@ -455,6 +458,16 @@ class Network:
     grid: Grid | None = None
     reach: float = 0.0
     """How far from a node a point may be that is counted as there, in m, where nodes are not cells of `grid`."""
+    stands: Claims = field(default_factory=Claims)
+    """By node: the other nodes that a robot holds while it is at that one, or on the move to it."""
+    bases: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    """The node (N,) of the place that each is at: itself, but for nodes of large robots, see `sizes.py`."""
+    facings: Floats = field(default_factory=lambda: np.empty(0))
+    """The direction (N,) in rad in which robots stand at nodes that others of the same place are joined to; or nan."""
+    kinds: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    """The kind of the robots whose nodes (N,) these are, by number; -1: those that take a cell each."""
+    own: dict[Kind, Ints] = field(default_factory=dict)
+    """The nodes (places, ways) of robots of a kind by direction; -1 where there are none."""
     lock: RLock = field(init=False, repr=False, default_factory=RLock)
     """Held by who uses the tables: a planner that was given up as late may still be at work in its thread."""
     links: Links = field(init=False, repr=False)
@@ -479,7 +492,8 @@ class Network:
         if cells.shape != (count,):
             raise InvalidValueError(f"cells: expected one per node ({count}), got shape {cells.shape}")
         self.claims.check(count, neighbours.shape[1])
-        for name, value in (("positions", positions), ("neighbours", neighbours), ("cells", cells)):
+        bases = np.array(self.bases) if len(self.bases) else np.arange(count)
+        for name, value in (("positions", positions), ("neighbours", neighbours), ("cells", cells), ("bases", bases)):
             value.flags.writeable = False
             object.__setattr__(self, name, value)
         # Kernels read these as int32, half as long; the other one is for users.
@@ -487,7 +501,8 @@ class Network:
         # One entry more, for cells outside of the map: NO_CELL is -1, the last entry.
         node_of = np.full(1 if self.grid is None else self.grid.count + 1, NO_NODE)
         if self.grid is not None:
-            node_of[cells] = np.arange(count)
+            places = np.flatnonzero(bases == np.arange(count))
+            node_of[cells[places]] = places
         object.__setattr__(self, "_node_of", node_of)
         object.__setattr__(self, "tables", DistanceTables(self.sources()))
 
@@ -497,11 +512,12 @@ class Network:
     # ---- from sites --------------------------------------------------------------------------------------------------
 
     @classmethod
-    def of_grid(cls, site: Site, radius: float) -> Network:
+    def of_grid(cls, site: Site, radius: float, kinds: tuple[Kind, ...] = ()) -> Network:
         """Return the free cells of `site` for robots with a disc of `radius` m, each next to up to four others.
 
-        The disc touches nothing in a cell's middle and between two; no-go and one-way zones are kept. Raises
-        InvalidValueError for robots that would touch each other in neighbouring cells, and where nothing is free.
+        The disc touches nothing in a cell's middle and between two; no-go and one-way zones are kept. Robots of `kinds`
+        have nodes of their own, which hold all cells that they cover. Raises InvalidValueError for robots that would
+        touch each other in neighbouring cells, and where nothing is free.
         """
         grid = site.open_grid
         # Two robots on neighbouring cells must not touch.
@@ -520,7 +536,21 @@ class Network:
         node_of[framed] = np.arange(len(cells))
         ends = [framed + offset for offset in steps.offsets[:STRAIGHT]]
         neighbours = [np.where(steps.enters[way][end], node_of[end], NO_NODE) for way, end in enumerate(ends)]
-        return cls(grid.positions(cells), np.stack(neighbours, axis=1), cells, grid=grid)
+        if not kinds:
+            return cls(grid.positions(cells), np.stack(neighbours, axis=1), cells, grid=grid)
+        layers = layers_of(grid, cells, np.stack(neighbours, axis=1), kinds)
+        stands, cells = Claims(layers.begins, layers.ids), cells[layers.bases]
+        return cls(
+            grid.positions(cells),
+            layers.neighbours,
+            cells,
+            grid=grid,
+            stands=stands,
+            bases=layers.bases,
+            facings=layers.facings,
+            kinds=layers.kinds,
+            own=layers.own,
+        )
 
     @classmethod
     def of_roadmap(cls, site: Site, radius: float) -> Network:
@@ -565,6 +595,17 @@ class Network:
         nearest = gaps.argmin(axis=1)
         near_mask = gaps[np.arange(len(places)), nearest] <= self.reach * self.reach + TOUCH
         return np.where(near_mask, nearest, NO_NODE)
+
+    def meeting(self, nodes_mask: Bools) -> Bools:
+        """Return the nodes (N,) of `nodes_mask` (N,), and those that share with one of them what robots hold there."""
+        if not self.stands:
+            return nodes_mask
+        owners = np.repeat(np.arange(len(self)), np.diff(self.stands.begins))
+        held_mask = nodes_mask.copy()
+        held_mask[self.stands.ids[nodes_mask[owners]]] = True
+        met_mask = held_mask.copy()
+        met_mask[owners[held_mask[self.stands.ids]]] = True
+        return met_mask
 
     def distances(self, goal: int) -> Ints:
         """Return the steps (N,) from each node to `goal`, -1 from where it cannot be reached."""

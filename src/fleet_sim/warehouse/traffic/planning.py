@@ -18,7 +18,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, Bools, Floats, Ints, Rows
 from fleet_sim.base.budget import Work, is_from_outside
-from fleet_sim.base.errors import FleetSimError, PlanError
+from fleet_sim.base.errors import FleetSimError, InvalidValueError, PlanError
 from fleet_sim.base.kernels import is_in_python, seconds_in_python
 from fleet_sim.base.registry import saved
 from fleet_sim.warehouse.traffic.columns import BROKEN, STOPPED, UNFIT, TrafficColumns
@@ -26,8 +26,8 @@ from fleet_sim.warehouse.traffic.execution import Execution
 from fleet_sim.warehouse.traffic.graph import Tracks
 from fleet_sim.warehouse.traffic.meanwhile import Driven, kept_for, pace_of, places_of
 from fleet_sim.warehouse.traffic.network import Network
-from fleet_sim.warehouse.traffic.planners.planner import USUAL_WINDOW, Planner, checked_plan, plan_nothing
-from fleet_sim.warehouse.traffic.planners.registry import make_planner
+from fleet_sim.warehouse.traffic.planners.planner import ONE_CELL, USUAL_WINDOW, Planner, checked_plan, plan_nothing
+from fleet_sim.warehouse.traffic.planners.registry import PLANNERS, make_planner
 from fleet_sim.warehouse.traffic.policies import POLICIES, Situation
 from fleet_sim.warehouse.traffic.problem import Problem, check_paths
 from fleet_sim.warehouse.traffic.settings import COUNTED, FREE, OnFailure, TrafficSettings
@@ -117,6 +117,8 @@ class Planning:
         """Raises FleetSimError for an unknown planner, or one that cannot be made."""
         self._network = network
         self._settings = settings
+        if network.stands and not PLANNERS.find(settings.planner).keeps_stands:
+            raise InvalidValueError(f"planner {settings.planner!r} {ONE_CELL}")
         # Compiled before the first plan, whose time would depend on whether it was before: what checks the plans of
         # planners of the user's own, too, and what they ask of the network.
         plan_nothing(make_planner("astar", network))
@@ -185,7 +187,8 @@ LONGEST = 1000
 
 def usual_lane(tracks: Tracks) -> float:
     """Return the length in m that half of all lanes have at most."""
-    lengths = tracks.lengths[tracks.neighbours.ravel() >= 0]
+    # Those within a place have none.
+    lengths = tracks.lengths[(tracks.neighbours.ravel() >= 0) & (tracks.lengths > 0.0)]
     return float(np.median(lengths)) if len(lengths) else 1.0
 
 
@@ -397,6 +400,7 @@ class PlanTiming:
         taken = blocked.copy()
         # What others hold, and what they were granted, is in nobody's plan.
         taken[graph.held(table, others)] = True
+        taken = self._network.meeting(taken)
         # Robots without a goal are planned for, too: they may have to give way.
         goals = np.where(table.goal[rows] >= 0, table.goal[rows], starts)
         problem = self._asked(starts, goals, taken, rows)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Bytes, Ints, as_float
 from fleet_sim.base.errors import InvalidValueError, PlanError
-from fleet_sim.base.kernels import compiled
+from fleet_sim.base.kernels import compiled, compiled_step
 from fleet_sim.warehouse.traffic.network import Links, Network
 
 MOST_SHOWN = 5
@@ -168,6 +169,34 @@ def _ints(value: object, what: str, count: int | None) -> Ints:
     return np.array(array, np.int64)
 
 
+# What robots hold beside their nodes, as kernels read it.
+
+
+class Holds(NamedTuple):
+    """What moves of a network claim, `ids[begins[move] : begins[move + 1]]`, and robots hold at its nodes beside these,
+    `stands[firsts[node] : firsts[node + 1]]`; nothing where `ids` or `stands` are empty."""
+
+    begins: Ints
+    ids: Ints
+    firsts: Ints
+    stands: Ints
+
+
+def holds_of(network: Network) -> Holds:
+    """Return what robots hold in `network`."""
+    claims, stands = network.claims, network.stands
+    return Holds(claims.begins, claims.ids, stands.begins, stands.ids)
+
+
+@compiled_step
+def mark(holds: Holds, node: int, robot: int, marks: Links | Ints) -> None:
+    """Write a robot to a node, and to all that it holds there."""
+    marks[node] = robot
+    if len(holds.stands):
+        for at in range(holds.firsts[node], holds.firsts[node + 1]):
+            marks[holds.stands[at]] = robot
+
+
 # Rotations: robots that move round in a circle at once, each to the place that the next one leaves.
 
 
@@ -247,8 +276,7 @@ def _do_two_swap(now: Ints, then: Ints, standing: Links | Ints) -> bool:
 @compiled
 def are_in_order(
     links: Links,
-    begins: Ints,
-    ids: Ints,
+    holds: Holds,
     now: Ints,
     then: Ints,
     standing: Links | Ints,
@@ -268,7 +296,7 @@ def are_in_order(
     count = 0
     for robot in range(robots):
         if then[robot] != now[robot]:
-            needs[robot] = _count_needs(links, begins, ids, now, then, standing, robot)
+            needs[robot] = _count_needs(links, holds, now, then, standing, robot)
         if needs[robot] == 0:
             ready[count] = robot
             count += 1
@@ -276,23 +304,38 @@ def are_in_order(
     while done < count:
         robot = ready[done]
         done += 1
-        follower = holding[now[robot]]
-        if then[robot] != now[robot] and follower >= 0 and follower != robot:
-            needs[follower] -= 1
-            if needs[follower] == 0:
-                ready[count] = follower
-                count += 1
+        if then[robot] == now[robot]:
+            continue
+        for number in range(_count_held(holds, now[robot])):
+            follower = holding[_held(holds, now[robot], number)]
+            if follower >= 0 and follower != robot:
+                needs[follower] -= 1
+                if needs[follower] == 0:
+                    ready[count] = follower
+                    count += 1
     return count == robots
 
 
 @compiled
-def _count_needs(
-    links: Links, begins: Ints, ids: Ints, now: Ints, then: Ints, standing: Links | Ints, robot: int
-) -> int:
+def _count_held(holds: Holds, node: int) -> int:
+    """Return how many nodes a robot holds at `node`, with that."""
+    return 1 + holds.firsts[node + 1] - holds.firsts[node] if len(holds.stands) else 1
+
+
+@compiled
+def _held(holds: Holds, node: int, number: int) -> int:
+    """Return one of the nodes that a robot holds at `node`, by its number."""
+    return holds.stands[holds.firsts[node] + number - 1] if number else node
+
+
+@compiled
+def _count_needs(links: Links, holds: Holds, now: Ints, then: Ints, standing: Links | Ints, robot: int) -> int:
     """Return on how many nodes that `robot` needs another one stands."""
-    found = 0
-    if standing[then[robot]] >= 0:
-        found += 1
+    found, begins, ids = 0, holds.begins, holds.ids
+    for number in range(_count_held(holds, then[robot])):
+        other = standing[_held(holds, then[robot], number)]
+        if other >= 0 and other != robot:
+            found += 1
     if len(ids):
         for column in range(links.shape[1]):
             if links[now[robot], column] == then[robot]:
@@ -337,10 +380,8 @@ def check_paths(problem: Problem, paths: object) -> Ints:
     if len(astray):
         robot = int(astray[0])
         raise PlanError(f"robot {robot} starts at node {problem.starts[robot]}, its path at node {checked[robot, 0]}")
-    claims = network.claims
-    held = np.full((2, claims.resources(len(network))), -1, np.int64)
-    bars, passes = problem.bars, problem.passes
-    fault = find_fault(checked, network.links, bars, passes, claims.begins, claims.ids, held[0], held[1])
+    held = np.full((2, network.claims.resources(len(network))), -1, np.int64)
+    fault = find_fault(checked, network.links, problem.bars, problem.passes, holds_of(network), held[0], held[1])
     if fault[0] != SOUND:
         raise PlanError(_told(checked, *fault))
     _check_length(problem, checked)
@@ -382,19 +423,20 @@ def _check_length(problem: Problem, paths: Ints) -> None:
 
 @compiled
 def find_fault(
-    paths: Ints, links: Links, bars: Bytes, passes: Ints, begins: Ints, ids: Ints, before: Ints, after: Ints
+    paths: Ints, links: Links, bars: Bytes, passes: Ints, holds: Holds, before: Ints, after: Ints
 ) -> tuple[int, int, int, int]:
     """Return (kind, robot, other robot, step) of the first fault, or SOUND; `before`, `after` are scratch of -1.
 
     `before` has who stands where, `after` who holds what in the step.
     """
-    if not len(ids):
+    begins, ids = holds.begins, holds.ids
+    if not len(ids) and not len(holds.stands):
         # Ten times as fast: to hand arrays to a function per robot takes longer than its work.
         return _find_fault_on_grid(paths, links, bars, passes, before, after)
     robots, length = paths.shape
     for step in range(1, length):
         for robot in range(robots):
-            before[paths[robot, step - 1]] = robot
+            mark(holds, paths[robot, step - 1], robot, before)
         for robot in range(robots):
             begin, end = paths[robot, step - 1], paths[robot, step]
             move = _move_number(links, begin, end)
@@ -404,11 +446,12 @@ def find_fault(
                 return SHUT, robot, -1, step
             if begin != end and bars[end] == BARRED and passes[robot] != EVERYWHERE and passes[robot] != end:
                 return NO_ROOM, robot, -1, step
-            if after[end] >= 0:
-                other = after[end]
-                return (SAME_NODE if paths[other, step] == end else TOO_NEAR), robot, other, step
-            after[end] = robot
-            if move >= 0:
+            for number in range(_count_held(holds, end)):
+                other = after[_held(holds, end, number)]
+                if other >= 0:
+                    return (SAME_NODE if paths[other, step] == end else TOO_NEAR), robot, other, step
+            mark(holds, end, robot, after)
+            if move >= 0 and len(ids):
                 for at in range(begins[move], begins[move + 1]):
                     if after[ids[at]] >= 0 and after[ids[at]] != robot:
                         return TOO_NEAR, robot, after[ids[at]], step
@@ -418,11 +461,11 @@ def find_fault(
             if other >= 0:
                 return SWAP, robot, other, step
         # Unlike on a grid there is no room to move round at once.
-        if not are_in_order(links, begins, ids, paths[:, step - 1].copy(), paths[:, step].copy(), before, after, False):
+        if not are_in_order(links, holds, paths[:, step - 1].copy(), paths[:, step].copy(), before, after, False):
             return CIRCLE, 0, -1, step
         for robot in range(robots):
-            before[paths[robot, step - 1]] = -1
-            _release(paths, links, begins, ids, after, robot, step)
+            mark(holds, paths[robot, step - 1], -1, before)
+            _release(paths, links, holds, after, robot, step)
     return SOUND, -1, -1, -1
 
 
@@ -493,9 +536,9 @@ def _swaps_with(
 
 
 @compiled
-def _release(paths: Ints, links: Links, begins: Ints, ids: Ints, after: Ints, robot: int, step: int) -> None:
-    begin, end = paths[robot, step - 1], paths[robot, step]
-    after[end] = -1
+def _release(paths: Ints, links: Links, holds: Holds, after: Ints, robot: int, step: int) -> None:
+    begin, end, begins, ids = paths[robot, step - 1], paths[robot, step], holds.begins, holds.ids
+    mark(holds, end, -1, after)
     if len(ids) and begin != end:
         move = _move_number(links, begin, end)
         for at in range(begins[move], begins[move + 1]):

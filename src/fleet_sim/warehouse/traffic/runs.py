@@ -677,7 +677,7 @@ def offer_tasks(sim: MultiRobotSimulationCore, traffic: Traffic, settings: Tasks
     # Of the cells that robots may stand on, not of all free ones: some are too narrow for them.
     mask = site.grid.free_mask.copy()
     mask.ravel()[:] = False
-    mask.ravel()[network.cells] = True
+    mask.ravel()[network.cells[traffic.shared_nodes()]] = True
     # Goals on both sides of a wall could not all be reached.
     region = site.grid.with_free(mask).largest_region()
     seed = sim.params.seed if chosen.seed is None else chosen.seed

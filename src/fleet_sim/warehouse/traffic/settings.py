@@ -69,7 +69,7 @@ class TrafficSettings(Checked):
         above=0.0,
         high=LARGEST_RADIUS,
         unit="m",
-        doc="Largest footprint that may take part; null: that of the robots that come first.",
+        doc="Largest footprint that may take part, in a cell of the grid; null: those of the robots that come first.",
     )
     footprint: Literal["disc", "square"] = setting(
         "disc",

@@ -181,7 +181,7 @@ class Traffic:
 
     def goal_of(self, agent: Agent) -> int | None:
         """Return the node that a robot was sent to, None before it was."""
-        goal = int(self._table.goal[self._row(agent)])
+        goal = int(self.goals(np.array([self._row(agent)]))[0])
         return None if goal < 0 else goal
 
     def has_arrived(self, agent: Agent) -> bool:
@@ -201,9 +201,13 @@ class Traffic:
         """Return why a robot does not drive: "a waits for b, which waits for c, which stands at desk"."""
         return self._control.explained(self._row(agent))
 
+    def shared_nodes(self) -> Ints:
+        """Return the nodes (K,) to which any robot can be sent, whatever its size, if a way leads there at all."""
+        return self._control.shared_nodes()
+
     def goals(self, rows: Rows) -> Ints:
         """Return the goals (N,) of robots in `rows`, -1 for none."""
-        return np.asarray(self._table.goal[rows])
+        return self._control.goals(rows)
 
     def nodes(self, rows: Rows, *, ahead: bool = False) -> Ints:
         """Return the nodes (N,) that robots in `rows` stand on, or passed last; `ahead`: those planned to be next."""

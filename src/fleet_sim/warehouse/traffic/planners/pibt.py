@@ -107,7 +107,7 @@ class Pibt(Planner):
     """
 
     settings_class = PibtSettings
-    keeps_bars = True
+    keeps_bars = keeps_stands = True
     settings: PibtSettings
 
     def __init__(self, network: Network, **settings: Any) -> None:
@@ -169,7 +169,7 @@ class Pibt(Planner):
             np.uint64(problem.seed + self._steps_planned),
             self.settings.allow_rotations,
             # Within a window others soon make room, and who has arrived is better left alone.
-            to_end and not self.network.claims,
+            to_end and not self.network.claims and not self.network.stands,
             to_end,
             columns,
         )

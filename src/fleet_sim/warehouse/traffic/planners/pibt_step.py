@@ -11,7 +11,7 @@ from fleet_sim.base.kernels import compiled, compiled_step, inlined
 from fleet_sim.base.registry import saved
 from fleet_sim.warehouse.traffic.network import Links, Network, Steps
 from fleet_sim.warehouse.traffic.planners.guides import Columns
-from fleet_sim.warehouse.traffic.problem import BLOCKED, EVERYWHERE, OPEN, Problem, are_in_order
+from fleet_sim.warehouse.traffic.problem import BLOCKED, EVERYWHERE, OPEN, Holds, Problem, are_in_order, holds_of, mark
 
 # Who must change places with whom in a corridor, where pushing alone would lead to nothing; compiled. Two robots that
 # want past each other in a corridor drive on, one pulling the other, to where three ways meet, and change places
@@ -139,18 +139,19 @@ def queueing(goals: Ints, away: Ints, waited: Ints, most: int) -> Bools:
 class StepArrays(NamedTuple):
     """What steps of PIBT work on: the network, who may be where, who is where, and room to work in.
 
-    `links` are those of the network, `begins` and `ids` the claims of its moves. `bars` says of each node who may enter
-    it, `passes` of each robot what it may pass. `standing` has the robot on each node, `holding` the one that holds a
-    node or a claim in this step. `remaining` is as `look_ahead` writes it; `choices`, `stack` and `ranks` are room.
+    `links` are those of the network, `holds` what robots hold beside their nodes. `bars` says of each node who may
+    enter it, `passes` of each robot what it may pass. `standing` has the robot on each node, `holding` the one that
+    holds a node or a claim in this step, `wanted` the one that found a node in use which it needs. `remaining` is as
+    `look_ahead` writes it; `choices`, `stack` and `ranks` are room.
     """
 
     links: Links
-    begins: Ints
-    ids: Ints
+    holds: Holds
     bars: Bytes
     passes: Ints
     standing: Links
     holding: Links
+    wanted: Links
     choices: Links
     stack: Links
     ranks: Ints
@@ -192,10 +193,10 @@ MOVED, FAILED = 0, 1
 """What became of the robot that was asked last to give way."""
 NO_WAY = 1 << 40
 """Of a node from which no way leads to the goal: still better than none for a robot that must give way."""
-TRIED, ASKED, PLACE, ON_STACK, PARTNER = 0, 1, 2, 3, 4
+TRIED, ASKED, PLACE, ON_STACK, PARTNER, AGAIN = 0, 1, 2, 3, 4, 5
 """What is kept of each robot beside its K + 1 moves in order: which move is tried, how many robots it has asked, where
-it stands, whether it waits for others, and who follows it."""
-KEPT = 5
+it stands, whether it waits for others, who follows it, and whether it holds several nodes and was planned again."""
+KEPT = 6
 
 
 @compiled_step
@@ -217,7 +218,7 @@ def give_way(
     A robot whose place another one wants is asked to move first; one that finds no place stays, and whoever asked it
     tries its next choice. `stack` has the robots that wait for an answer.
     """
-    links, begins, ids, bars, passes, standing, holding, choices, stack, _, _ = arrays
+    links, holds, bars, passes, standing, holding, wanted, choices, stack, _, _ = arrays
     width = links.shape[1] + 1
     depth, answer = 1, MOVED
     stack[0] = first
@@ -227,7 +228,7 @@ def give_way(
         own = choices[robot]
         if answer == FAILED:
             # Who was asked stays, so this robot goes elsewhere.
-            let_go(links, begins, ids, now[robot], then[robot], holding, robot)
+            let_go(links, holds, now[robot], then[robot], holding, robot)
             then[robot] = NOBODY
             own[width + TRIED], own[width + ASKED] = own[width + TRIED] + 1, 0
         answer = MOVED
@@ -235,21 +236,25 @@ def give_way(
             _hold_next(arrays, now, then, allow_rotations, robot)
         if then[robot] == NOBODY:
             # Nothing is left to try: it stays, and the one that asked it has to go elsewhere.
-            alone = _stay(now, then, holding, own, robot)
+            alone = _stay(holds, now, then, holding, own, robot)
+            if len(holds.stands):
+                _plan_again(links, holds, now, then, standing, holding, wanted, choices, robot)
             depth, answer = depth - 1, FAILED
             if depth == 0:
                 return alone
             continue
         other = NOBODY
         # Where moves claim nothing else, only a robot on the next node can be in the way.
-        if len(ids) or (standing[then[robot]] >= 0 and then[robot] != now[robot]):
-            other = _next_in_the_way(links, begins, ids, then, standing, own, robot)
+        if len(holds.ids) or len(holds.stands) or (standing[then[robot]] >= 0 and then[robot] != now[robot]):
+            other = _next_in_the_way(links, holds, then, standing, own, robot)
         if other != NOBODY:
             # This robot stays on the stack, and goes on here when the other one has its answer.
             _sort_choices(arrays, now, then, wishes, key, swaps, other)
             stack[depth] = other
             depth += 1
             continue
+        if len(holds.stands) and then[robot] == now[robot] and own[width + TRIED] > 0:
+            _plan_again(links, holds, now, then, standing, holding, wanted, choices, robot)
         own[width + ON_STACK], depth = 0, depth - 1
         if own[width + PARTNER] != NOBODY:
             _pull(links, bars, passes, now, then, holding, own, robot)
@@ -257,15 +262,78 @@ def give_way(
 
 
 @compiled_step
-def _stay(now: Ints, then: Ints, holding: Links, own: Links, robot: int) -> bool:
+def _stay(holds: Holds, now: Ints, then: Ints, holding: Links, own: Links, robot: int) -> bool:
     """Let `robot` wait where it is, though another one may hold that; returns whether nobody does."""
     alone = holding[now[robot]] == NOBODY
     # Taken from the one that holds it: that one learns that this robot failed, and lets go of no more than it still
     # has.
     then[robot] = now[robot]
-    holding[now[robot]] = robot
+    mark(holds, now[robot], robot, holding)
     own[len(own) - KEPT + ON_STACK] = 0
     return alone
+
+
+@compiled_step
+def _plan_again(
+    links: Links,
+    holds: Holds,
+    now: Ints,
+    then: Ints,
+    standing: Links,
+    holding: Links,
+    wanted: Links,
+    choices: Links,
+    robot: int,
+) -> None:
+    """Let robots be planned again that stay where `robot`, which holds several nodes and stays, wants to go.
+
+    They found no room while it held all that it needs. It helps if those of single cells leave that in several steps,
+    see `_leaving`; others are planned again once in a step.
+    """
+    column = choices[robot, 0]
+    if holds.firsts[now[robot] + 1] - holds.firsts[now[robot]] < 2 or column == links.shape[1]:
+        return
+    node = links[now[robot], column]
+    mark(holds, node, robot, wanted)
+    for at in range(holds.firsts[node], holds.firsts[node + 1]):
+        other = standing[holds.stands[at]]
+        if other < 0 or other == robot or then[other] != now[other] or holding[now[other]] != other:
+            continue
+        on_stack = choices[other, choices.shape[1] - KEPT + ON_STACK] != 0
+        again = choices[other, choices.shape[1] - KEPT + AGAIN] != 0
+        if not on_stack and not again:
+            several = holds.firsts[now[other] + 1] - holds.firsts[now[other]] >= 2
+            choices[other, choices.shape[1] - KEPT + AGAIN] = several
+            then[other] = NOBODY
+            mark(holds, now[other], NOBODY, holding)
+
+
+@compiled_step
+def _is_wanted(holds: Holds, wanted: Links, node: int, robot: int) -> int:
+    """Return how many of the nodes that `robot` holds at `node` another one wants."""
+    found = 1 if wanted[node] != NOBODY and wanted[node] != robot else 0
+    for at in range(holds.firsts[node], holds.firsts[node + 1]):
+        held = wanted[holds.stands[at]]
+        found += 1 if held != NOBODY and held != robot else 0
+    return found
+
+
+@compiled_step
+def _leaving(links: Links, holds: Holds, wanted: Links, begin: int, node: int, robot: int) -> int:
+    """Return how well a robot leaves what somebody wants if it moves from `begin` to `node`, 0 best.
+
+    Who holds several nodes holds fewer of those wanted; others take fewer steps until they hold none.
+    """
+    count = _is_wanted(holds, wanted, node, robot)
+    if count == 0 or holds.firsts[begin + 1] - holds.firsts[begin] >= 2:
+        return count
+    if node == begin:
+        return 3
+    for column in range(links.shape[1]):
+        end = links[node, column]
+        if end >= 0 and _is_wanted(holds, wanted, end, robot) == 0:
+            return 1
+    return 2
 
 
 @inlined
@@ -279,6 +347,7 @@ def _sort_choices(
     steps, rows, guides = wishes
     width = links.shape[1] + 1
     own, begin = choices[robot], now[robot]
+    leaves = len(arrays.holds.stands) > 0 and _is_wanted(arrays.holds, arrays.wanted, begin, robot) > 0
     # Column K, after the neighbors, is staying.
     count, crowded = 0, False
     for column in range(width):
@@ -287,7 +356,10 @@ def _sort_choices(
             continue
         taken = standing[node] >= 0 and node != begin
         crowded = crowded or taken
-        rank = _rank(np.int64(remaining[robot, column]), taken and not swaps, _chance_bits(key, robot, node))
+        away = np.int64(remaining[robot, column])
+        if leaves:
+            away = np.int64(_leaving(links, arrays.holds, arrays.wanted, begin, node, robot))
+        rank = _rank(away, taken and not swaps, _chance_bits(key, robot, node))
         # A guide goes before all distances, whoever stands there.
         if len(guides) and guides[robot, begin] == column:
             rank = np.int64(-1)
@@ -344,7 +416,8 @@ def _pull(
 @inlined
 def _hold_next(arrays: StepArrays, now: Ints, then: Ints, allow_rotations: bool, robot: int) -> None:
     """Let `robot` take the first of its remaining moves that is free, if there is one."""
-    links, begins, ids, bars, passes, standing, holding, choices, _, _, _ = arrays
+    links, holds, bars, passes, standing, holding, _, choices, _, _, _ = arrays
+    begins, ids = holds.begins, holds.ids
     width = links.shape[1] + 1
     own, begin = choices[robot], now[robot]
     while own[width + TRIED] < width and own[own[width + TRIED]] != NOBODY:
@@ -353,16 +426,21 @@ def _hold_next(arrays: StepArrays, now: Ints, then: Ints, allow_rotations: bool,
         free = holding[node] == NOBODY and (node == begin or not is_shut(bars, passes, robot, node))
         # Asked here first, as calls with many arrays are slow.
         if free and standing[node] >= 0:
-            free = _may_take(then, standing, holding, choices, allow_rotations, robot, begin, node)
+            free = _may_take(holds, then, standing, holding, choices, allow_rotations, robot, begin, node)
         if free and len(ids) and node != begin:
             move = begin * links.shape[1] + column
             for at in range(begins[move], begins[move + 1]):
                 free = free and holding[ids[at]] == NOBODY
                 if ids[at] < len(links):
-                    free = free and _may_take(then, standing, holding, choices, False, robot, begin, ids[at])
+                    free = free and _may_take(holds, then, standing, holding, choices, False, robot, begin, ids[at])
+        if free and len(holds.stands):
+            for at in range(holds.firsts[node], holds.firsts[node + 1]):
+                held = holds.stands[at]
+                free = free and holding[held] == NOBODY
+                free = free and _may_take(holds, then, standing, holding, choices, False, robot, begin, held)
         if free:
             then[robot] = node
-            holding[node] = robot
+            mark(holds, node, robot, holding)
             if len(ids) and node != begin:
                 move = begin * links.shape[1] + column
                 for at in range(begins[move], begins[move + 1]):
@@ -385,6 +463,7 @@ def is_shut(bars: Bytes, passes: Ints, robot: int, node: int) -> bool:
 
 @compiled_step
 def _may_take(
+    holds: Holds,
     then: Ints,
     standing: Links,
     holding: Links,
@@ -401,18 +480,22 @@ def _may_take(
     # The other one comes to where this one stands: they would meet half-way.
     if holding[begin] == other:
         return False
+    if len(holds.stands):
+        for at in range(holds.firsts[begin], holds.firsts[begin + 1]):
+            if holding[holds.stands[at]] == other:
+                return False
     # One on the stack waits for this robot: following it closes a ring, in which all move at once.
     return allow_rotations or choices[other, choices.shape[1] - KEPT + ON_STACK] == 0
 
 
 @compiled_step
-def _next_in_the_way(links: Links, begins: Ints, ids: Ints, then: Ints, standing: Links, own: Links, robot: int) -> int:
+def _next_in_the_way(links: Links, holds: Holds, then: Ints, standing: Links, own: Links, robot: int) -> int:
     """Return the next robot without a plan that stands on what `robot` holds, NOBODY for none."""
-    width = links.shape[1] + 1
+    width, begins, ids = links.shape[1] + 1, holds.begins, holds.ids
     column = own[own[width + TRIED]]
     if column == width - 1:
         return NOBODY
-    # First who stands on the node, then who stands on what the move claims; ASKED counts through both.
+    # First who stands on the node, then who on what the move claims, or is held there; ASKED counts through all.
     if own[width + ASKED] == 0:
         own[width + ASKED] = 1
         other = standing[then[robot]]
@@ -427,14 +510,27 @@ def _next_in_the_way(links: Links, begins: Ints, ids: Ints, then: Ints, standing
                 other = standing[claimed]
                 if other >= 0 and other != robot and then[other] == NOBODY:
                     return other
+    # No network has both.
+    elif len(holds.stands):
+        end = then[robot]
+        while holds.firsts[end] + own[width + ASKED] - 1 < holds.firsts[end + 1]:
+            other = standing[holds.stands[holds.firsts[end] + own[width + ASKED] - 1]]
+            own[width + ASKED] += 1
+            if other >= 0 and other != robot and then[other] == NOBODY:
+                return other
     return NOBODY
 
 
 @compiled_step
-def let_go(links: Links, begins: Ints, ids: Ints, begin: int, end: int, holding: Links, robot: int) -> None:
+def let_go(links: Links, holds: Holds, begin: int, end: int, holding: Links, robot: int) -> None:
     """Free what `robot` holds for its move, but not what another one has taken since."""
+    begins, ids = holds.begins, holds.ids
     if holding[end] == robot:
         holding[end] = NOBODY
+    if len(holds.stands):
+        for at in range(holds.firsts[end], holds.firsts[end + 1]):
+            if holding[holds.stands[at]] == robot:
+                holding[holds.stands[at]] = NOBODY
     if len(ids) and end != begin:
         for column in range(links.shape[1]):
             if links[begin, column] == end:
@@ -467,6 +563,8 @@ def chance(key: np.uint64, robot: int, node: int) -> float:
     return _chance_bits(key, robot, node) / 524288.0
 
 
+TURNS = 7
+"""Of two: steps for which the same of the robots that take several cells comes first."""
 FIRST = 1e9
 """Beyond all waiting: by how much wide robots on their way are more urgent than others."""
 
@@ -478,6 +576,7 @@ class PibtStep:
     def __init__(self, network: Network) -> None:
         self._network = network
         self._standing = np.full(len(network), NOBODY, np.int32)
+        self._wanted = np.full(len(network), NOBODY, np.int32)
         self._holding = np.full(network.claims.resources(len(network)), NOBODY, np.int32)
 
     def arrays(self, problem: Problem) -> StepArrays:
@@ -486,9 +585,9 @@ class PibtStep:
         robots, width = len(problem), network.links.shape[1] + 1
         choices = np.zeros((robots, width + KEPT), np.int32)
         stack, remaining = np.empty(robots, np.int32), np.empty((robots, width), np.int32)
-        claims = network.claims
         return StepArrays(
-            *(network.links, claims.begins, claims.ids, problem.bars, problem.passes, self._standing, self._holding),
+            *(network.links, holds_of(network), problem.bars, problem.passes, self._standing, self._holding),
+            self._wanted,
             choices,
             stack,
             np.empty(width, np.int64),
@@ -513,7 +612,7 @@ def run_steps(
 
     `waited` (R,) is counted on for robots on their way, and 0 for those at their goals.
     """
-    links, begins, ids, _, passes, standing, holding, _, _, _, remaining = arrays
+    links, holds, _, passes, standing, holding, wanted, choices, _, _, remaining = arrays
     robots, length = columns.shape
     now, then = starts.copy(), np.full(robots, NOBODY, np.int64)
     urgency = np.empty(robots, np.float64)
@@ -527,19 +626,34 @@ def run_steps(
             # Places beside shelves are dead ends to wide robots only: narrow ones can always make room there.
             if passes[robot] != EVERYWHERE and now[robot] != goals[robot]:
                 urgency[robot] -= FIRST
+            # Who takes several cells seldom finds all of them free. Two of them may have to make room for each other
+            # over many steps, so each of them comes first for a while.
+            several = len(holds.stands) > 0 and holds.firsts[now[robot] + 1] > holds.firsts[now[robot]] + 1
+            if several and now[robot] != goals[robot]:
+                urgency[robot] = chance((seed + np.uint64(number)) >> np.uint64(TURNS), robot, 0) - FIRST
             then[robot] = NOBODY
-            standing[now[robot]] = robot
+            mark(holds, now[robot], robot, standing)
         order = np.argsort(urgency)
         look_ahead(links, now, wishes.steps, wishes.rows, remaining)
         # In each step other chances.
         key = seed + np.uint64(number)
-        for robot in order:
-            if then[robot] == NOBODY:
-                give_way(arrays, now, then, wishes, key, allow_rotations, swaps, robot)
+        if len(holds.stands):
+            wanted[:] = NOBODY
+            choices[:, choices.shape[1] - KEPT + AGAIN] = 0
+        planned = False
+        while not planned:
+            planned = True
+            for robot in order:
+                if then[robot] == NOBODY:
+                    give_way(arrays, now, then, wishes, key, allow_rotations, swaps, robot)
+            # Those that are planned again; each that holds several lets that happen once.
+            if len(holds.stands):
+                for robot in range(robots):
+                    planned = planned and then[robot] != NOBODY
         # Empty again for the next step, as the arrays are kept.
         for robot in range(robots):
-            let_go(links, begins, ids, now[robot], then[robot], holding, robot)
-            standing[now[robot]] = NOBODY
+            let_go(links, holds, now[robot], then[robot], holding, robot)
+            mark(holds, now[robot], NOBODY, standing)
         for robot in range(robots):
             now[robot] = then[robot]
             columns[robot, number] = now[robot]
@@ -563,7 +677,7 @@ def next_places(
 
     `fixed` (C, 2) has robots and the columns of the moves that they must make, K for waiting.
     """
-    links, begins, ids, _, _, standing, holding, choices, _, _, remaining = arrays
+    links, holds, _, _, standing, holding, _, choices, _, _, remaining = arrays
     robots = len(now)
     for robot in range(robots):
         standing[now[robot]] = robot
@@ -578,10 +692,10 @@ def next_places(
             sound = give_way(arrays, now, then, wishes, key, allow_rotations, swaps, robot)
     # Fixed robots have asked nobody, so circles and swaps with them are found only now.
     if sound and len(fixed):
-        sound = are_in_order(links, begins, ids, now, then, standing, holding, allow_rotations)
+        sound = are_in_order(links, holds, now, then, standing, holding, allow_rotations)
     for robot in range(robots):
         if then[robot] != NOBODY:
-            let_go(links, begins, ids, now[robot], then[robot], holding, robot)
+            let_go(links, holds, now[robot], then[robot], holding, robot)
         standing[now[robot]] = NOBODY
     return sound
 
@@ -589,7 +703,8 @@ def next_places(
 @compiled_step
 def _fix(arrays: StepArrays, now: Ints, then: Ints, fixed: Ints) -> bool:
     """Let a robot make the move that it must make; returns whether it can."""
-    links, begins, ids, bars, passes, _, holding, _, _, _, _ = arrays
+    links, holds, bars, passes, _, holding, _, _, _, _, _ = arrays
+    begins, ids = holds.begins, holds.ids
     robot, column = fixed
     begin = now[robot]
     node = begin if column == links.shape[1] else links[begin, column]

@@ -15,6 +15,7 @@ from fleet_sim.base.settings import Checked, read
 from fleet_sim.warehouse.traffic.network import Network
 from fleet_sim.warehouse.traffic.problem import Problem, check_paths
 
+ONE_CELL = "plans for robots of a cell each, and here some take more, or share a lift; use pibt"
 NO_BARS = "does not keep robots that carry something wide away from what stands in their way; use pibt"
 USUAL_WINDOW = 10
 """Steps that are enough for most planners to see who is in the way."""
@@ -39,6 +40,9 @@ class Planner(ABC):
     keeps_bars: ClassVar[bool] = False
     """Whether its plans keep wide robots off barred nodes; others are not asked where there are such robots."""
 
+    keeps_stands: ClassVar[bool] = False
+    """Whether robots of its plans hold `network.stands`; others are not asked where there are such."""
+
     def __init__(self, network: Network, **settings: Any) -> None:
         """Raises ConfigError for an unknown setting, or one that is out of its range.
 
@@ -46,7 +50,7 @@ class Planner(ABC):
         """
         self.network = network
         self.settings = read(self.settings_class, settings, path=f"planner {type(self).__name__}")
-        if getattr(self.settings, "allow_rotations", False) and network.claims:
+        if getattr(self.settings, "allow_rotations", False) and (network.claims or network.stands):
             raise InvalidValueError("allow_rotations: lanes of this network are too near to each other for rotations")
 
     def prepare(self) -> None:
