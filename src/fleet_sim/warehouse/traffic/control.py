@@ -484,8 +484,8 @@ class TrafficControl:
 
     # ---- where they go -----------------------------------------------------------------------------------------------
 
-    def check_goals(self, rows: Rows, nodes: Ints, headings: Floats) -> None:
-        """Raise InvalidValueError where `send` would."""
+    def check_goals(self, rows: Rows, nodes: Ints, headings: Floats) -> tuple[Ints, Floats]:
+        """Raise InvalidValueError where `send` would; return nodes and headings as robots of all sizes have them."""
         table, floor = self._table, self.floor
         if len(rows) != len(nodes):
             raise InvalidValueError(f"expected a node for each of {len(rows)} robots, got {len(nodes)}")
@@ -508,10 +508,11 @@ class TrafficControl:
         fixed = turned[columns.turning_speeds(self._world, rows[turned]) <= 0.0] if len(turned) else turned
         if len(fixed):
             raise InvalidValueError(f"{self._world.label(int(rows[fixed[0]]))!r} cannot turn to a heading")
+        return nodes, headings
 
     def send(self, rows: Rows, nodes: Ints, headings: Floats) -> None:
         """Send robots to nodes and headings (N,) there, nan for any; all or none; raises InvalidValueError."""
-        self.check_goals(rows, nodes, headings)
+        nodes, headings = self.check_goals(rows, nodes, headings)
         table = self._table
         for row in self._world.actions.busy(rows).tolist():
             self._world.actions.cancel_base(row, "the traffic was told to send the robot elsewhere")

@@ -445,7 +445,9 @@ class Floor:
 
         With nan the limits of the site hold there again. Who is faster brakes from now on.
         """
-        self.limits[nodes] = speed
+        # Robots of all sizes that are there.
+        bases = self.network.bases
+        self.limits[np.isin(bases, bases[nodes])] = speed
         tracks = self.execution.graph.tracks
         width = tracks.neighbours.shape[1]
         begins, ends = self.limits.repeat(width), self.limits[tracks.neighbours.ravel()]
@@ -485,4 +487,4 @@ class Floor:
         self.timing.changed = True
 
     def _open(self) -> None:
-        self.execution.open_mask[:] = ~(self.blocked | self.gates.shut | self.awaited)
+        self.execution.open_mask[:] = ~(self.blocked | self.network.meeting(self.gates.shut | self.awaited))
