@@ -348,7 +348,8 @@ class PlanTiming:
         ends, ids = graph.ends(table, rows), self._world.object_id[rows]
         left = np.repeat(ends[:, None], 2, axis=1)
         # With claims it is not known what else would have to be left before.
-        if known is not None and known.plan == graph.plans and not self._network.claims:
+        more = self._network.claims or self._network.stands
+        if known is not None and known.plan == graph.plans and not more:
             there = np.flatnonzero(places_of(known.ids, ids) >= 0)
             ahead = known.of(ids[there]).ahead(table.granted[rows[there]], ends[there])
             left = np.repeat(ends[:, None], max(ahead.shape[1], 2), axis=1)

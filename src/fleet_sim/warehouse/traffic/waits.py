@@ -62,7 +62,11 @@ def _holders(floor: Floor, table: TrafficColumns) -> Ints:
     places = (
         np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(table.behind[rows], counts)
     )
-    holders[floor.execution.graph.ways.nodes[owners, places]] = owners
+    nodes, stands = floor.execution.graph.ways.nodes[owners, places], floor.network.stands
+    holders[nodes] = owners
+    if stands:
+        for node, owner in zip(nodes.tolist(), owners.tolist(), strict=True):
+            holders[stands.of(node)] = owner
     return holders
 
 
