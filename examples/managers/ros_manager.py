@@ -151,6 +151,10 @@ class Manager(Node):
 
     def _send_goals(self, now: float) -> None:
         command = FleetCommand(kind=FleetCommand.NAVIGATE, route=True, source="ros_manager")
+        # Two robots with one goal would be in each other's way: who has nothing to do any more has no goal either.
+        idle = [name for name, robot in self._robots.items() if robot.transport is None and robot.state.has_goal]
+        if idle:
+            self._command.publish(FleetCommand(kind=FleetCommand.CANCEL, names=idle, source="ros_manager"))
         for name, robot in self._robots.items():
             if robot.transport is None or robot.failed() or now - robot.sent < RESEND:
                 continue

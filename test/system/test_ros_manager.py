@@ -91,4 +91,6 @@ def test_all_transports_are_done_under_disturbances(tmp_path: Path, more: dict[s
     modes = {robot.operating_mode for message in states for robot in message.robots}
     assert RobotState.FAULT_BREAKDOWN in faults
     if more:
+        # Also after the time without radio.
+        assert states[-1].header.stamp.sec > 38
         assert RobotState.FAULT_EMERGENCY_STOP in faults and RobotState.MANUAL in modes
