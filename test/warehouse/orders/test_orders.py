@@ -15,8 +15,9 @@ from fleet_sim.base.errors import InvalidValueError, UnknownNameError
 from fleet_sim.warehouse.orders import CancelOrders, OrderState, RobotState, SetStationsOpen, SubmitOrders
 from fleet_sim.warehouse.orders.order import FINAL
 from fleet_sim.warehouse.orders.orders import OrderNews
-from fleet_sim.warehouse.orders.places import Service, Timers
+from fleet_sim.warehouse.orders.places import Timers
 from fleet_sim.warehouse.orders.pods.floor import PodStock
+from fleet_sim.warehouse.orders.stations import Service
 from fleet_sim.world.commands import Command
 
 ONE = {"id": "first", "pick": "shelf_a", "drop": "dock", "load": 12.0, "pick_time": 2.0, "drop_time": 3.0}
