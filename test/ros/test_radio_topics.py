@@ -101,6 +101,19 @@ def test_an_outage_keeps_goals_and_results_and_freezes_what_is_known(tmp_path: P
         assert max(xs.values()) > 0.5
 
 
+def test_a_result_from_within_an_outage_comes_after_it(tmp_path: Path) -> None:
+    with heard_node(tmp_path, scenario({"outage": True, "at": 1.0, "lasts": 3.0})) as node:
+        node.step(2)
+        goal = MoveTo.Goal()
+        goal.pose.pose.position.x, goal.pose.pose.orientation.w = 1.0, 1.0
+        ended = node.send_goal(MoveTo, "/a/move_to", goal, most=100)
+        assert ended.result is not None and ended.result.success
+        # It was there in the middle of the outage, and nobody was told.
+        there = next(stamp for stamp, poses in node.poses.items() if poses["a"].position[0] == 1.0)
+        assert 10 * DT_NS < there < 25 * DT_NS
+        assert node.sim.clock.time >= 4.0
+
+
 def test_frames_and_states_of_the_fleet_have_what_is_believed_and_odometry_what_is_true(tmp_path: Path) -> None:
     given = scenario()
     given["disturbances"] = [
