@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -174,6 +175,24 @@ def test_a_replayed_log_and_a_restored_state_bring_the_same_messages() -> None:
     hashes.append(sim.state_hash())
     assert len(set(hashes)) == 1
     assert came == first and {number for _, _, number in first} & set(range(20)), "some were under way"
+
+
+def test_a_state_file_has_what_is_under_way(tmp_path: Path) -> None:
+    sim = fleet(EVERYTHING)
+    for number in range(30):
+        sim.inbox.put(velocity("r0", "r1", number=number))
+        sim.step_once()
+    sim.save_state(tmp_path / "radio.state")
+    found = []
+    for one in (sim, MultiRobotSimulationCore.from_state(tmp_path / "radio.state")):
+        came = note_arrivals(one)
+        for number in range(30, 40):
+            one.inbox.put(velocity("r0", "r1", number=number))
+            one.step_once()
+        for _ in range(150):
+            one.step_once()
+        found.append((came, one.state_hash()))
+    assert found[0] == found[1] and found[0][0][0][2] < 30
 
 
 def test_an_outage_loses_what_is_sent_once_and_holds_what_is_resent() -> None:

@@ -82,7 +82,7 @@ LOSS, LATENESS, JITTER, TWICE, ORDER, AGAIN = 0, 1, 3, 4, 5, 16
 SECOND = 8
 NOT_BY_RADIO = (SetPoses, Attach, Remove)
 """Commands that change the world itself: nobody sends them to a robot."""
-TO_ROBOT, FROM_ROBOT = Direction.TO_ROBOT, Direction.FROM_ROBOT
+TO_ROBOT, FROM_ROBOT = str(Direction.TO_ROBOT.value), str(Direction.FROM_ROBOT.value)
 COMMANDS = "commands"
 """The channel of commands: a robot gets them in the order in which they were sent."""
 
