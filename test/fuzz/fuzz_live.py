@@ -1,7 +1,7 @@
 """The target of a node in a process of its own: each field of all that it reads over ROS 2 at its worst.
 
-A message has one field so. Twenty to different topics or services are an input, or one world. After it `/clock` goes
-on, memory is bounded, and no canary was touched or told of; otherwise the node is started anew.
+A message has one field so. Up to fifty to different topics or services are an input, or one world. After it `/clock`
+goes on, memory is bounded, and no canary was touched or told of; otherwise the node is started anew.
 `fuzz_live.py FOLDER NOTES ARGUMENT...` is that process, which notes what it opens of canaries.
 """
 
@@ -35,7 +35,7 @@ STILL = 15.0
 """The longest that `/clock` may stand still, in s of the node's processor time; ten times that where it has little."""
 MOST_MEMORY = 1 << 30
 """What a node may take beyond what it has at the beginning, in bytes."""
-AT_ONCE = 20
+AT_ONCE = 50
 """Messages to topics, or to services, after which the clock is looked at."""
 SCENARIOS = {"resource_string": "", "options": "robots"}
 """Fields with a whole scenario, or with an entry of a section."""

@@ -287,6 +287,7 @@ class Walk:
 _BOX = {"shape_type": "box", "half_extents": [0.2, 0.2, 0.1]}
 ROBOT = {"name": "r", "shape": _BOX, "pose": [0, 0, 0.1]}
 SITE = "config/sites/maps/office.yaml"
+ANYWHERE = [[-50, -50], [50, -50], [50, 50], [-50, 50]]
 BASES: dict[str, dict[str, Any]] = {
     "swarm": {
         "swarm": {
@@ -299,6 +300,7 @@ BASES: dict[str, dict[str, Any]] = {
     "orders": {"robots": [{**ROBOT, "at": "free"}], "site": SITE},
     "traffic": {"robots": [{"name": "r", "shape": _BOX, "at": {"count": 30}}], "site": SITE},
     "tasks": {"robots": [ROBOT], "site": SITE},
+    "people": {"robots": [ROBOT], "site": SITE},
 }
 """What a section needs besides itself before it is read to its end."""
 
@@ -325,6 +327,13 @@ def _in_section(section: str, base: dict[str, Any], build: Build) -> Build:
         merged = {**own, **made} if isinstance(own, dict) and isinstance(made, dict) else made
         if section == "robots" and isinstance(made, list):
             merged = [{**ROBOT, **one} if isinstance(one, dict) else one for one in made]
+        if section == "people" and isinstance(made, dict) and isinstance(made.get("groups"), list):
+            # People who come, to somewhere that is there: otherwise nothing else is looked at.
+            groups = [{"count": 1, **one} if isinstance(one, dict) else one for one in made["groups"]]
+            for group in groups:
+                if isinstance(group, dict) and group.get("visits") == ["r"]:
+                    group["visits"] = [ANYWHERE]
+            merged = {**made, "groups": groups}
         return {**base, section: merged}
 
     return scenario

@@ -19,6 +19,7 @@ from fleet_sim.base.budget import LONGEST_NAME, Work, check_name, from_outside
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.models import generated
 from fleet_sim.robots.dispatch import LoadWorld
+from fleet_sim.warehouse.disturbances.disturbances import Disturb
 from fleet_sim.warehouse.traffic.planners.lacam import Lacam
 from fleet_sim.warehouse.traffic.problem import Problem
 from fleet_sim.world.commands import Spawn
@@ -313,6 +314,10 @@ def test_names_from_outside_are_short_and_printable(sim: fs.MultiRobotSimulation
         assert str(caught.value).isprintable()
         with pytest.raises(ConfigError, match="at most 255 printable characters"):
             sim.dispatcher.dispatch(LoadWorld(scenario={"robots": [entry]}, remote=True))
+    sim.features.use("disturbances")
+    for entry, id in (({"kind": "breakdown"}, name), ({"kind": "breakdown", "name": name}, "")):
+        with pytest.raises(FleetSimError, match="at most 255 printable characters"):
+            sim.dispatcher.dispatch(Disturb(entry=entry, id=id, remote=True))
     assert [agent.name for agent in sim.agents] == ["there"]
 
 

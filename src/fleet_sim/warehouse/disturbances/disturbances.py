@@ -12,7 +12,7 @@ from zlib import crc32
 import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Rows
-from fleet_sim.base.budget import Work
+from fleet_sim.base.budget import Work, check_name
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, located
 from fleet_sim.base.params import ActionCause
 from fleet_sim.base.settings import Checked, setting
@@ -231,6 +231,7 @@ class Disturbances(FeatureRows[ConditionColumns]):
     def disturb(self, order: Disturb) -> CommandAck:
         """Carry out a Disturb; the acknowledgement names it."""
         kind = str(order.entry.get("kind"))
+        check_name(order.id, "id")
         name = order.id or self._free_name(kind)
         entry = read_entry(order.entry, name, remote=order.remote)._replace(label=name)
         self._check_new(entry, name)
@@ -284,6 +285,7 @@ class Disturbances(FeatureRows[ConditionColumns]):
 
     def _add(self, entry: Entry) -> None:
         settings, clock = entry.settings, self.world.clock
+        check_name(settings.name)
         targets = self._targets(entry, anywhere=True)
         ticks = {max(clock.ticks(time), clock.tick) for time in settings.times()}
         each = 1 + len(settings.area or ()) // 10
