@@ -363,9 +363,11 @@ class Radio:
     def save(self) -> Any:
         """Return the counts, and the commands under way that can be written; what robots sent is not kept."""
         passed = {waiting: on.robot for on, waiting in self._passed.items()}
-        commands = []
+        commands, known = [], set[Waiting]()
         for due, _, waiting in sorted(self._queue, key=lambda entry: entry[:2]):
-            if waiting.command is not None and not waiting.done:
+            # One that was overtaken is in the queue twice: it comes the first time.
+            if waiting.command is not None and not waiting.done and waiting not in known:
+                known.add(waiting)
                 commands.append((due, passed.get(waiting, -1), self._written(waiting.command)))
         held = [(-1, -1, self._written(waiting.command)) for _, waiting in self._held if waiting.command is not None]
         return {
