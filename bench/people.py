@@ -33,6 +33,10 @@ FORKLIFT: dict[str, Any] = {
 PEOPLE = {"groups": [{"name": "picker", "count": 3, "visits": ["workstation", "drop", "charge"], "stays": [5, 60]}]}
 
 
+CHUNK = 2400
+"""Steps whose poses are kept at a time."""
+
+
 def shift(seconds: float, seed: int, *, disturbed: bool) -> dict[str, float]:
     """Return the figures of one shift."""
     with tempfile.TemporaryDirectory() as folder:
@@ -49,26 +53,34 @@ def _figures(sim: Any, steps: int, disturbed: bool) -> dict[str, float]:
     world, table = sim.world, sim.world.tables["traffic"]
     robots = np.array([agent.row for agent in sim.agents])
     people = sim.get_manager("people").rows if disturbed else robots[:0]
-    stands, longest = np.zeros(len(robots)), 0.0
+    radii = world.radius[people]
+    discs = np.column_stack((radii, np.zeros(len(radii))))
+    stands, longest, gaps = np.zeros(len(robots)), 0.0, np.full(2, np.inf)
     places, spots, yaws = [], [], []
-    for _ in range(steps):
+    result: dict[str, float] = {}
+    for step in range(steps):
         sim.step_once()
         goes = (table.goal[robots] >= 0) & ~table.arrived[robots]
         moves = world.velocity[robots].any(axis=1) | world.angular_velocity[robots].any(axis=1)
-        stands = np.where(goes & ~moves, stands + sim.world.clock.dt, 0.0)
+        stands = np.where(goes & ~moves, stands + world.clock.dt, 0.0)
         longest = max(longest, float(stands.max()))
         places.append(world.position[robots, :2].copy())
         spots.append(world.position[people, :2].copy())
         yaws.append(table.yaw[robots].copy())
-    track = Track(np.array(places), np.array(yaws), world.half_extents[robots, :2])
-    radii = world.radius[people]
-    discs = np.column_stack((radii, np.zeros(len(radii))))
-    gaps = least_gap(track, Track(np.array(spots), np.zeros((steps, len(people))), discs))
-    done = sim.get_manager("orders").counts
-    count = next(number for state, number in done.items() if state.value == "done")
-    result = {"orders_per_hour": 3600.0 * count / world.clock.time, "longest_stand_s": longest}
-    result |= {"gap_of_robots_m": gaps[0], "gap_to_people_m": gaps[1]}
-    return result | (sim.get_manager("people").figures() if disturbed else {})
+        if len(places) < CHUNK and step < steps - 1:
+            continue
+        track = Track(np.array(places), np.array(yaws), world.half_extents[robots, :2])
+        found = least_gap(track, Track(np.array(spots), np.zeros((len(places), len(people))), discs))
+        gaps = np.minimum(gaps, found)
+        # The last sample is the first of the next chunk.
+        places, spots, yaws = places[-1:], spots[-1:], yaws[-1:]
+        done = sim.get_manager("orders").counts
+        count = next(number for state, number in done.items() if state.value == "done")
+        result = {"simulated_s": world.clock.time, "orders_per_hour": 3600.0 * count / world.clock.time}
+        result |= {"longest_stand_s": longest, "gap_of_robots_m": float(gaps[0]), "gap_to_people_m": float(gaps[1])}
+        result |= sim.get_manager("people").figures() if disturbed else {}
+        print({name: round(value, 3) for name, value in result.items()}, flush=True)
+    return result
 
 
 def crowd(people: int, robots: int, seconds: float) -> float:

@@ -187,6 +187,8 @@ class People(Stateful):
         self._version = -1
         self._rows: Rows = NO_ROWS
         self._told: tuple[object, int] = (None, -1)
+        self._nodes: tuple[object, Ints] | None = None
+        """The network of the traffic, and its nodes (H, W) by cell from the lower left."""
 
     def _route(self, number: int, group: GroupSettings) -> tuple[list[int], list[int]]:
         """Return where a group comes from and goes to, as numbers of places; raises ConfigError."""
@@ -279,14 +281,16 @@ class People(Stateful):
         taken: Bools = np.zeros(len(network), np.bool_)
         reach = traffic.bars.radius + self._table.radius[rows]
         places = self._world.position[rows, :2]
-        # As far as a person reaches, a node holds some point about it.
-        for angle in range(8):
-            sine, cosine = (float(part) for part in trig.sin_cos(np.float64(angle * math.pi / 4.0)))
-            for share in (1.0, 0.5, 0.0) if angle == 0 else (1.0, 0.5):
-                nodes = network.node_at(places + share * reach[:, None] * np.array([cosine, sine]))
-                known = np.flatnonzero(nodes >= 0)
-                gaps = trig.hypot(*(network.positions[nodes[known]] - places[known]).T)
-                taken[nodes[known[gaps < reach[known]]]] = True
+        if network.grid is None:
+            # Roadmaps have few nodes.
+            for row, place in zip(range(len(rows)), places, strict=True):
+                taken |= trig.hypot(*(network.positions - place).T) < reach[row]
+        else:
+            if self._nodes is None or self._nodes[0] is not network:
+                table = np.full(network.grid.count, -1, np.int64)
+                table[network.cells] = np.arange(len(network))
+                self._nodes = network, table.reshape(network.grid.free_mask.shape)[::-1].copy()
+            walking.mark(network.grid.to_own(places), reach, self._nodes[1], network.grid.cell, taken)
         traffic.wait_for(taken)
 
     def _decide(self, rows: Rows) -> None:

@@ -38,8 +38,8 @@ class Law(NamedTuple):
     pull_off: float = 0.1
     wall_push: float = 1.0
     wall_pull_off: float = 0.08
-    room: float = 0.02
-    strip: float = 0.7
+    room: float = 0.0
+    strip: float = 0.8
 
 
 class Ground(NamedTuple):
@@ -190,6 +190,19 @@ def _shelf(x: float, y: float, columns: int, cells: int, size: float) -> int:
     column = min(max(int(x / size), 0), columns - 1)
     row = min(max(int(y / size), 0), cells // columns - 1)
     return row * columns + column
+
+
+@compiled
+def mark(places: Floats, reaches: Floats, nodes: Ints, cell: float, taken: Bools) -> None:
+    """Set `taken` of those of `nodes` (H, W), at the middles of cells of `cell` m, that are in reach of a place."""
+    height, width = nodes.shape
+    for index in range(len(places)):
+        x, y, reach = places[index, 0], places[index, 1], reaches[index]
+        for row in range(max(int((y - reach) / cell), 0), min(int((y + reach) / cell) + 1, height)):
+            for column in range(max(int((x - reach) / cell), 0), min(int((x + reach) / cell) + 1, width)):
+                dx, dy = (column + 0.5) * cell - x, (row + 0.5) * cell - y
+                if nodes[row, column] >= 0 and dx * dx + dy * dy < reach * reach:
+                    taken[nodes[row, column]] = True
 
 
 @compiled
