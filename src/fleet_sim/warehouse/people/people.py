@@ -364,7 +364,7 @@ class People(Stateful):
     def _walk(self, rows: Rows, dt: float) -> None:
         table, clock = self._table, self._world.clock
         robots = self._safety.robots()
-        machines = self._of_site(self._safety.machines(robots, dt))
+        machines = self._of_site(self._safety.swept(robots, dt))
         places = self._own(rows)
         does = np.where((table.until[rows] >= 0) | (table.target[rows] < 0), STANDS, WALKS).astype(np.uint8)
         aims = np.zeros((len(rows), 2))
@@ -405,16 +405,21 @@ class People(Stateful):
             dx, dy = places[at] - machines.places[machine]
             hx, hy = machines.headings[machine]
             ahead, aside = dx * hx + dy * hy, hx * dy - hy * dx
-            if ahead < 0.0 or dx * dx + dy * dy > 25.0:
+            distance = trig.hypot_of(dx, dy)
+            gap = distance - float(machines.radii[machine] + table.radius[rows[at]])
+            if distance > 5.0 or (ahead < 0.0 and gap > 0.1):
                 table.yields[rows[at]] = -1
-            elif abs(aside) > machines.radii[machine] + table.radius[rows[at]] + 0.25:
+            elif ahead >= 0.0 and abs(aside) > machines.radii[machine] + table.radius[rows[at]] + 0.25:
                 does[at] = STANDS
+            elif gap < 0.1 and self._places.is_walkable(places[at] + 0.3 * np.array([dx, dy]) / distance):
+                # Beside it: it cannot turn.
+                does[at], aims[at] = AIMS, (dx / distance, dy / distance)
             else:
-                side = 1.0 if aside >= 0.0 else -1.0
+                side, on = 1.0 if aside >= 0.0 else -1.0, 0.6 if ahead >= 0.0 else -0.6
                 beside = places[at] + 0.6 * side * np.array([-hy, hx])
                 # Between walls it goes ahead of the robot.
                 off = 0.8 * side if self._places.is_walkable(beside) else 0.0
-                does[at], aims[at] = AIMS, (0.6 * hx - off * hy, 0.6 * hy + off * hx)
+                does[at], aims[at] = AIMS, (on * hx - off * hy, on * hy + off * hx)
 
     def _together(self, rows: Rows, places: Floats) -> Floats:
         """Return the share (N,) of their speeds at which people walk who wait for those with whom they walk."""

@@ -113,8 +113,7 @@ class Places:
     def _middles(self) -> Floats:
         height, width = self.walkable.shape
         columns, rows = np.meshgrid(np.arange(width), np.arange(height))
-        found: Floats = (np.stack((columns.ravel(), rows.ravel()), axis=1) + 0.5) * self.grid.cell
-        return found
+        return np.asarray((np.stack((columns.ravel(), rows.ravel()), axis=1) + 0.5) * self.grid.cell, np.float64)
 
     def way(self, target: int) -> int:
         """Return the number of the ways to a place in `ground`."""

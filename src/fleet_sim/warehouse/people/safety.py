@@ -32,6 +32,8 @@ FASTEST = 1e6
 """Accelerations in m/s2 that count as no limit: such robots stop where they are."""
 BESIDE = 0.05
 """In m: people so near to the strip that a robot drives along count as in it."""
+CLOSE = 0.03
+"""In m: people nearer to the disc that a robot sweeps when it turns keep it from turning."""
 IN_THE_WAY = 1.2
 """In m: people so near before a robot that waits are in its way."""
 NOBODY = -1
@@ -67,7 +69,9 @@ class SafetyColumns(FeatureColumns):
     slow: Floats = column(float, unit="m/s", writer="spawning")
     radius: Floats = column(float, unit="m", writer="Safety", doc="of its footprint", hashed=False)
     width: Floats = column(float, unit="m", writer="Safety", doc="half of what it sweeps straight on", hashed=False)
+    before: Floats = column(float, (2,), default=np.nan, unit="m", writer="Safety", doc="where it was a step before")
     limit: Floats = column(float, default=np.inf, unit="m/s", writer="Safety", doc="of this step", hashed=False)
+    close: Bools = column(bool, writer="Safety", doc="it must not turn, as somebody is beside it", hashed=False)
     violated: Bools = column(bool, writer="Safety", doc="it stands, as a person is in its protective field")
     stood: Ints = column(np.int64, unit="tick", writer="Safety", doc="how long it stood for people in all")
     slowed: Ints = column(np.int64, unit="tick", writer="Safety", doc="how long it was slow for people in all")
@@ -88,6 +92,7 @@ class Safety(FeatureRows[SafetyColumns], SpeedRule):
         self._version = -1
         self._robots: Rows = NO_ROWS
         self._lowered: tuple[Rows, Floats, Floats] | None = None
+        self._still: tuple[Rows, Floats] = (NO_ROWS, np.empty(0))
         host.world.speed_rules.append(self)
 
     def watch(self, people: Rows, radii: Floats) -> None:
@@ -108,7 +113,10 @@ class Safety(FeatureRows[SafetyColumns], SpeedRule):
             self._seen = world.clock.tick
             self._look(world.clock.dt)
         rows = self._robots[table.limit[self._robots] < np.inf]
+        turning = self._robots[table.close[self._robots]]
         self._lowered = rows, motion.linear_limit[rows], motion.linear_limits[rows]
+        self._still = turning, motion.angular_limit[turning]
+        motion.angular_limit[turning] = 0.0
         motion.linear_limit[rows] = np.minimum(self._lowered[1], table.limit[rows])
         motion.linear_limits[rows] = np.minimum(self._lowered[2], table.limit[rows][:, None])
 
@@ -116,6 +124,7 @@ class Safety(FeatureRows[SafetyColumns], SpeedRule):
         """Give robots their own limits again."""
         if self._lowered is not None:
             rows, limit, limits = self._lowered
+            self.world.motion.angular_limit[self._still[0]] = self._still[1]
             self.world.motion.linear_limit[rows], self.world.motion.linear_limits[rows] = limit, limits
             self._lowered = None
 
@@ -151,6 +160,20 @@ class Safety(FeatureRows[SafetyColumns], SpeedRule):
         stops = 0.5 * speeds * speeds / accels + 0.5 * dt * np.minimum(speeds, accels * dt)
         return Machines(np.ascontiguousarray(world.position[rows, :2]), self.table.radius[rows], headings, stops)
 
+    def swept(self, rows: Rows, dt: float) -> Machines:
+        """Return robots as `machines` does, from where they were before this step on: nobody steps into their way."""
+        found, table = self.machines(rows, dt), self.table
+        ways = found.places - table.before[rows]
+        table.before[rows] = found.places
+        lengths = trig.hypot(ways[:, 0], ways[:, 1])
+        # Those that were put elsewhere came no way.
+        drove = (lengths > 0.0) & (lengths < 2.0)
+        backs = np.where(drove, lengths, 0.0)
+        headings = np.where(drove[:, None], ways / np.where(drove, lengths, 1.0)[:, None], found.headings)
+        return found._replace(
+            places=found.places - backs[:, None] * headings, headings=headings, stops=found.stops + backs
+        )
+
     def _accels(self, rows: Rows) -> Floats:
         motion = self.world.motion
         return np.minimum(np.minimum(motion.linear_accel[rows], motion.linear_accels[rows].max(axis=1)), FASTEST)
@@ -181,12 +204,13 @@ class Safety(FeatureRows[SafetyColumns], SpeedRule):
         speeds = trig.hypot(self.world.velocity[rows, 0], self.world.velocity[rows, 1])
         accels = self._accels(rows)
         limits, blocked = np.full(len(rows), np.inf), np.full(len(self.people), NOBODY)
+        close: Bools = np.zeros(len(rows), np.bool_)
         places = np.ascontiguousarray(self.world.position[self.people, :2])
         order = np.argsort(places[:, 0], kind="stable")
         strips = places[order, 0].copy()
         wants = self._wants(rows)
-        look(machines, fields, speeds, accels, wants, places, self.radii, order, strips, limits, blocked, dt)
-        table.limit[rows] = limits
+        look(machines, fields, speeds, accels, wants, places, self.radii, order, strips, limits, close, blocked, dt)
+        table.limit[rows], table.close[rows] = limits, close
         self.blocks = np.where(blocked == NOBODY, NOBODY, rows[blocked]) if len(rows) else blocked
         stands = wants & (limits == 0.0) & (speeds == 0.0)
         table.violated[rows] = stands
@@ -206,13 +230,14 @@ def look(
     order: Ints,
     strips: Floats,
     limits: Floats,
+    close: Bools,
     blocked: Ints,
     dt: float,
 ) -> None:
     """Fill `limits` (M,) of robots in m/s, and for each person (N,) the robot that it is in the way of, in `blocked`.
 
-    `fields` (M, 4) are protective, warning, slow and half the width.
-    People are looked up by x: `strips` (N,), in `order`.
+    `close` (M,) are those that might touch somebody if they turned. `fields` (M, 4) are protective, warning, slow and
+    half the width. People are looked up by x: `strips` (N,), in `order`.
     """
     for machine in range(len(speeds)):
         x, y = machines.places[machine, 0], machines.places[machine, 1]
@@ -231,10 +256,14 @@ def look(
             at += 1
             dx, dy = places[person, 0] - x, places[person, 1] - y
             width = machines.radii[machine] + radii[person]
+            gap = np.sqrt(dx * dx + dy * dy) - width
+            if gap < CLOSE:
+                close[machine] = True
+                if wants[machine]:
+                    blocked[person] = machine
             ahead, aside = dx * hx + dy * hy, abs(hx * dy - hy * dx)
             if ahead <= 0.0 or aside >= width + BESIDE + protective or ahead > reach + width:
                 continue
-            gap = np.sqrt(dx * dx + dy * dy) - width
             if gap <= warning:
                 limits[machine] = min(limits[machine], fields[machine, 2])
             if aside >= fields[machine, 3] + radii[person] + BESIDE:

@@ -11,6 +11,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from fleet_sim.base.arrays import Bools, Bytes, Floats, Ints
 from fleet_sim.base.kernels import compiled, inlined
@@ -50,7 +51,7 @@ class Ground(NamedTuple):
 
     blocked: Bools
     tight: Bools
-    ways: Floats
+    ways: npt.NDArray[np.float32]
     cell: float
 
 
