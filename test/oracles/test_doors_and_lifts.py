@@ -12,7 +12,14 @@ from oracle_rows import holds
 
 import fleet_sim as fs
 from fleet_sim.base.arrays import Floats
-from fleet_sim.warehouse.equipment import DoorSettings, LiftSettings, build_door, build_lift, offer_building_routes
+from fleet_sim.warehouse.equipment import (
+    DoorSettings,
+    LiftHandle,
+    LiftSettings,
+    build_door,
+    build_lift,
+    offer_building_routes,
+)
 from fleet_sim.warehouse.sites import Building, Grid, Site
 from fleet_sim.warehouse.sites.site import Level, LevelGraph, LiftShaft
 from fleet_sim.world.routes import NoRoute
@@ -369,3 +376,56 @@ def test_routes_keep_out_of_shafts_on_the_storeys_that_they_pass(sim: Sim) -> No
             radius = 0.5 * room - sim.params.collision_margin + over
             assert isinstance(router.plan.crossing(row, 1, 2, radius), NoRoute) is (over > 0.0)
     assert router.rise(0.2, 3.3) == pytest.approx(3.0)
+
+
+# ---- several lifts -------------------------------------------------------------------------------------------------
+
+PLACES = {"west": (-6.0, 0.0), "east": (7.0, 0.0)}
+RIDERS = 6
+
+
+@pytest.fixture(scope="module")
+def rides() -> Any:
+    """Robots that all stand nearer to one of two lifts and go up; where each was after each step, and figures."""
+    with Sim(fs.SimulationParams(gui=False, target_rtf=0, timestep=0.1)) as made:
+        for name, place in PLACES.items():
+            floors: Any = [{"name": "low", "height": 0.0}, {"name": "top", "height": 4.0}]
+            doors: Any = [{"name": "front", "y": -1.0, "width": 1.4}]
+            build_lift(made, LiftSettings(name=name, position=place, floors=floors, doors=doors, door_time=1.0))
+        none = LevelGraph("", np.empty((0, 2)), (), (), ())
+        grid = Grid(np.ones((60, 110), bool), 0.2, (-11.0, -9.0, 0.0))
+        levels = tuple(Level(name, z, Site(name, grid), (), none) for name, z in (("low", 0.0), ("top", 4.0)))
+        shafts = tuple(LiftShaft(name, *place, 0.0, 2.0, 2.0, (), {}, "low") for name, place in PLACES.items())
+        offer_building_routes(made, Building("house", levels, shafts))
+        body = fs.ShapeParams("cylinder", radius=0.25, height=0.4)
+        moves = []
+        for number in range(RIDERS):
+            pose = fs.Pose((-8.0 + 1.2 * number, -7.0, 0.2))
+            settings: Any = {"motion_mode": "differential", "block_on_collision": True}
+            agent = made.spawn(fs.AgentSpawnParams(body, body, pose, name=str(number), **settings))
+            moves.append(fs.MoveTo(fs.Pose((-5.0 + 1.2 * number, -8.0, 4.2)), route=True))
+            agent.execute_action(moves[-1])
+        poses = []
+        while not all(move.is_complete() for move in moves) and made.sim_time < 400.0:
+            made.step_once()
+            poses.append([agent.position for agent in made.agents])
+        figures = {name: dict(LiftHandle.of(made.get_object(name)).figures) for name in PLACES}
+        assert all(move.status is fs.ActionStatus.COMPLETED for move in moves)
+        yield np.array(poses), figures
+
+
+@holds("api:LiftHandle.figures", fault="warehouse/equipment/lift.py: a ride that ends is not counted")
+def test_robots_take_the_lift_with_fewer_before_them_and_rides_are_counted(rides: Any) -> None:
+    poses, figures = rides
+    between = (poses[..., 2] > 0.3) & (poses[..., 2] < 4.1)
+    assert between.any(axis=0).all()
+    for name, place in PLACES.items():
+        inside = (np.abs(poses[..., :2] - place) < 1.0).all(axis=2)
+        # Nobody rides with another one, and each ride is one trip.
+        assert inside.sum(axis=1).max() == 1
+        riders = (between & inside).any(axis=0).sum()
+        assert figures[name]["trips"] == riders > 0
+        assert inside.any(axis=1).mean() <= figures[name]["utilisation"] <= 1.0
+        assert 0.0 <= figures[name]["mean_wait_s"] <= figures[name]["longest_wait_s"] <= 0.1 * len(poses)
+    # Those that came last find others before them at the near one.
+    assert figures["west"]["longest_wait_s"] > 5.0

@@ -7,7 +7,7 @@ manager, or a robot on its route (`LiftLines`), has the lift to itself. `buildin
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -246,6 +246,13 @@ class Lifts(FeatureRows[LiftColumns]):
         """Return whose the lift in `row` is."""
         return self._sessions[row]
 
+    def round_trip(self, row: int) -> float:
+        """Return how long in s the lift in `row` takes to come from its farthest floor, and to go back there."""
+        table, plan = self.table, self._plans[row]
+        rise, speed, accel = float(np.ptp(plan.heights)), float(table.speed[row]), float(table.accel[row])
+        travel = rise / speed + speed / accel if rise > speed * speed / accel else 2.0 * float(np.sqrt(rise / accel))
+        return 2.0 * travel + 4.0 * float(self._doors.table.time[plan.inner].max(initial=0.0))
+
     def leaves(self, row: int, leaves: Rows) -> Rows:
         """Return which `leaves` in the plan of the lift in `row` live, and are of its doors still."""
         doors = self._doors.table
@@ -470,6 +477,14 @@ class LiftHandle(FeatureHandle[Lifts]):
         names = self._part.plan(row).names
         return tuple(names[floor] for floor in self._part.session(row).calls)
 
+    @property
+    def figures(self) -> Mapping[str, float]:
+        """`trips` of robots on their routes, `mean_wait_s` and `longest_wait_s` until they had it, and `utilisation`:
+        the share of time that they had it."""
+        lines = self._owner.world.routes.lifts
+        assert isinstance(lines, LiftLines)
+        return lines.figures(self._owner.row)
+
     def call(self, floor: str) -> None:
         """Let it come to `floor`, after those who called before; raises UnknownNameError."""
         row = self._owner.row
@@ -495,6 +510,16 @@ class WaitingPlace(NamedTuple):
     radius: float
 
 
+@saved
+class LiftService(NamedTuple):
+    """What a lift did for robots: how many rode, how long in s they had it, and waited, in all and at most."""
+
+    trips: int = 0
+    taken: float = 0.0
+    waited: float = 0.0
+    longest: float = 0.0
+
+
 class LiftLines:
     """Who waits for which lift, in the order in which they asked first, and where (a LiftLine).
 
@@ -506,7 +531,31 @@ class LiftLines:
         self._world, self._lifts = world, lifts
         self._lines: dict[int, list[int]] = {}
         self._places: dict[tuple[int, int], WaitingPlace] = {}
+        self._asked: dict[tuple[int, int], float] = {}
+        """Since when in s robots wait for a lift."""
+        self._taken: dict[int, float] = {}
+        """Since when in s its rider has a lift."""
+        self._service: dict[int, LiftService] = {}
         world.on_remove.append(self._removed)
+
+    # ---- figures -----------------------------------------------------------------------------------------------------
+
+    def figures(self, lift: int) -> dict[str, float]:
+        """Return how many robots rode in a lift, how long in s they waited, and for what share of time they had it."""
+        done, now = self._service.get(lift, LiftService()), self._world.clock.time
+        taken = done.taken + (now - self._taken[lift] if lift in self._taken else 0.0)
+        return {
+            "trips": done.trips,
+            "mean_wait_s": done.waited / max(done.trips, 1),
+            "longest_wait_s": done.longest,
+            "utilisation": taken / now if now > 0.0 else 0.0,
+        }
+
+    def expected_wait(self, lift: int, robot: int) -> float:
+        """Return how long in s those before a robot that comes now will have a lift, if as long as others before."""
+        before = {*self._lines.get(lift, ()), *(who for where, who in self._places if where == lift)} - {robot}
+        done = self._service.get(lift, LiftService())
+        return len(before) * (done.taken / done.trips if done.trips else self._lifts.round_trip(lift))
 
     # ---- waiting -----------------------------------------------------------------------------------------------------
 
@@ -540,6 +589,7 @@ class LiftLines:
         # Who asks again keeps its place in the line.
         if robot not in line:
             line.append(robot)
+            self._asked[lift, robot] = self._world.clock.time
         table = self._lifts.table
         # First the lift has to be this robot's, then it has to stand still.
         if (self._lifts.riders.get(lift) != robot and not self._takes(lift, robot)) or table.busy[lift]:
@@ -563,19 +613,33 @@ class LiftLines:
             turn = inside or self._lines[lift][0] == robot
             if awaited or not turn or self._world.clock.time < self._lifts.table.closes_at[lift]:
                 return False
+        self._end_ride(lift)
         self._lifts.riders[lift] = robot
+        now, done = self._world.clock.time, self._service.get(lift, LiftService())
+        waited = now - self._asked.pop((lift, robot), now)
+        self._taken[lift] = now
+        self._service[lift] = done._replace(waited=done.waited + waited, longest=max(done.longest, waited))
         own.name = f"route of {self._world.label(robot)}"
         return True
 
     def leave(self, lift: int, robot: int) -> None:
         """Leave the lift to others; nothing happens where the robot does not wait for it or ride in it."""
         self._places.pop((lift, robot), None)
+        self._asked.pop((lift, robot), None)
         if robot in self._lines.get(lift, ()):
             self._lines[lift].remove(robot)
         # Only its own rider gives it back: a session of a fleet manager stays.
         if self._lifts.riders.get(lift) == robot:
+            self._end_ride(lift)
             del self._lifts.riders[lift]
             self._lifts.session(lift).name = ""
+
+    def _end_ride(self, lift: int) -> None:
+        """Count a ride that ends, if there is one."""
+        if lift in self._taken:
+            done = self._service[lift]
+            taken = done.taken + self._world.clock.time - self._taken.pop(lift)
+            self._service[lift] = done._replace(trips=done.trips + 1, taken=taken)
 
     def _stands_in(self, lift: int, robot: int) -> bool:
         return bool(self._lifts.inside_mask(lift, self._world.position[robot : robot + 1])[0])
@@ -603,21 +667,25 @@ class LiftLines:
     def save(self) -> Any:
         """Return who waits where, and who has which lift."""
         lines = {lift: list(line) for lift, line in self._lines.items()}
-        return lines, dict(self._places), dict(self._lifts.riders)
+        counts = dict(self._asked), dict(self._taken), dict(self._service)
+        return lines, dict(self._places), dict(self._lifts.riders), counts
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""
-        lines, places, riders = saved
+        lines, places, riders, counts = saved
+        self._asked, self._taken, self._service = (dict(count) for count in counts)
         self._lines, self._places = {lift: list(line) for lift, line in lines.items()}, dict(places)
         self._lifts.riders = dict(riders)
 
     def check_saved(self, saved: Any) -> None:
         """Raise StateFileError unless `saved` names rows, and places in m."""
-        lines, places, riders = saved
+        lines, places, riders, (asked, taken, service) = saved
+        for lift in (*taken, *service):
+            check_row(self._world, lift)
         for lift, line in lines.items():
             for row in (lift, *line):
                 check_row(self._world, row)
-        for lift, robot in (*places, *riders.items()):
+        for lift, robot in (*places, *asked, *riders.items()):
             check_row(self._world, lift)
             check_row(self._world, robot)
         for place in places.values():
@@ -629,6 +697,9 @@ class LiftLines:
         for row in rows.tolist():
             self._lines.pop(row, None)
             self._lifts.riders.pop(row, None)
+            self._taken.pop(row, None)
+            self._service.pop(row, None)
+            self._asked = {key: time for key, time in self._asked.items() if row not in key}
             for lift, robot in list(self._places):
                 if row in (lift, robot):
                     del self._places[lift, robot]

@@ -49,7 +49,8 @@ class StoreyRouter:
     """Finds routes on the storeys of `building`, and rides with lifts from one to another (a RouteSource).
 
     What is at most 0.3 m below the floor of a storey, or above, is on it. A lift is taken that stops on both, and has
-    room for the robot; of several the one with the shortest way. No route leads through the shaft of a lift.
+    room for the robot; of several the one with which it is there first, those that wait for it included. No route leads
+    through the shaft of a lift.
     """
 
     detours: ClassVar[bool] = True
@@ -129,8 +130,8 @@ class StoreyRouter:
     def _journey(self, row: int, start: Floats, goal: Floats, needs: RouteNeeds) -> list[Stretch] | NoRoute:
         """Return the stretches of the best journey from `start` to `goal` (3,) in m, or why there is none.
 
-        Within a storey it is one stretch. Between storeys it is the shortest by way of any one lift; a robot that
-        stands in a lift rides that one.
+        Within a storey it is one stretch. Between storeys it is the fastest by way of any one lift, as robots wait for
+        them now; a robot that stands in a lift rides that one.
         """
         begin, end = self.plan.number(start[2]), self.plan.number(goal[2])
         inside = self.plan.lift_at(start)
@@ -150,9 +151,13 @@ class StoreyRouter:
             causes = {reason.cause for reason in reasons}
             text = "; ".join([between, *(reason.reason for reason in reasons)])
             return NoRoute(text, causes.pop() if len(causes) == 1 else ActionCause.UNREACHABLE)
-        best = min(rides, key=lambda ride: ride.length)
         if inside is not None:
-            return best.stretches
+            return rides[0].stretches
+        assert self._lines is not None
+        waits = [self._lines.expected_wait(ride.lift, row) for ride in rides]
+        # By when it is there; without anybody before it that is the shortest way.
+        times = [ride.length / needs.speed + wait for ride, wait in zip(rides, waits, strict=True)]
+        best = min(zip(times, rides, strict=True), key=lambda pair: (pair[0], pair[1].length))[1]
         return self._to_the_lift(row, best, start, needs)
 
     # ---- with a lift -------------------------------------------------------------------------------------------------
