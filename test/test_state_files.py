@@ -75,6 +75,7 @@ def test_every_action_sensor_and_feature_goes_on_in_another_process(tmp_path: Pa
         "mujoco": (9,),
         "sites/two_floors_orders.yaml": (40,),
         "floor": (60,),
+        "shift": (40,),
     }
     for name in moments:
         if (name == "bullet" and find_spec("pybullet") is None) or (name == "mujoco" and find_spec("mujoco") is None):
