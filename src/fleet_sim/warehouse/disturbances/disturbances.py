@@ -14,6 +14,7 @@ import numpy as np
 from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Rows
 from fleet_sim.base.budget import Work, check_name
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, located
+from fleet_sim.base.gate import LONGEST_TIME
 from fleet_sim.base.params import ActionCause
 from fleet_sim.base.settings import Checked, setting
 from fleet_sim.base.spatial import trigonometry as trig
@@ -313,6 +314,8 @@ class Disturbances(FeatureRows[ConditionColumns]):
         if rate is not None:
             share = uniforms(self._keys[number], np.array([target]), count, GAP)
             gap = float(-trig.log(1.0 - share)[0]) * 3600.0 / rate
+            if gap > LONGEST_TIME:
+                return
             # At least one step, so that two events of one target are two.
             heapq.heappush(self._due, (now + max(1, clock.ticks(gap)), BEGIN, number, target, count))
 
