@@ -34,6 +34,7 @@ from fleet_sim.warehouse.sites import (
     StationKind,
     draw_site,
     read_site,
+    write_lif,
     write_map,
     write_site,
 )
@@ -637,3 +638,98 @@ def test_lanes_outside_of_the_picture_are_left_out() -> None:
     grid = Grid(np.ones((10, 10), bool))
     roadmap = Roadmap(np.array([[-9.0, -9.0], [-5.0, -7.0], [20.0, 25.0], [5.0, 30.0]]), np.array([[0, 1], [2, 3]]))
     np.testing.assert_array_equal(draw_site(Site("s", grid, roadmap), 8), draw_site(Site("s", grid), 8))
+
+
+LIF: dict[str, Any] = {
+    "metaInformation": {"projectIdentification": "p", "creator": "c", "exportTimestamp": "t", "lifVersion": "1.0.0"},
+    "layouts": [
+        {
+            "layoutId": "ground",
+            "layoutVersion": "1",
+            "nodes": [
+                {
+                    "nodeId": name,
+                    "nodePosition": {"x": x, "y": y},
+                    "vehicleTypeNodeProperties": [{"vehicleTypeId": "v", "theta": 0.5, "actions": actions}],
+                }
+                for name, x, y, actions in (
+                    ("n1", 1.0, 1.0, [{"actionType": "pick", "blockingType": "HARD"}]),
+                    ("n2", 6.0, 1.5, []),
+                    ("n3", 6.0, 7.0, [{"actionType": each, "blockingType": "HARD"} for each in ("drop", "pick")]),
+                )
+            ],
+            "edges": [
+                {
+                    "edgeId": f"{begin}{end}",
+                    "startNodeId": begin,
+                    "endNodeId": end,
+                    "vehicleTypeEdgeProperties": [
+                        {"vehicleTypeId": "v", "rotationAllowed": False, "maxSpeed": speed},
+                        {"vehicleTypeId": "w", "rotationAllowed": True},
+                    ],
+                }
+                for begin, end, speed in (("n1", "n2", 1.2), ("n2", "n3", 0.4), ("n3", "n1", 2.0), ("n2", "up", 1.0))
+            ],
+            "stations": [
+                {"stationId": "s1", "stationName": "in", "interactionNodeIds": ["n1"]},
+                {"stationId": "s2", "interactionNodeIds": ["n3", "n1"]},
+                {"stationId": "s3", "interactionNodeIds": ["n2"]},
+            ],
+        },
+        {
+            "layoutId": "first",
+            "layoutVersion": "1",
+            "nodes": [{"nodeId": "up", "nodePosition": {"x": 0, "y": 0}, "vehicleTypeNodeProperties": []}],
+            "edges": [],
+            "stations": [],
+        },
+    ],
+}
+
+
+def test_a_layout_of_lif_is_a_site(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(LIF))
+    site = read_site(path, level="ground")
+    assert site.roadmap is not None
+    assert site.roadmap.names == ("n1", "n2", "n3")
+    # The edge to another layout is a change of levels.
+    assert site.roadmap.lanes.tolist() == [[0, 1], [1, 2], [2, 0]]
+    assert site.roadmap.speed_limits.tolist() == [1.2, 0.4, 2.0]
+    assert [(one.name, one.kind.value, one.x, one.y, one.yaw) for one in site.stations] == [
+        ("in", "pick", 1.0, 1.0, 0.5),
+        ("s2", "workstation", 6.0, 7.0, 0.5),
+        ("s3", "park", 6.0, 1.5, 0.5),
+    ]
+    with pytest.raises(ConfigError, match="ground, first; say which"):
+        read_site(path)
+    # Written and read again it is the same; free space is no part of it.
+    assert main(["site", "convert", str(path), str(tmp_path / "again.json"), "--level", "ground", "--to", "lif"]) == 0
+    again = read_site(tmp_path / "again.json")
+    assert again.roadmap is not None
+    assert again.roadmap.positions.tolist() == site.roadmap.positions.tolist()
+    assert again.roadmap.lanes.tolist() == site.roadmap.lanes.tolist()
+    assert again.roadmap.speed_limits.tolist() == site.roadmap.speed_limits.tolist()
+    assert [astuple(one) for one in again.stations] == [astuple(one) for one in site.stations]
+    with pytest.raises(InvalidValueError, match="no roadmap"):
+        write_lif(Site("hall", Grid(np.ones((3, 3), bool), 1.0)), tmp_path / "hall.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda plan: plan["nodes"][1].update(nodeId="n1"), "needs a nodeId of its own"),
+        (lambda plan: plan["nodes"][0].update(nodePosition={"x": "1"}), "finite x and y"),
+        (lambda plan: plan["edges"][0].update(endNodeId="n9"), "there is no node 'n9'"),
+        (lambda plan: plan["edges"][1]["vehicleTypeEdgeProperties"][0].update(maxSpeed=0), "above 0 m/s"),
+        (lambda plan: plan["stations"][0].update(interactionNodeIds=[]), "needs the id of a node"),
+        (lambda plan: plan.update(nodes=[]), "has no nodes"),
+    ],
+)
+def test_wrong_layouts_of_lif_are_one_error(tmp_path: Path, change: Any, reason: str) -> None:
+    content = json.loads(json.dumps(LIF))
+    change(content["layouts"][0])
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(ConfigError, match=reason):
+        read_site(path, level="ground")

@@ -27,9 +27,9 @@ def add(commands: Any) -> None:
     shower = actions.add_parser("show", help="print the content of a site, or draw it")
     shower.add_argument("--picture", metavar="FILE.png", help="draw the site from above")
     shower.set_defaults(command=_show)
-    converter = actions.add_parser("convert", help="write a site for fleet_sim, or as a map for map_server and Nav2")
+    converter = actions.add_parser("convert", help="write a site for fleet_sim, as a map for Nav2, or as LIF")
     converter.add_argument(
-        "--to", choices=("site", "map"), default="site", help="site: everything; map: the free space only"
+        "--to", choices=("site", "map", "lif"), default="site", help="site: everything; map: free space; lif: lanes"
     )
     converter.set_defaults(command=_convert)
     router = actions.add_parser("route", help="find and draw a route around the walls of a site")
@@ -133,6 +133,11 @@ def figures_of(site: sites.Site) -> dict[str, str]:
 def _convert(args: argparse.Namespace) -> int:
     """Write the site in another format."""
     site = sites.read_site(args.site, level=args.level, cell=args.cell)
+    if args.to == "lif":
+        check_target(args.file)
+        sites.write_lif(site, args.file)
+        print(f"wrote {args.file}; LIF has nodes, edges and stations only")
+        return 0
     _check_yaml(args.file)
     if args.to == "map":
         sites.write_map(site.open_grid, args.file)

@@ -346,8 +346,8 @@ class BuildingFormat(OpenRmfFormat):
             if content.get("coordinate_system") != "wgs84" or not len(points):
                 fail(path, "has neither floors nor walls, so nothing says where robots may drive", where)
             floors = [around(points)]
-        with _named_after(path, where):
-            grid = free_space(floors, walls, _cell_for(points), WALL)
+        with named_after(path, where):
+            grid = free_space(floors, walls, cell_for(points), WALL)
             return sites.Site(
                 # Without both endings: `office.building.yaml` is the site "office".
                 path.name.split(".")[0],
@@ -378,8 +378,8 @@ class GraphFormat(OpenRmfFormat):
             fail(path, "has no vertices", where)
         points = np.array([vertex.place for vertex in given])
         floor = around(points)
-        with _named_after(path, where):
-            grid = free_space([floor], np.empty((0, 4)), _cell_for(floor), WALL)
+        with named_after(path, where):
+            grid = free_space([floor], np.empty((0, 4)), cell_for(floor), WALL)
             roadmap = roadmap_of(given, points, list_of(entry, "lanes", path, where), path, f"{where}.lanes")
             return sites.Site(
                 str(content.get("building_name") or path.name.split(".")[0]),
@@ -396,7 +396,7 @@ def _beside(content: Mapping[str, Any], used: set[str]) -> list[str]:
 
 
 @contextmanager
-def _named_after(path: Path, where: str) -> Iterator[None]:
+def named_after(path: Path, where: str) -> Iterator[None]:
     """Turn errors of sites and grids, which know no file, into ConfigErrors that name file and place."""
     try:
         yield
@@ -457,7 +457,7 @@ def _stations(given: list[Vertex], points: Floats) -> tuple[sites.Station, ...]:
     return tuple(found.values())
 
 
-def _cell_for(points: Floats) -> float:
+def cell_for(points: Floats) -> float:
     """Return the size of the cells for a building with corners at `points` (N, 2) in m."""
     width, height = np.ptp(points, axis=0).tolist()
     # The finest cells that stay within the limit; the coarsest where none does.
