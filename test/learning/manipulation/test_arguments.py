@@ -85,7 +85,10 @@ METHODS: dict[str, dict[str, tuple[Any, dict[str, Any]]]] = {
         "target_ee_orientation": ([1, 0, 0, 0], {"target_ee_position": NEAR}),
         "use_null_space": (True, {"target_ee_position": [0.4, 0.3, 0.4]}),
     },
-    "clip_to_workspace": {"desired_target_pos": ([9, 9, 0], {"desired_target_pos": NEAR})},
+    "clip_to_workspace": {
+        "desired_target_pos": ([9, 9, 0], {"desired_target_pos": NEAR}),
+        "yaw": (0.7, {"desired_target_pos": [9, 9, 0]}),
+    },
     "apply_action_to_gripper": {
         "target_position_a": (0.03, {"target_position_a": 0.01, "target_position_b": 0.01}),
         "target_position_b": (0.03, {"target_position_a": 0.01, "target_position_b": 0.01}),
@@ -95,8 +98,8 @@ METHODS: dict[str, dict[str, tuple[Any, dict[str, Any]]]] = {
         "target_pos_b": (9.0, {"target_pos_a": 0.01, "target_pos_b": 0.01}),
     },
 }
-OWN_TESTS = {("check_grab", "obj_id"), ("__init__", "bullet_client")}
-"""Arguments with tests of their own in test_franka_arm.py."""
+OWN_TESTS = {("check_grab", "obj_id"), ("__init__", "bullet_client"), ("touched_objects", "things")}
+"""Arguments with tests of their own in test_franka_arm.py and, of the last, in envs/test_franka.py."""
 MODULES = ("fleet_sim.learning.manipulation.arm", "fleet_sim.learning.manipulation.arm")
 """Where FrankaArm has its methods from, but for the base of all that is assigned to."""
 

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("paho.mqtt", reason="needs the extra vda5050")
 
 from master_control import MasterControl, line
-from mqtt_broker import TestBroker
+from mqtt_broker import MOSQUITTO, TestBroker
 from vehicle_bench import VehicleBench, scenario
 
 from fleet_sim.warehouse.vda5050 import VehicleSession, connect_vehicles
@@ -63,6 +63,7 @@ def wait(bench: VehicleBench, seconds: float) -> None:
     step_until(bench, lambda: time.monotonic() > end)
 
 
+@pytest.mark.skipif(MOSQUITTO is None, reason="the broker of the package does not watch keep-alives")
 def test_an_outage_ends_in_the_last_will_and_the_vehicle_comes_back_with_a_state(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

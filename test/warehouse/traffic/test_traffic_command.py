@@ -239,7 +239,7 @@ def test_a_planner_that_does_nothing_is_told_by_the_figures(folder: Path) -> Non
         (["run", "room.map", "--robots", "1", "--seconds", "0"], "--seconds: expected seconds above 0"),
         (["run", "room.map", "--robots", "1", "--seconds", "nan"], "--seconds: expected"),
         (["run", "room.map", "--robots", "1", "--dwell", "-2"], "--dwell: expected"),
-        (["run", "room.map", "--robots", "1", "--radius", "0.6"], "touch each other on cells of 1 m"),
+        (["run", "room.map", "--robots", "1", "--radius", "0.6"], "where it has no room"),
         (["run", "room.map", "--robots", "1", "--setting", "a"], "--setting needs KEY=VALUE"),
         (["run", "room.map", "--robots", "1", "--json", "no/out.json"], "there is no folder 'no'"),
         (["run", "room.map", "--robots", "1", "--paths", "p.txt"], "--paths: there is one plan to write for a .scen"),
@@ -256,7 +256,7 @@ def test_a_planner_that_does_nothing_is_told_by_the_figures(folder: Path) -> Non
         (["execute", "--map", "room.map", "--scen", "room.scen", "--paths", "jump.txt"], "robot 0, step 1: it jumps"),
         (
             ["execute", "--map", "room.map", "--scen", "room.scen", "--paths", "paths.txt", "--radius", "0.6"],
-            "touch each other on cells of 1 m",
+            "where it has no room",
         ),
     ],
 )

@@ -144,6 +144,8 @@ EXAMPLES = """examples:
   fleet-sim swarm my_world.yaml --record a.gif     run a swarm world and record it
   fleet-sim evolve my_search.yaml                  search a swarm's parameters for the best value of a metric
   fleet-sim sweep my_sweep.yaml --out a.parquet    run a scenario with many seeds and settings
+  fleet-sim size my_fleet.yaml --goal 'throughput_per_h>=800'
+                                                   find how many robots a scenario needs
   fleet-sim check my_fleet.yaml                    validate a scenario and report its errors
   fleet-sim doctor                                 list what is installed and usable here, and what is missing
   fleet-sim schema > fleet_sim.schema.json         let an editor complete and check scenarios

@@ -69,6 +69,7 @@ class DisturbInterface(Interface):
             if request.operation == kinds.LIST:
                 await gateway.wait(gateway.between_steps(lambda: self._list(response)))
             elif request.operation in (kinds.BEGIN, kinds.END):
+                gateway.permissions.check_change()
                 ack = await gateway.wait(gateway.send(lambda: self._command(request)))
                 response.id = next(iter(ack.accepted_names), "")
                 if ack.rejected:
