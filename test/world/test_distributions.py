@@ -72,7 +72,7 @@ def test_settings_are_read_and_written() -> None:
         [],
         [1, 2],
         {},
-        {"unifrom": [1, 2]},
+        {"flat": [1, 2]},
         {"uniform": [1, 2], "normal": [1, 2]},
         {"uniform": [2, 1]},
         {"uniform": 1},

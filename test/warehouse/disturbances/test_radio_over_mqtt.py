@@ -63,7 +63,7 @@ def wait(bench: VehicleBench, seconds: float) -> None:
     step_until(bench, lambda: time.monotonic() > end)
 
 
-@pytest.mark.skipif(MOSQUITTO is None, reason="the broker of the package does not watch keep-alives")
+@pytest.mark.skipif(MOSQUITTO is None, reason="the broker of the package does not watch the keep-alive")
 def test_an_outage_ends_in_the_last_will_and_the_vehicle_comes_back_with_a_state(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

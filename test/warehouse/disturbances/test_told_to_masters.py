@@ -149,7 +149,7 @@ def test_open_rmf_sees_modes_and_the_path_goes_on_after_a_breakdown() -> None:
     assert after(20.0)[0] is SlotcarMode.IDLE and robot.get_pose().x == pytest.approx(8.0, abs=0.05)
 
 
-@pytest.mark.skipif(MOSQUITTO is None, reason="the broker of the package does not watch keep-alives")
+@pytest.mark.skipif(MOSQUITTO is None, reason="the broker of the package does not watch the keep-alive")
 def test_over_a_broker_each_fault_is_told_within_a_second_and_silence_by_the_keep_alive(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
