@@ -419,12 +419,9 @@ class People(Stateful):
                 beside = places[at] + 0.6 * side * np.array([-hy, hx])
                 # Between walls it goes ahead of the robot.
                 off = 0.8 * side if self._places.is_walkable(beside) else 0.0
-                # Where that leads nowhere, as others stand there, it tries straight ahead, and back.
-                attempt = int(table.blocks[rows[at]] // clock.ticks(3.0)) % 3
-                if attempt == 1:
-                    on, off = 0.6, 0.0
-                elif attempt == 2 and off:
-                    on = -on
+                # Where that leads nowhere, as others stand there, it tries straight ahead, back, and both sides.
+                ways = ((on, off), (0.6, 0.0), (-on, off), (0.3, -0.8 * side), (0.3, 0.8 * side))
+                on, off = ways[int(table.blocks[rows[at]] // clock.ticks(3.0)) % len(ways)]
                 does[at], aims[at] = AIMS, (on * hx - off * hy, on * hy + off * hx)
 
     def _together(self, rows: Rows, places: Floats) -> Floats:
