@@ -193,6 +193,15 @@ def _shelf(x: float, y: float, columns: int, cells: int, size: float) -> int:
     return row * columns + column
 
 
+@inlined
+def _around(x: float, y: float, shelves: Shelves) -> tuple[int, int, int, int]:
+    """Return the cells next to that of a point: their first row, the one behind their last, and columns alike."""
+    rows = (len(shelves.begins) - 1) // shelves.columns
+    column = min(max(int(x / shelves.size), 0), shelves.columns - 1)
+    row = min(max(int(y / shelves.size), 0), rows - 1)
+    return max(row - 1, 0), min(row + 2, rows), max(column - 1, 0), min(column + 2, shelves.columns)
+
+
 @compiled
 def mark(places: Floats, reaches: Floats, nodes: Ints, cell: float, taken: Bools) -> None:
     """Set `taken` of those of `nodes` (H, W), at the middles of cells of `cell` m, that are in reach of a place."""
@@ -289,12 +298,10 @@ def _choose(
     x, y, radius, speed = crowd.places[index, 0], crowd.places[index, 1], crowd.radii[index], crowd.speeds[index]
     ex, ey = _wanted(index, crowd, ground)
     ex, ey = _around_machines(index, ex, ey, crowd, machines, near)
-    rows = (len(shelves.begins) - 1) // shelves.columns
-    column = min(max(int(x / shelves.size), 0), shelves.columns - 1)
-    row = min(max(int(y / shelves.size), 0), rows - 1)
+    below, above, left, right = _around(x, y, shelves)
     px, py = ex, ey
-    for r in range(max(row - 1, 0), min(row + 2, rows)):
-        for c in range(max(column - 1, 0), min(column + 2, shelves.columns)):
+    for r in range(below, above):
+        for c in range(left, right):
             cell = r * shelves.columns + c
             for at in range(shelves.begins[cell], shelves.begins[cell + 1]):
                 other = shelves.order[at]
@@ -314,8 +321,8 @@ def _choose(
         return
     ex, ey = px / norm, py / norm
     free = speed * law.time_gap
-    for r in range(max(row - 1, 0), min(row + 2, rows)):
-        for c in range(max(column - 1, 0), min(column + 2, shelves.columns)):
+    for r in range(below, above):
+        for c in range(left, right):
             cell = r * shelves.columns + c
             for at in range(shelves.begins[cell], shelves.begins[cell + 1]):
                 other = shelves.order[at]
@@ -340,12 +347,10 @@ def _around_machines(
 ) -> tuple[float, float]:
     """Return a direction that leads past the nearest robot in the way, on the nearer side of it."""
     x, y = crowd.places[index, 0], crowd.places[index, 1]
-    rows = (len(near.begins) - 1) // near.columns
-    column = min(max(int(x / near.size), 0), near.columns - 1)
-    row = min(max(int(y / near.size), 0), rows - 1)
+    below, above, left, right = _around(x, y, near)
     nearest, tx, ty = LOOKS, ex, ey
-    for r in range(max(row - 1, 0), min(row + 2, rows)):
-        for c in range(max(column - 1, 0), min(column + 2, near.columns)):
+    for r in range(below, above):
+        for c in range(left, right):
             cell = r * near.columns + c
             for at in range(near.begins[cell], near.begins[cell + 1]):
                 machine = near.order[at]
@@ -371,11 +376,9 @@ def _gap_to_machines(
     x: float, y: float, ex: float, ey: float, radius: float, free: float, machines: Machines, near: Shelves
 ) -> float:
     """Return how far a person at (x, y) can go along (ex, ey) until it is at a robot, at most `free`."""
-    rows = (len(near.begins) - 1) // near.columns
-    column = min(max(int(x / near.size), 0), near.columns - 1)
-    row = min(max(int(y / near.size), 0), rows - 1)
-    for r in range(max(row - 1, 0), min(row + 2, rows)):
-        for c in range(max(column - 1, 0), min(column + 2, near.columns)):
+    below, above, left, right = _around(x, y, near)
+    for r in range(below, above):
+        for c in range(left, right):
             cell = r * near.columns + c
             for at in range(near.begins[cell], near.begins[cell + 1]):
                 machine = near.order[at]
@@ -429,11 +432,9 @@ def _has_room(
 ) -> bool:
     """Return whether a person can be at (x, y): it touches nobody there, or less than where it is."""
     ox, oy, radius = crowd.places[index, 0], crowd.places[index, 1], crowd.radii[index]
-    rows = (len(shelves.begins) - 1) // shelves.columns
-    column = min(max(int(x / shelves.size), 0), shelves.columns - 1)
-    row = min(max(int(y / shelves.size), 0), rows - 1)
-    for r in range(max(row - 1, 0), min(row + 2, rows)):
-        for c in range(max(column - 1, 0), min(column + 2, shelves.columns)):
+    below, above, left, right = _around(x, y, shelves)
+    for r in range(below, above):
+        for c in range(left, right):
             cell = r * shelves.columns + c
             for at in range(shelves.begins[cell], shelves.begins[cell + 1]):
                 other = shelves.order[at]
@@ -444,11 +445,9 @@ def _has_room(
                     dx, dy = ox - crowd.places[other, 0], oy - crowd.places[other, 1]
                     if square <= dx * dx + dy * dy:
                         return False
-    rows = (len(near.begins) - 1) // near.columns
-    column = min(max(int(x / near.size), 0), near.columns - 1)
-    row = min(max(int(y / near.size), 0), rows - 1)
-    for r in range(max(row - 1, 0), min(row + 2, rows)):
-        for c in range(max(column - 1, 0), min(column + 2, near.columns)):
+    below, above, left, right = _around(x, y, near)
+    for r in range(below, above):
+        for c in range(left, right):
             cell = r * near.columns + c
             for at in range(near.begins[cell], near.begins[cell + 1]):
                 machine = near.order[at]
