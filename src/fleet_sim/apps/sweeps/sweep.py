@@ -595,51 +595,40 @@ def differences_of(first: SweepTable, second: SweepTable) -> list[Difference]:
     Raises ConfigError where they have no combination in common.
     """
     common = [name for name in first.parameters if name in second.parameters]
-    samples = [_samples_of(table, common) for table in (first, second)]
-    found = []
-    for key, measures in samples[0].items():
-        for measure, values in measures.items():
-            others = samples[1].get(key, {}).get(measure)
-            spreads = spread_of(values), spread_of(others or [])
-            if spreads[0] is not None and spreads[1] is not None and others is not None:
-                chance = welch(values, others)
-                found.append(Difference(dict(zip(common, key, strict=True)), measure, spreads[0], spreads[1], chance))
+    others, found = _rows_of(second, common), []
+    for key, rows in _rows_of(first, common).items():
+        for measure in (name for name in first.measures if name in second.measures):
+            samples = _measured(first, rows, measure), _measured(second, others.get(key, ()), measure)
+            before, after = map(spread_of, samples)
+            if before is not None and after is not None:
+                found.append(Difference(dict(zip(common, key, strict=True)), measure, before, after, welch(*samples)))
     if not found:
         raise ConfigError(f"{first.title} and {second.title} have no runs with the same values and measures")
     return found
 
 
-def _samples_of(table: SweepTable, names: Sequence[str]) -> dict[tuple[Any, ...], dict[str, list[float]]]:
-    """Return what the runs measured that were done, by the values of `names`."""
-    found: dict[tuple[Any, ...], dict[str, list[float]]] = {}
+def _rows_of(table: SweepTable, names: Sequence[str]) -> dict[tuple[Any, ...], list[int]]:
+    """Return the rows of `table` by the values of the parameters `names`, in their order."""
+    found: dict[tuple[Any, ...], list[int]] = {}
     for row in range(len(table)):
-        if table.columns["status"][row] == DONE:
-            measured = found.setdefault(tuple(table.columns[name][row] for name in names), {})
-            for name in table.measures:
-                value = table.columns[name][row]
-                if value is not None:
-                    measured.setdefault(name, []).append(float(value))
+        found.setdefault(tuple(table.columns[name][row] for name in names), []).append(row)
     return found
+
+
+def _measured(table: SweepTable, rows: Sequence[int], name: str) -> list[float]:
+    """Return what those of `rows` measured that were done."""
+    status, values = table.columns["status"], table.columns[name]
+    return [float(values[row]) for row in rows if status[row] == DONE and values[row] is not None]
 
 
 def groups_of(table: SweepTable, measures: Sequence[str] | None = None) -> list[RunGroup]:
     """Return the combinations of `table` in their order, each with the spread of its `measures` (None: of all)."""
     names = table.measures if measures is None else measures
-    places: dict[tuple[Any, ...], list[int]] = {}
-    for row in range(len(table)):
-        places.setdefault(tuple(table.columns[name][row] for name in table.parameters), []).append(row)
     status = table.columns["status"]
     groups = []
-    for key, rows in places.items():
-        done = [row for row in rows if status[row] == DONE]
-        spreads = {}
-        for name in names:
-            spread = spread_of(
-                [float(table.columns[name][row]) for row in done if table.columns[name][row] is not None]
-            )
-            if spread is not None:
-                spreads[name] = spread
-        groups.append(
-            RunGroup(dict(zip(table.parameters, key, strict=True)), len(rows), len(rows) - len(done), spreads)
-        )
+    for key, rows in _rows_of(table, table.parameters).items():
+        spreads = {name: spread_of(_measured(table, rows, name)) for name in names}
+        failed = sum(status[row] != DONE for row in rows)
+        known = {name: spread for name, spread in spreads.items() if spread is not None}
+        groups.append(RunGroup(dict(zip(table.parameters, key, strict=True)), len(rows), failed, known))
     return groups

@@ -17,7 +17,7 @@ from fleet_sim.engines.bullet.handle import BulletHandle
 from fleet_sim.learning.envs.episode import begun
 from fleet_sim.learning.envs.vector import check_render_mode
 from fleet_sim.learning.manipulation.arm import FrankaArm
-from fleet_sim.learning.manipulation.bins import BaseBin
+from fleet_sim.learning.manipulation.bins import BaseBin, rows_of
 from fleet_sim.learning.manipulation.camera import HAND_LINKS, HAND_OFFSET, MOUNT_OFFSET, Camera, mount_on_arm
 from fleet_sim.learning.manipulation.config import BinPickingConfig, as_mapping, load_bin_picking
 from fleet_sim.learning.manipulation.scenes import BinScene, picking_params
@@ -351,7 +351,7 @@ class FrankaBaseEnv(BaseGymEnv):
         things = scene.pick_bin.objects
         if not things:
             return None, False
-        places = np.array([thing.get_pose().position for thing in things])
+        places = scene.sim.world.position[rows_of(things)]
         ways = np.square(places - arm.get_gripper_state()[0]).sum(axis=1)
         # Who is touched is near: the contacts of the arm are asked for once.
         touched = arm.touched_objects(things)

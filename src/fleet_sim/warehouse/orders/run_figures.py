@@ -296,8 +296,10 @@ class OrderRun:
         columns = ("orders done", "driven, m", *(f"{state.name.replace('_', ' ')}, %" for state in STATES))
         rows: dict[str, list[tuple[Cell, ...]]] = {"kind": [], "robot": []}
         for heading, keys in (("kind", kinds), ("robot", names)):
-            for key in dict.fromkeys(keys):
-                chosen = [number for number, own in enumerate(keys) if own == key]
+            members: dict[str, list[int]] = {}
+            for number, key in enumerate(keys):
+                members.setdefault(key, []).append(number)
+            for key, chosen in members.items():
                 whole = float(seconds[chosen].sum()) or 1.0
                 orders = sum(done[names[number]] for number in chosen)
                 driven = found.driven[chosen].sum() / len(chosen)

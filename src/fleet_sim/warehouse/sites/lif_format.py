@@ -11,10 +11,11 @@ import json
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
+from fleet_sim.base.arrays import is_finite
 from fleet_sim.base.errors import InvalidValueError, brief
 from fleet_sim.base.files import write_file
 from fleet_sim.base.spatial import trigonometry as trig
@@ -37,7 +38,6 @@ _ACTIONS = {
     StationKind.PARK: (),
 }
 USED = {
-    "": {"metaInformation", "layouts"},
     "nodes": {"nodeId", "nodeName", "nodeDescription", "mapId", "nodePosition", "vehicleTypeNodeProperties"},
     "edges": {"edgeId", "edgeName", "edgeDescription", "startNodeId", "endNodeId", "vehicleTypeEdgeProperties"},
     "stations": {"stationId", "stationName", "stationDescription", "interactionNodeIds", "stationPosition"},
@@ -60,11 +60,11 @@ class LifFormat(SiteFormat):
         found: dict[str, set[str]] = {}
         layouts = content["layouts"] if isinstance(content["layouts"], list) else []
         for layout in (one for one in layouts if isinstance(one, Mapping)):
-            for kind in ("nodes", "edges", "stations"):
+            for kind, used in USED.items():
                 entries = layout.get(kind)
                 for entry in entries if isinstance(entries, list) else []:
                     if isinstance(entry, Mapping):
-                        found.setdefault(kind, set()).update(set(map(str, entry)) - USED[kind])
+                        found.setdefault(kind, set()).update(set(map(str, entry)) - used)
                         for one in _properties(entry, "vehicleTypeEdgeProperties"):
                             found.setdefault("vehicleTypeEdgeProperties", set()).update(set(map(str, one)) - EDGE_USED)
         return {place: sorted(names) for place, names in found.items() if names}
@@ -142,13 +142,9 @@ def _by_id(entries: list[Any], key: str, path: Path, where: str) -> dict[str, Ma
 def _place(entry: Mapping[str, Any], key: str, path: Path, where: str) -> tuple[float, float]:
     given = entry.get(key)
     x, y = (given.get("x"), given.get("y")) if isinstance(given, Mapping) else (None, None)
-    if not _is_number(x) or not _is_number(y):
+    if not is_finite(x) or not is_finite(y):
         fail(path, f"must have finite x and y in m, got {brief(given)}", f"{where}.{key}")
     return float(x), float(y)
-
-
-def _is_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300
 
 
 def _properties(entry: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
@@ -159,7 +155,7 @@ def _properties(entry: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
 def _limit(edge: Mapping[str, Any], path: Path, where: str) -> float:
     limits = [one.get("maxSpeed") for one in _properties(edge, "vehicleTypeEdgeProperties")]
     for limit in limits:
-        if limit is not None and not (_is_number(limit) and limit > 0.0):
+        if limit is not None and not (is_finite(limit) and limit > 0.0):
             fail(path, f"must be above 0 m/s, got {brief(limit)}", f"{where}.maxSpeed")
     return min((float(limit) for limit in limits if limit is not None), default=sites.NO_LIMIT)
 
@@ -175,7 +171,7 @@ def _station(
     fitting = [kind for kind, types in _ACTIONS.items() if actions >= {*types}]
     # The most that its actions allow; PARK fits all.
     kind = max(fitting, key=lambda kind: len(_ACTIONS[kind]))
-    turn = next((one["theta"] for one in properties if _is_number(one.get("theta"))), 0.0)
+    turn = next((one["theta"] for one in properties if is_finite(one.get("theta"))), 0.0)
     x, y = points[numbers[given[0]]].tolist()
     name = entry.get("stationName") or entry.get("stationId") or given[0]
     return sites.Station(str(name), kind, x, y, float(turn))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from fleet_sim.base.arrays import Bools, Floats
+from fleet_sim.base.arrays import Bools, Floats, is_finite
 from fleet_sim.base.errors import ConfigError
 from fleet_sim.base.files import write_file
 from fleet_sim.warehouse.sites.grid import Grid
@@ -204,7 +204,7 @@ def read_run(path: str | Path) -> Run:
     return Run(
         str(content.get("title", file.stem)),
         # Keys of figures stand beside those of the format, so numbers are told by being numbers.
-        {name: _number(value) for name, value in content.items() if value is None or _is_number(value)},
+        {name: _number(value) for name, value in content.items() if value is None or is_finite(value)},
         times,
         reader.numbers(series, TASKS, "series", len(times)),
         {str(name): reader.numbers(states, name, "series.robot_seconds", len(times)) for name in states},
@@ -220,13 +220,8 @@ def read_run(path: str | Path) -> Run:
     )
 
 
-def _is_number(value: object) -> bool:
-    # True is an int in Python, but no figure.
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
-
-
 def _is_cell(value: object) -> bool:
-    return value is None or isinstance(value, str) or _is_number(value)
+    return value is None or isinstance(value, str) or is_finite(value)
 
 
 def _number(value: Any) -> float | None:
@@ -269,7 +264,7 @@ class _RunReader:
 
     def mark(self, content: Any) -> RunMark:
         """Return a mark on the maps; raises ConfigError."""
-        is_mark = isinstance(content, list) and len(content) == 4 and all(map(_is_number, content[2:]))
+        is_mark = isinstance(content, list) and len(content) == 4 and all(map(is_finite, content[2:]))
         if not is_mark or not all(isinstance(text, str) for text in content[:2]):
             raise self.refuse("heat.marks", "must be [name, kind, x, y] each")
         return RunMark(*content)
@@ -277,7 +272,7 @@ class _RunReader:
     def numbers(self, parent: Mapping[str, Any], key: str, within: str, count: int | None = None) -> Floats:
         """Return the finite numbers under `key`: `count` of them."""
         found, where = parent.get(key), f"{within}.{key}"
-        if not isinstance(found, list) or not all(map(_is_number, found)):
+        if not isinstance(found, list) or not all(map(is_finite, found)):
             raise self.refuse(where, "must be a list of finite numbers")
         if count is not None and len(found) != count:
             raise self.refuse(where, f"must have {count} numbers, got {len(found)}")
@@ -293,7 +288,7 @@ class _RunReader:
         if any(len(row) != width or row.strip(".@") for row in rows) or width * len(rows) > MOST_SQUARES:
             raise self.refuse("heat.rows", f"must be rows of {width} letters . and @, at most {MOST_SQUARES} in all")
         cell = content.get("cell_m")
-        if not _is_number(cell) or cell <= 0:
+        if not is_finite(cell) or cell <= 0:
             raise self.refuse("heat.cell_m", f"must be a length above 0, got {str(cell)[:60]}")
         shape = (len(rows), width)
         free_mask = np.array([list(row) for row in rows]) == "."
