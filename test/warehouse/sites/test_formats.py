@@ -152,7 +152,10 @@ def test_a_layout_of_lsmart(tmp_path: Path) -> None:
     path.write_text("[" * 100_000)
     refused(path, "is not valid JSON")
     path.write_text("{}")
-    refused(path, "is not a site; a file that ends in '.json' can be: LSMART map, LIF layout, League of Robot Runners problem")
+    refused(
+        path,
+        "is not a site; a file that ends in '.json' can be: LSMART map, LIF layout, League of Robot Runners problem",
+    )
 
 
 # ---- map_server ------------------------------------------------------------------------------------------------------
