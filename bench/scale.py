@@ -2,8 +2,7 @@
 
 The same runs of one second, first one after the other in one process, then as a sweep: how much longer the sweep takes
 than the runs themselves on as many processors, how long until its first run has ended, and what memory the sweep's own
-process has after each thousand. `--halo` measures instead what two processes that share a world would have to exchange,
-`--worlds 4096` how many steps of a vector environment with random policies one process makes, and several.
+process has after each thousand. `--halo` measures instead what two processes that share a world would have to exchange.
 """
 
 from __future__ import annotations
@@ -14,8 +13,6 @@ import os
 import resource
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
@@ -24,13 +21,10 @@ import numpy as np
 
 from fleet_sim.apps.sweeps import SweepProgress, load_sweep, run_sweep
 from fleet_sim.apps.sweeps.sweep import SweepRuns
-from fleet_sim.base.parallel import Executor, LocalExecutor, RayExecutor, local_hosts
+from fleet_sim.base.parallel import Executor, LocalExecutor, RayExecutor
 
 ROBOT = 13 * 8
 """Bytes of a robot beyond a border: position, orientation, velocities."""
-
-ROUNDS = 9
-"""How often what is compared takes turns."""
 
 
 def scenario(robots: int) -> dict[str, object]:
@@ -124,105 +118,6 @@ def _other(pipe: Connection, theirs: str, ours: str, size: int, rounds: int) -> 
     write.close()
 
 
-class _RandomDriving:
-    """Random actions in so many worlds of a vector environment, in this process or spread over `processes`."""
-
-    def __init__(self, worlds: int, processes: int | None) -> None:
-        # Here: all else of this file needs no Gymnasium.
-        from fleet_sim.learning.envs import NavigationVectorEnv, SpreadVectorEnv
-
-        before = set(multiprocessing.active_children())
-        spread = processes and SpreadVectorEnv(worlds, processes, copy=False)
-        self._envs = spread or NavigationVectorEnv(worlds)
-        self._workers = [process.pid for process in set(multiprocessing.active_children()) - before]
-        self._beside = 0.0
-        self._envs.action_space.seed(0)
-        self._envs.reset(seed=0)
-
-    def __call__(self, steps: int) -> list[float]:
-        """Make steps; return what each takes, in s.
-
-        In real time, and of processors: of this process while the others wait for it, of it beside them, of the others.
-        """
-        self._drive(20)
-        begin = self._used()
-        self._drive(steps)
-        return [(end - start) / steps for end, start in zip(self._used(), begin, strict=True)]
-
-    def _drive(self, steps: int) -> None:
-        """Make steps with random actions, which are drawn while the worlds are stepped, where these are elsewhere."""
-        # Here: all else of this file needs no Gymnasium.
-        from fleet_sim.learning.envs import SpreadVectorEnv
-
-        envs = self._envs
-        if not isinstance(envs, SpreadVectorEnv):
-            for _ in range(steps):
-                envs.step(envs.action_space.sample())
-            return
-        actions = envs.action_space.sample()
-        for _ in range(steps):
-            envs.step_async(actions)
-            begin = time.process_time()
-            actions = envs.action_space.sample()
-            self._beside += time.process_time() - begin
-            envs.step_wait()
-
-    def _used(self) -> list[float]:
-        own = time.process_time() - self._beside
-        others = [_processor_time(pid) for pid in self._workers if pid is not None]
-        return [time.perf_counter(), own, self._beside, *others]
-
-    def close(self) -> None:
-        """End the processes."""
-        self._envs.close()
-
-
-@dataclass(frozen=True)
-class _Runner:
-    """Begins a process that drives at random in worlds of its own."""
-
-    worlds: int
-
-    def __call__(self) -> Callable[[int], list[float]]:
-        return _RandomDriving(self.worlds, None)
-
-
-def spread(worlds: int, processes: int, steps: int) -> None:
-    """Print how fast `worlds` are stepped with random actions by one process, and by several.
-
-    The three ways take turns, and the median of the rounds is told: what the machine does beside meets all of them.
-    Real time says little on a machine that does much else. Time of processors does: a step cannot be shorter than what
-    the caller and the slowest of its processes need one after the other. The next actions are drawn beside them.
-    """
-    one, several = _RandomDriving(worlds, None), _RandomDriving(worlds, processes)
-    # As the env runners of RLlib do it: worlds and a policy each, and nobody waits for anybody.
-    hosts = local_hosts([(f"runner {number}", _Runner(worlds // processes)) for number in range(processes)])
-    found = []
-    for _ in range(ROUNDS):
-        real, alone, _ = one(steps)
-        together, own, beside, *others = several(steps)
-        for host in hosts:
-            host.send(steps)
-        runners = max(host.receive()[1] for host in hosts)
-        found.append((alone, own + max(beside, *others), runners, real, together))
-    for host in hosts:
-        host.close()
-    several.close()
-    one.close()
-    alone, caller, runners, real, together = np.median(found, axis=0)
-    rates = np.array([[row[0] / row[1], row[3] / row[4], row[0] / row[2]] for row in found])
-    said = [f"{np.median(rate):.2f}x ({rate.min():.2f} to {rate.max():.2f})" for rate in rates.T]
-    print(f"{worlds} worlds in one process: {1e3 * alone:.2f} ms of processor time a step, {1e3 * real:.2f} ms real")
-    print(f"spread over {processes}: {1e3 * caller:.2f} ms: {said[0]}; {1e3 * together:.2f} ms real: {said[1]}")
-    print(f"{processes} with worlds and a policy each: {1e3 * runners:.2f} ms: {said[2]}")
-
-
-def _processor_time(process: int) -> float:
-    """Return the time of processors that a process has used, in s; Linux only."""
-    fields = Path(f"/proc/{process}/schedstat").read_text(encoding="ascii").split()
-    return 1e-9 * int(fields[0])
-
-
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -231,12 +126,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--address", help="a cluster of Ray, as `fleet-sim sweep` takes it")
     parser.add_argument("--halo", action="store_true", help="measure the exchange at a border instead")
-    parser.add_argument("--worlds", type=int, help="measure a vector environment of so many worlds instead")
-    parser.add_argument("--steps", type=int, default=300, help="steps of the vector environment")
     args = parser.parse_args()
-    if args.worlds:
-        spread(args.worlds, args.processes, args.steps)
-        return
     if not args.halo:
         measure(args.runs, args.robots, args.address, args.processes)
         return

@@ -64,7 +64,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "warehouse/vda5050": ("vda5050", "vda5050_orders", "factsheet"),
     "ros": ("ros_fields", "ros_commands", "ros_goals", "ros_sensors", "ros_nav2", "ros_namespaces"),
     "swarm": ("swarm", "swarm_worlds", "swarm_controllers", "swarm_senses", "swarm_source"),
-    "learning/envs": ("envs", "env_worlds", "milling_envs"),
+    "learning/envs": ("envs", "env_worlds"),
     "apps/record": ("records", "playback"),
 }
 # Begin of a path below src/fleet_sim -> tests that see it before those, also slow ones: much of a node is seen from

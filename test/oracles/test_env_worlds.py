@@ -1,4 +1,4 @@
-"""How episodes of environments begin, what they look like, and what worlds in other processes say, by other means."""
+"""How episodes of environments begin, and what they look like, by other means."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from oracle_rows import holds
 from small_bins import small_bin
 
 from fleet_sim import FleetSimError
-from fleet_sim.learning.envs import FleetWarehouse, Franka0Env, Franka2Env, NavigationVectorEnv, SpreadVectorEnv
+from fleet_sim.learning.envs import FleetWarehouse, Franka0Env, Franka2Env, NavigationVectorEnv
 from fleet_sim.learning.envs.episode import ArenaCanvas
 from fleet_sim.learning.envs.franka import downsampled
-from fleet_sim.learning.envs.milling import FleetMilling
 
 SPACING = 2.0 * 0.3 + 0.25
 """Between the middles of two bodies, as the documents say: the larger radius on both sides, and 0.25 m."""
@@ -108,22 +107,6 @@ def test_robots_of_a_mask_begin_anew_among_those_that_stay() -> None:
     envs.close()
 
 
-@holds("env:milling_v0.reset", fault="learning/envs/milling.py: agents face the middle")
-def test_a_mill_begins_about_the_middle_and_looks_away_from_it() -> None:
-    fleet = FleetMilling(num_agents=6, world_size=3.4)
-    reach, far = 0.4 * 3.4, 0.0
-    for seed in range(12):
-        fleet.reset(seed=seed)
-        crowd = fleet.swarm.world.everyone
-        offsets = (crowd.positions - 1.7) @ [1, 1j]
-        assert max(np.abs(offsets.real).max(), np.abs(offsets.imag).max()) <= reach / 2
-        far = max(far, np.abs(offsets.real).max())
-        assert apart(offsets) >= 0.25
-        np.testing.assert_allclose(np.exp(1j * crowd.headings), offsets / np.abs(offsets), atol=1e-12)
-    assert far > 0.45 * reach
-    fleet.close()
-
-
 @holds("env:warehouse_v0.reset", fault="learning/envs/tasks.py: stations begin in a corner")
 def test_stations_and_crates_are_where_the_documents_say() -> None:
     size, count = 9.1, 3
@@ -159,50 +142,6 @@ def test_stations_and_crates_are_where_the_documents_say() -> None:
         seen, *_ = fleet.step(actions)
     assert loads == {False, True} and len(visited) >= 4
     fleet.close()
-
-
-@holds("env:FleetSim/Navigation-v0.vector.spread", fault="learning/envs/spread.py: rewards of the last step")
-def test_worlds_in_other_processes_earn_what_they_observe() -> None:
-    settings = {
-        "num_robots": 1,
-        "num_obstacles": 3,
-        "arena_size": 5.1,
-        "goal_radius": 0.6,
-        "reach": 2.3,
-        "neighbours": 2,
-    }
-    rewards = {"progress_reward": 1.7, "goal_reward": 6.0, "collision_reward": -4.0, "step_reward": -0.11}
-    envs, rng = SpreadVectorEnv(7, 2, **settings, **rewards, max_steps=70), np.random.default_rng(2)
-    counted = {"goal": 0, "hit": 0, "late": 0}
-    try:
-        seen, _ = envs.reset(seed=4)
-        ended, steps = np.zeros(7, np.bool_), np.zeros(7, int)
-        for _ in range(160):
-            bearing = np.arctan2(seen[:, 2], seen[:, 1])
-            actions = np.stack((0.8 * np.cos(bearing), bearing), axis=1) + rng.uniform(-0.6, 0.6, (7, 2))
-            # Two of them have no hurry.
-            actions[:2, 0] *= 0.2
-            before = seen[:, 0] * 5.1
-            seen, given, terminated, truncated, infos = envs.step(np.clip(actions, -1, 1).astype(np.float32))
-            distance, hit = seen[:, 0] * 5.1, seen[:, 9] > 1.0 + 1e-6
-            there = (distance <= 0.6) & ~hit
-            expected = 1.7 * (before - distance) - 0.11 + 6.0 * there - 4.0 * hit
-            steps = np.where(ended, 0, steps + 1)
-            sure = ~ended & (np.abs(seen[:, 9] - 1.0) > 1e-5) & (np.abs(distance - 0.6) > 1e-5)
-            np.testing.assert_allclose(given[sure], expected[sure], atol=2e-5)
-            assert (given[ended] == 0.0).all()
-            assert (terminated[sure] == (there | hit)[sure]).all()
-            assert (truncated == (~ended & ~terminated & (steps >= 70))).all()
-            assert (infos["is_success"][sure] == there[sure]).all()
-            # Where episodes begin in the next step, there is no last observation of another one.
-            assert set(infos) == {"is_success", "_is_success"}
-            counted["goal"] += int((there & sure).sum())
-            counted["hit"] += int((hit & sure).sum())
-            counted["late"] += int(truncated.sum())
-            ended = terminated | truncated
-    finally:
-        envs.close()
-    assert min(counted.values()) > 0, counted
 
 
 def colored(canvas: ArenaCanvas, color: tuple[int, int, int], paper: tuple[int, int, int]) -> tuple[float, complex]:

@@ -36,7 +36,6 @@ from fleet_sim.base.scenario import RosParams
 from fleet_sim.base.settings.fields import fields_of
 from fleet_sim.learning import envs
 from fleet_sim.learning.envs import FleetNavigation
-from fleet_sim.learning.envs.milling import MillingEnv
 from fleet_sim.learning.envs.tasks import NavigationParams
 from fleet_sim.learning.manipulation import BinPickingConfig, BinScene
 from fleet_sim.learning.manipulation.config import SceneSettings
@@ -438,7 +437,6 @@ def agent_made_in_code() -> Any:
 BUILT: dict[str, tuple[Callable[[], Any], str, Any]] = {
     "environment": (lambda: envs.NavigationEnv().params, "goal_reward", 9.0),
     "parallel environment": (lambda: envs.FleetNavigation().params, "goal_reward", 9.0),
-    "swarm environment": (lambda: MillingEnv().params, "num_agents", 3),
     "bin picking": (lambda: envs.Franka0Env().config, "scene", SceneSettings(steps_for_objects_to_fall=5)),
     "a section of it": (lambda: envs.Franka0Env().config.camera, "scale_depth_data", True),
     "scene": (lambda: BinScene(config=BinPickingConfig()).config, "arms", {}),

@@ -45,7 +45,7 @@ def test_every_environment_has_its_name_and_settings() -> None:
     assert single.unwrapped.params.num_robots == 2
     single.close()
     for name in FLEETS:
-        fleet = _global_registry.get(ENV_CREATOR, name)({"max_steps": 3} if "Milling" not in name else {})
+        fleet = _global_registry.get(ENV_CREATOR, name)({"max_steps": 3})
         seen, _ = fleet.reset(seed=1)
         assert list(seen) == fleet.agents
         assert all(fleet.observation_spaces[agent].contains(value) for agent, value in seen.items())

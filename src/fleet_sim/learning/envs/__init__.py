@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from fleet_sim.learning.envs.franka import FrankaBaseEnv as FrankaBaseEnv
     from fleet_sim.learning.envs.parallel import FleetNavigation as FleetNavigation
     from fleet_sim.learning.envs.parallel import FleetWarehouse as FleetWarehouse
-    from fleet_sim.learning.envs.spread import SpreadVectorEnv as SpreadVectorEnv
     from fleet_sim.learning.envs.vector import NavigationEnv as NavigationEnv
     from fleet_sim.learning.envs.vector import NavigationVectorEnv as NavigationVectorEnv
     from fleet_sim.learning.envs.vector import WarehouseEnv as WarehouseEnv

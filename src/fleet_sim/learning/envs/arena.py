@@ -356,30 +356,11 @@ class RobotKind:
     max_turn_accel: float = 12.0
 
 
-@dataclass(frozen=True)
-class Share:
-    """The worlds from number `first` on, of `total` ones whose others are in other processes.
-
-    They lie where they would lie among all of them, as rounding depends on how far from its origin a simulation is.
-    """
-
-    first: int
-    total: int
-
-
 class Arena:
-    """W worlds with R robots and O round obstacles each, in one simulation. With `share` they are some of more."""
+    """W worlds with R robots and O round obstacles each, in one simulation."""
 
     def __init__(
-        self,
-        worlds: int,
-        robots: int,
-        obstacles: int,
-        *,
-        size: float,
-        timestep: float,
-        kind: RobotKind | None = None,
-        share: Share | None = None,
+        self, worlds: int, robots: int, obstacles: int, *, size: float, timestep: float, kind: RobotKind | None = None
     ) -> None:
         if worlds < 1 or robots < 1 or obstacles < 0:
             raise InvalidValueError(
@@ -390,9 +371,7 @@ class Arena:
         self.size = size
         self.sim = _empty_simulation(timestep)
         self.world = self.sim.world
-        self._share = share or Share(0, worlds)
-        first = self._share.first
-        self.origins = _origins(self._share.total, size + GAP)[first : first + worlds]
+        self.origins = _origins(worlds, size + GAP)
         self.robot_rows: Rows = self._spawn_robots(worlds, robots)
         self.robots = PlanarRows(self.world, self.robot_rows)
         """How the robots look and move, as arrays (W, R)."""
@@ -401,10 +380,7 @@ class Arena:
         """The robots in an episode, (W, R); the others are parked or wait for a reset."""
 
     def _spawn_robots(self, worlds: int, robots: int) -> Rows:
-        """Spawn the robots of all worlds and return their rows (worlds, robots).
-
-        Names have the number of the world among all processes, so those of two processes differ.
-        """
+        """Spawn the robots of all worlds and return their rows (worlds, robots)."""
         kind = self.kind
         shape = ShapeParams(shape_type="cylinder", radius=kind.radius, height=ROBOT_HEIGHT, rgba_color=ROBOT_COLOR)
         params = AgentSpawnParams(
@@ -416,8 +392,7 @@ class Arena:
             max_angular_vel=kind.max_turn,
             max_angular_accel=kind.max_turn_accel,
         )
-        first = self._share.first
-        names = [f"world_{first + world}/robot_{robot}" for world in range(worlds) for robot in range(robots)]
+        names = [f"world_{world}/robot_{robot}" for world in range(worlds) for robot in range(robots)]
         return self._spawn(Agent, params, worlds, robots, names)
 
     def _spawn_obstacles(self, worlds: int, obstacles: int) -> Rows:

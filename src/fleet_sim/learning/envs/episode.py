@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,21 +23,6 @@ with of_extra("gymnasium", "gym", "an environment of fleet_sim.learning.envs"):
 
 OBSERVATION_BOUND = 2.0
 """Observations are clipped to this bound, in both directions."""
-
-
-class SpaceBook:
-    """The spaces of the agents of a parallel environment, for ParallelEnv: always the same objects."""
-
-    observation_spaces: dict[str, Any]
-    action_spaces: dict[str, Any]
-
-    def observation_space(self, agent: str) -> Any:
-        """Return what `agent` observes."""
-        return self.observation_spaces[agent]
-
-    def action_space(self, agent: str) -> Any:
-        """Return what `agent` can do."""
-        return self.action_spaces[agent]
 
 
 def observation_box(size: int) -> Any:
@@ -72,7 +57,6 @@ ENVIRONMENTS: dict[str, Entry] = {
     f"{NAMESPACE}/Navigation-v0": Entry(
         "fleet_sim.learning.envs.vector:NavigationEnv", "fleet_sim.learning.envs.vector:NavigationVectorEnv"
     ),
-    f"{NAMESPACE}/Milling-v0": Entry("fleet_sim.learning.envs.milling:MillingEnv"),
     f"{NAMESPACE}/Warehouse-v0": Entry("fleet_sim.learning.envs.vector:WarehouseEnv"),
     f"{NAMESPACE}/FrankaPosition-v0": Entry(
         "fleet_sim.learning.envs.franka:Franka0Env", settings={"normalized_actions": True}
@@ -174,23 +158,6 @@ class ArenaCanvas:
 Part = TypeVar("Part")
 
 
-class Drawn(Protocol):
-    """What an environment makes at its first reset."""
-
-    @property
-    def sim(self) -> MultiRobotSimulationCore:
-        """The simulation that it is in."""
-
-    def draw(self) -> Image:
-        """Return a picture (H, W, 3)."""
-
-    def close(self) -> None:
-        """End it."""
-
-
-Shown = TypeVar("Shown", bound=Drawn)
-
-
 def begun(part: Part | None) -> Part:
     """Return what `reset` has made; raises InvalidValueError before the first reset."""
     if part is None:
@@ -200,6 +167,12 @@ def begun(part: Part | None) -> Part:
 
 HUMAN, PICTURES = "human", "rgb_array"
 RENDER_MODES = [HUMAN, PICTURES]
+
+
+def check_render_mode(mode: str | None, allowed: list[str]) -> None:
+    """Raise InvalidValueError unless `mode` is None or one of `allowed`."""
+    if mode is not None and mode not in allowed:
+        raise InvalidValueError(f"render_mode: expected one of {', '.join(allowed)} or None, got {mode!r}")
 
 
 def show_to_people(sim: MultiRobotSimulationCore) -> None:
@@ -229,32 +202,3 @@ class Fixed(Generic[Part]):
             what = f"{type(owner).__name__}.{self._name}"
             raise AttributeError(f"{what} is read when the environment is made, and stays; make another environment")
         vars(owner)[self._name] = value
-
-
-class Rendered(Generic[Shown]):
-    """Rendering and closing, for environments that keep what they show in `_shown`; None before the first reset."""
-
-    render_mode: str | None
-    _shown: Shown | None = None
-    _is_seen = False
-
-    def begun_anew(self, make: Callable[[], Shown], begin: Callable[[Shown], object]) -> Shown:
-        """Return what is shown, after `begin`; `make` makes it the first time, and people see it from then on."""
-        if self._shown is None:
-            self._shown, self._is_seen = make(), False
-        begin(self._shown)
-        if not self._is_seen and self.render_mode == HUMAN:
-            # Not before, when all of it is out of the way: pages begin where all is seen.
-            self._is_seen = True
-            show_to_people(self._shown.sim)
-        return self._shown
-
-    def render(self) -> Image | None:
-        """Return a picture (480, 480, 3) in the mode rgb_array, else None: "human" is the live view in the browser."""
-        return begun(self._shown).draw() if self.render_mode == PICTURES else None
-
-    def close(self) -> None:
-        """End the simulation; may be called again."""
-        if self._shown is not None:
-            self._shown.close()
-            self._shown = None

@@ -14,8 +14,7 @@ from fleet_sim.base.arrays import AnyArray, Bytes, Floats, Ints, as_float, as_fl
 from fleet_sim.base.errors import InvalidValueError, unknown_name
 from fleet_sim.base.params import EngineChoice
 from fleet_sim.engines.bullet.handle import BulletHandle
-from fleet_sim.learning.envs.episode import begun
-from fleet_sim.learning.envs.vector import check_render_mode
+from fleet_sim.learning.envs.episode import begun, check_render_mode
 from fleet_sim.learning.manipulation.arm import FrankaArm
 from fleet_sim.learning.manipulation.bins import BaseBin, rows_of
 from fleet_sim.learning.manipulation.camera import HAND_LINKS, HAND_OFFSET, MOUNT_OFFSET, Camera, mount_on_arm
@@ -268,6 +267,8 @@ class FrankaBaseEnv(BaseGymEnv):
         self.grabs_before_termination = 1
         self._last_info: dict[str, Any] = {}
         self._potential = 0.0
+        self._nearest: tuple[SimObject | None, bool] | None = None
+        """What `nearest_object` has found, while `finish_step` asks for it more than once."""
         super().__init__(config_file, render_mode, engine)
         self.set_default_arm_configs()
 
@@ -346,6 +347,8 @@ class FrankaBaseEnv(BaseGymEnv):
 
         None where there is no object.
         """
+        if self._nearest is not None:
+            return self._nearest
         arm, scene = self.robots[0], self.loaded_scene()
         assert scene.pick_bin is not None
         things = scene.pick_bin.objects
@@ -488,10 +491,15 @@ class FrankaBaseEnv(BaseGymEnv):
         truncated = not terminated and self.steps >= self.max_steps
         if self.config.reward == "shaped":
             # The end of an episode has no potential: else it would be worth to end it somewhere.
+            # Asked for in the observation, too; nothing moves in between.
+            self._nearest = self.nearest_object()
             before, self._potential = self._potential, 0.0 if terminated else self.potential()
             info["shaping"] = self.config.discount * self._potential - before
             self._last_info = dict(info)
-        return self.get_state(), self.get_reward(info), terminated, truncated, info
+        try:
+            return self.get_state(), self.get_reward(info), terminated, truncated, info
+        finally:
+            self._nearest = None
 
     def arm(self) -> FrankaArm:
         """Return the first arm; raises InvalidValueError before the first reset."""

@@ -6,12 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fleet_sim.base.errors import InvalidValueError, of_extra
-from fleet_sim.base.settings import read
+from fleet_sim.base.errors import of_extra
 from fleet_sim.learning.envs import tasks
 from fleet_sim.learning.envs.arena import Observations
-from fleet_sim.learning.envs.episode import RENDER_MODES, Fixed, Rendered, SpaceBook, drive_box, observation_box
-from fleet_sim.learning.envs.vector import check_render_mode
+from fleet_sim.learning.envs.episode import RENDER_MODES, drive_box, observation_box
 
 with of_extra("pettingzoo", "gym", "fleet_navigation"):
     from pettingzoo import ParallelEnv
@@ -21,24 +19,17 @@ AgentDict = dict[str, Any]
 METADATA = {"render_modes": RENDER_MODES, "render_fps": 10, "is_parallelizable": True}
 
 
-class ArenaParallelEnv(Rendered[tasks.ArenaTask[Any]], SpaceBook, ParallelEnv[str, Observations, Observations]):
+class ArenaParallelEnv(tasks.TaskEnv, ParallelEnv[str, Observations, Observations]):
     """A fleet in one arena; agents are "robot_0", "robot_1" and so on. A subclass sets the task and params classes.
 
     Observations and actions are those of the Gymnasium environments. An agent whose episode has ended leaves the arena;
     all episodes are truncated after `max_steps`.
     """
 
-    task_class: type[tasks.ArenaTask[Any]]
-    params_class: type[tasks.TaskParams]
-    params = Fixed[tasks.TaskParams]()
-    defaults: ClassVar[dict[str, Any]] = {}
     metadata: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, render_mode: str | None = None, **settings: Any) -> None:
-        check_render_mode(render_mode, RENDER_MODES)
-        self.render_mode = render_mode
-        # What the user says wins over the defaults of the class.
-        self.params = read(self.params_class, {**self.defaults, **settings}).in_use("an environment")
+        self.configure(render_mode, settings)
         size = self.task_class.observation_size(self.params)
         self.possible_agents = [f"robot_{robot}" for robot in range(self.params.num_robots)]
         self.agents: list[str] = []
@@ -46,7 +37,14 @@ class ArenaParallelEnv(Rendered[tasks.ArenaTask[Any]], SpaceBook, ParallelEnv[st
         self.action_spaces = {name: drive_box() for name in self.possible_agents}
         self._number = {name: robot for robot, name in enumerate(self.possible_agents)}
         self._rng, _ = seeding.np_random(None)
-        self._steps = 0
+
+    def observation_space(self, agent: str) -> Any:
+        """Return what `agent` observes: always the same object."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> Any:
+        """Return what `agent` can do: always the same object."""
+        return self.action_spaces[agent]
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -54,10 +52,9 @@ class ArenaParallelEnv(Rendered[tasks.ArenaTask[Any]], SpaceBook, ParallelEnv[st
         """Begin an episode with all robots; the same seed gives the same episode."""
         if seed is not None:
             self._rng, _ = seeding.np_random(seed)
-        shown = self.begun_anew(lambda: self.task_class(self.params), lambda shown: shown.reset_world(0, self._rng))
-        self._steps = 0
+        task = self.begin(self._rng)
         self.agents = list(self.possible_agents)
-        return self._observe(shown, self.agents), {name: {} for name in self.agents}
+        return self._observe(task, self.agents), {name: {} for name in self.agents}
 
     def step(
         self, actions: dict[str, Observations]
@@ -91,13 +88,6 @@ class ArenaParallelEnv(Rendered[tasks.ArenaTask[Any]], SpaceBook, ParallelEnv[st
     def _observe(self, task: tasks.ArenaTask[Any], agents: list[str]) -> dict[str, Observations]:
         seen = task.observe()[0]
         return {name: seen[self._number[name]] for name in agents}
-
-    @property
-    def task(self) -> tasks.ArenaTask[Any]:
-        """The task; raises InvalidValueError before the first reset."""
-        if self._shown is None:
-            raise InvalidValueError("step() and render() need a running episode; call reset() first")
-        return self._shown
 
     def state(self) -> Observations:
         """Return the concatenated observations of all robots, for a central critic."""

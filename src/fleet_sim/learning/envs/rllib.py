@@ -10,19 +10,15 @@ import gymnasium
 
 from fleet_sim.base.errors import of_extra
 from fleet_sim.learning.envs.episode import ENVIRONMENTS, NAMESPACE, register_all
-from fleet_sim.learning.envs.milling import FleetMilling
 from fleet_sim.learning.envs.parallel import AgentDict, ArenaParallelEnv, FleetNavigation, FleetWarehouse
 
 with of_extra("ray.rllib", "rllib", "training with RLlib"):
     from ray.rllib.env.multi_agent_env import MultiAgentEnv
     from ray.tune.registry import register_env
 
-Fleet = ArenaParallelEnv | FleetMilling
-
-FLEETS: Mapping[str, Callable[..., Fleet]] = {
+FLEETS: Mapping[str, Callable[..., ArenaParallelEnv]] = {
     f"{NAMESPACE}/FleetNavigation-v0": FleetNavigation,
     f"{NAMESPACE}/FleetWarehouse-v0": FleetWarehouse,
-    f"{NAMESPACE}/FleetMilling-v0": FleetMilling,
 }
 """The environments in which every robot is an agent, by their names in RLlib."""
 
@@ -34,7 +30,7 @@ class FleetMultiAgentEnv(MultiAgentEnv):
     no agent is left, and counts as truncated where the time limit cut one off.
     """
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: ArenaParallelEnv) -> None:
         self.fleet = fleet
         self.possible_agents = list(fleet.possible_agents)
         self.agents = list(fleet.possible_agents)

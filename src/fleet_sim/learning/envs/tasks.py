@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -12,10 +12,23 @@ from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.base.errors import ConfigError
 from fleet_sim.base.gate import MOST_OBJECTS
 from fleet_sim.base.params import CollisionMode
-from fleet_sim.base.settings import UsedSettings, setting
+from fleet_sim.base.settings import UsedSettings, read, setting
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.learning.envs import arena as arenas
-from fleet_sim.learning.envs.episode import OBSTACLE, PAPER, ROBOTS, ArenaCanvas, Image
+from fleet_sim.learning.envs.episode import (
+    HUMAN,
+    OBSTACLE,
+    PAPER,
+    PICTURES,
+    RENDER_MODES,
+    ROBOTS,
+    ArenaCanvas,
+    Fixed,
+    Image,
+    begun,
+    check_render_mode,
+    show_to_people,
+)
 from fleet_sim.robots import attachments
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.robots.spawn_params import ShapeParams, SimObjectSpawnParams
@@ -74,17 +87,14 @@ class ArenaTask(Generic[ParamsT]):
     extra_size = 0
     """Number of observed values besides those of the goal, the own motion and the neighbours."""
 
-    def __init__(self, params: ParamsT, worlds: int = 1, share: arenas.Share | None = None) -> None:
+    def __init__(self, params: ParamsT, worlds: int = 1) -> None:
         self.params = params
         kind = arenas.RobotKind(max_speed=params.max_speed, max_turn=params.max_turn)
         self.arena = arenas.Arena(
-            worlds,
-            params.num_robots,
-            params.num_obstacles,
+            *(worlds, params.num_robots, params.num_obstacles),
             size=params.arena_size,
             timestep=params.timestep,
             kind=kind,
-            share=share,
         )
         self.shape = self.arena.robot_rows.shape
         self.goals: Floats = np.zeros((*self.shape, 2))
@@ -197,6 +207,50 @@ class ArenaTask(Generic[ParamsT]):
     def close(self) -> None:
         """End the simulation; may be called again."""
         self.arena.close()
+
+
+class TaskEnv:
+    """What environments of one world have in common: settings, and a task that is made by the first reset."""
+
+    task_class: type[ArenaTask[Any]]
+    params_class: type[TaskParams]
+    params = Fixed[TaskParams]()
+    defaults: ClassVar[dict[str, Any]] = {}
+    render_mode: str | None
+    _task: ArenaTask[Any] | None = None
+    _steps = 0
+
+    def configure(self, render_mode: str | None, settings: dict[str, Any]) -> None:
+        """Check and keep the arguments of the constructor; what the user says wins over the defaults of the class."""
+        check_render_mode(render_mode, RENDER_MODES)
+        self.render_mode = render_mode
+        self.params = read(self.params_class, {**self.defaults, **settings}).in_use("an environment")
+
+    @property
+    def task(self) -> ArenaTask[Any]:
+        """The task; raises InvalidValueError before the first reset."""
+        return begun(self._task)
+
+    def begin(self, rng: np.random.Generator) -> ArenaTask[Any]:
+        """Begin an episode, which people see from the first one on in the mode human; returns the task."""
+        new = self._task is None
+        task = self._task = self._task or self.task_class(self.params)
+        task.reset_world(0, rng)
+        self._steps = 0
+        if new and self.render_mode == HUMAN:
+            # Not before, when all of it is out of the way: pages begin where all is seen.
+            show_to_people(task.sim)
+        return task
+
+    def render(self) -> Image | None:
+        """Return a picture (480, 480, 3) in the mode rgb_array, else None: "human" is the live view in the browser."""
+        return self.task.draw() if self.render_mode == PICTURES else None
+
+    def close(self) -> None:
+        """End the simulation; may be called again."""
+        if self._task is not None:
+            self._task.close()
+            self._task = None
 
 
 # The navigation task: robots drive to goals without collisions, in any number of worlds.

@@ -15,43 +15,29 @@ from fleet_sim.base.arrays import Bools, Floats, Ints
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.settings import read
 from fleet_sim.learning.envs import tasks
-from fleet_sim.learning.envs.arena import Observations, Share
-from fleet_sim.learning.envs.episode import RENDER_MODES, Fixed, Image, Rendered, begun, drive_box, observation_box
+from fleet_sim.learning.envs.arena import Observations
+from fleet_sim.learning.envs.episode import RENDER_MODES, Fixed, Image, check_render_mode, drive_box, observation_box
 
 # Gymnasium environments for one robot; other robots in its world drive to their goals by a simple rule.
 
 
-class ArenaEnv(Rendered[tasks.ArenaTask[Any]], gym.Env[Observations, Observations]):
+class ArenaEnv(tasks.TaskEnv, gym.Env[Observations, Observations]):
     """One robot of an arena. A subclass sets the task and params classes."""
 
     metadata: dict[str, Any] = {"render_modes": RENDER_MODES, "render_fps": 10}  # noqa: RUF012  # as the base class has it
-    task_class: type[tasks.ArenaTask[Any]]
-    params_class: type[tasks.TaskParams]
-    params = Fixed[tasks.TaskParams]()
 
     def __init__(self, render_mode: str | None = None, **settings: Any) -> None:
-        check_render_mode(render_mode, self.metadata["render_modes"])
-        self.render_mode = render_mode
-        self.params = read(self.params_class, settings).in_use("an environment")
+        self.configure(render_mode, settings)
         self.observation_space = observation_box(self.task_class.observation_size(self.params))
         self.action_space = drive_box()
-        self._steps = 0
-
-    @property
-    def task(self) -> tasks.ArenaTask[Any]:
-        """The task; raises InvalidValueError before the first reset."""
-        return begun(self._shown)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observations, dict[str, Any]]:
         """Begin an episode; the same seed gives the same episode."""
         super().reset(seed=seed)
-        shown = self.begun_anew(
-            lambda: self.task_class(self.params), lambda shown: shown.reset_world(0, self.np_random)
-        )
-        self._steps = 0
-        return shown.observe()[0, 0], self._info(False)
+        task = self.begin(self.np_random)
+        return task.observe()[0, 0], self._info(False)
 
     def step(self, action: Observations) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
         """Advance by one time step."""
@@ -97,14 +83,14 @@ class WarehouseEnv(ArenaEnv):
     params_class = tasks.WarehouseParams
 
 
-def check_render_mode(mode: str | None, allowed: list[str]) -> None:
-    """Raise InvalidValueError unless `mode` is None or one of `allowed`."""
-    if mode is not None and mode not in allowed:
-        raise InvalidValueError(f"render_mode: expected one of {', '.join(allowed)} or None, got {mode!r}")
+class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
+    """`num_envs` robots, each with an environment like NavigationEnv, in one simulation.
 
-
-class WorldsVectorEnv(VectorEnv[Observations, Observations, Any]):
-    """What vector environments of navigation worlds have in common, wherever their worlds are: arguments and spaces."""
+    With `num_robots` > 1, that many robots share a world; each has its own episodes and is an obstacle to the others.
+    World k has its own random stream, seeded with `seed + k`. `autoreset_mode` is as in Gymnasium: NEXT_STEP (default),
+    SAME_STEP (the last observation of an ended episode is in `infos["final_obs"]`) or DISABLED (reset ended robots with
+    `reset(options={"reset_mask": mask})`).
+    """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012  # as the base class has it
 
@@ -113,7 +99,11 @@ class WorldsVectorEnv(VectorEnv[Observations, Observations, Any]):
     params = Fixed[tasks.NavigationParams]()
 
     def __init__(
-        self, num_envs: int, render_mode: str | None, autoreset_mode: AutoresetMode | str, settings: dict[str, Any]
+        self,
+        num_envs: int = 1,
+        render_mode: str | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        **settings: Any,
     ) -> None:
         check_render_mode(render_mode, ["rgb_array"])
         self.render_mode = render_mode
@@ -130,9 +120,12 @@ class WorldsVectorEnv(VectorEnv[Observations, Observations, Any]):
         self.single_action_space = drive_box()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._shape = num_envs // robots, robots
-        """Worlds and robots in each."""
+        worlds = num_envs // robots
+        self._task = tasks.NavigationTask(self.params, worlds)
+        self._streams = [seeding.np_random(None)[0] for _ in range(worlds)]
+        self._steps: Ints = np.zeros(num_envs, np.int64)
         self._ended: Bools = np.zeros(num_envs, np.bool_)
+        self.closed = False
 
     def _reset_mask(self, options: dict[str, Any] | None) -> Bools:
         """Return which robots begin anew; raises InvalidValueError."""
@@ -145,7 +138,7 @@ class WorldsVectorEnv(VectorEnv[Observations, Observations, Any]):
 
     def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
         """Return the seed of each world, None where its stream goes on; raises InvalidValueError."""
-        worlds = self._shape[0]
+        worlds = self._task.shape[0]
         if seed is None:
             return [None] * worlds
         # World k has the seed + k, as in Gymnasium.
@@ -154,13 +147,6 @@ class WorldsVectorEnv(VectorEnv[Observations, Observations, Any]):
         if len(seeds) != worlds:
             raise InvalidValueError(f"seed: expected one per world ({worlds}), got {len(seeds)}")
         return seeds
-
-    def _check_none_ended(self) -> None:
-        """Raise InvalidValueError where robots have ended and nobody but the caller resets them."""
-        if self.autoreset_mode is AutoresetMode.DISABLED and self._ended.any():
-            raise InvalidValueError(
-                "some robots have ended; reset them with options={'reset_mask': mask} before step()"
-            )
 
     def _infos(self, reached: Bools, last: Observations | None) -> dict[str, Any]:
         """Return the infos of a step: who reached a goal; with SAME_STEP the `last` observations of what ended."""
@@ -171,31 +157,6 @@ class WorldsVectorEnv(VectorEnv[Observations, Observations, Any]):
             infos["final_info"] = {"is_success": reached.copy(), "_is_success": ended.copy()}
             infos["_final_info"] = ended.copy()
         return infos
-
-
-class NavigationVectorEnv(WorldsVectorEnv):
-    """`num_envs` robots, each with an environment like NavigationEnv, in one simulation.
-
-    With `num_robots` > 1, that many robots share a world; each has its own episodes and is an obstacle to the others.
-    World k has its own random stream, seeded with `seed + k`. `autoreset_mode` is as in Gymnasium: NEXT_STEP (default),
-    SAME_STEP (the last observation of an ended episode is in `infos["final_obs"]`) or DISABLED (reset ended robots with
-    `reset(options={"reset_mask": mask})`). `share` tells that they are some of more, as in SpreadVectorEnv.
-    """
-
-    def __init__(
-        self,
-        num_envs: int = 1,
-        render_mode: str | None = None,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        share: Share | None = None,
-        **settings: Any,
-    ) -> None:
-        super().__init__(num_envs, render_mode, autoreset_mode, settings)
-        worlds = self._shape[0]
-        self._task = tasks.NavigationTask(self.params, worlds, share)
-        self._streams = [seeding.np_random(None)[0] for _ in range(worlds)]
-        self._steps: Ints = np.zeros(num_envs, np.int64)
-        self.closed = False
 
     @property
     def task(self) -> tasks.NavigationTask:
@@ -214,7 +175,10 @@ class NavigationVectorEnv(WorldsVectorEnv):
     def step(self, actions: Any) -> tuple[Observations, Floats, Bools, Bools, dict[str, Any]]:
         """Advance all worlds by one time step."""
         again = self._ended.copy()
-        self._check_none_ended()
+        if self.autoreset_mode is AutoresetMode.DISABLED and self._ended.any():
+            raise InvalidValueError(
+                "some robots have ended; reset them with options={'reset_mask': mask} before step()"
+            )
         wanted = np.asarray(actions, np.float64).reshape(*self._task.shape, 2)
         outcome = self._task.step(wanted)
         rewards = outcome.rewards.reshape(-1)
