@@ -62,6 +62,11 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "warehouse/battery": ("batteries", "vda5050", "ros_commands"),
     "warehouse/equipment": ("equipment", "doors_and_lifts"),
     "warehouse/vda5050": ("vda5050", "vda5050_orders", "factsheet"),
+    "warehouse/disturbances": (),
+    "warehouse/people": ("footprints",),
+    "warehouse/sites": ("building_map",),
+    "warehouse/nav2": ("ros_nav2", "ros_behaviors"),
+    "warehouse/rmf": ("ros_rmf", "building_map"),
     "ros": ("ros_fields", "ros_commands", "ros_goals", "ros_sensors", "ros_nav2", "ros_namespaces"),
     "swarm": ("swarm", "swarm_worlds", "swarm_controllers", "swarm_senses", "swarm_source"),
     "learning/envs": ("envs", "env_worlds"),
@@ -289,7 +294,7 @@ class Copy:
         yield ["-m", "slow or not slow", *(f"test/{name}" for name in nearest)] if nearest else []
         oracles = [f"test/oracles/test_{name}.py" for name in PACKAGES[package]]
         yield [name for name in oracles if (self._folder / name).is_file()]
-        yield [f"test/{package}"]
+        yield [f"test/{package}"] if (self._folder / "test" / package).is_dir() else []
 
     def _first_failure(self, tests: list[str]) -> str:
         if not tests:

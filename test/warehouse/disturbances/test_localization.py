@@ -105,6 +105,18 @@ def test_no_error_is_larger_than_stated() -> None:
         assert far.max() <= most * (1.0 + 1e-9) and far.max() > 0.95 * most
 
 
+def test_a_later_disturbance_has_bounds_of_its_own() -> None:
+    wide = {"bias": 0.4, "most": 0.9, "correction": 3.0, "at": 0.0, "lasts": 4.0}
+    sim = fleet(wide, {"drift": 0.5, "most": 0.11, "correction": 0.05, "at": 8.0}, robots=7)
+    go(sim, 60.0)
+    true, told = run(sim, 200)
+    wrong = np.linalg.norm(told - true, axis=2)
+    assert wrong[:39] == pytest.approx(0.4)
+    assert 0.1 < wrong[80:].max() <= 0.11 + 1e-9
+    sideways = np.abs(np.diff(true[80:, :, 1], axis=0)) / DT
+    assert sideways.max() == pytest.approx(0.05, rel=0.01)
+
+
 def test_robots_of_the_traffic_keep_apart_by_what_their_errors_leave() -> None:
     most = 0.05
     crowds = [Crowd(site_of(HALL), 12, seed=3) for _ in range(2)]

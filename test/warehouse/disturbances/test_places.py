@@ -14,7 +14,7 @@ from networks import site_of
 import fleet_sim as fs
 from fleet_sim.base.errors import ConfigError
 from fleet_sim.warehouse.disturbances import Disturbances
-from fleet_sim.warehouse.equipment import DoorSettings, build_door
+from fleet_sim.warehouse.equipment import DoorHandle, DoorSettings, LiftSettings, build_door, build_lift
 from fleet_sim.warehouse.orders import OrderState
 from fleet_sim.warehouse.traffic.traffic import offer_routes
 
@@ -135,20 +135,75 @@ def test_what_robots_do_at_stops_fails_and_is_done_again(tmp_path: Path) -> None
     assert usual + 2.0 < failed < usual + 60.0
 
 
+def test_of_two_that_disturb_a_station_the_other_goes_on_when_one_ends(tmp_path: Path) -> None:
+    slow = [{"kind": "station_slow", "stations": "shelf_c", "factor": factor} for factor in (2.5, 4.0)]
+    closed = [{"kind": "station_closed", "stations": "dock"} for _ in range(2)]
+    with depot(tmp_path, {}) as sim:
+        places = orders_of(sim).places
+        shelf, dock = places.number("shelf_c"), places.number("dock")
+        seen = []
+        names = [part(sim).begin(**entry) for entry in (*slow, *closed)]
+        for ended in (None, names[1], names[2], names[0], names[3]):
+            if ended is not None:
+                part(sim).end(ended)
+            sim.step_once()
+            seen.append((places.slowness.get(shelf, 1.0), dock in places.closed))
+        assert seen == [(4.0, True), (2.5, True), (2.5, True), (1.0, True), (1.0, False)]
+
+
 def test_a_door_sticks_half_open_until_that_is_over() -> None:
     sim = fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, timestep=0.1, raise_on_fault=True))
     door = build_door(sim, DoorSettings(name="door", begin=(0.0, -1.0), end=(0.0, 1.0)))
     door.open()
     for _ in range(8):
         sim.step_once()
-    name = part(sim).begin("door_stuck", doors="door")
+    names = [part(sim).begin("door_stuck", doors="door") for _ in range(2)]
     openings = []
-    for _ in range(40):
+    for step in range(40):
         sim.step_once()
         openings.append(door.opening)
-    assert 0.0 < openings[0] < 1.0 and len(set(openings[1:])) == 1
-    part(sim).end(name)
+        if step == 20:
+            part(sim).end(names[0])
+    assert 0.0 < openings[0] < 1.0 and len(set(openings[1:])) == 1, "as long as one of the two lasts"
+    part(sim).end(names[1])
     for _ in range(60):
         sim.step_once()
     assert door.opening == 1.0
+    sim.close()
+
+
+def test_a_lift_sticks_between_floors_and_with_its_doors_half_open() -> None:
+    sim = fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, timestep=0.1, raise_on_fault=True))
+    floors = [{"name": "low", "height": 0.3}, {"name": "high", "height": 4.1}]
+    given = {"name": "lift", "position": (2.0, 1.0), "yaw": 0.7, "floors": floors, "door_time": 2.0}
+    given["doors"] = [{"name": "front", "x": -1.0, "width": 1.2}]
+    lift = build_lift(sim, LiftSettings(**given))
+    other = build_lift(sim, LiftSettings(**{**given, "name": "other", "position": (9.0, 1.0)}))
+    door = DoorHandle.of(sim.get_object("CabinDoor_lift_front"))
+    lift.call("high")
+    other.call("high")
+
+    def run(until: Any, most: int = 400) -> None:
+        for _ in range(most):
+            if until():
+                return
+            sim.step_once()
+        raise AssertionError("it did not happen")
+
+    def stick() -> list[tuple[float, float]]:
+        name, seen = part(sim).begin("lift_stuck", lifts="lift"), []
+        for _ in range(50):
+            sim.step_once()
+            seen.append((lift.height, door.opening))
+        part(sim).end(name)
+        return seen
+
+    run(lambda: lift.height > 1.7)
+    seen = stick()
+    assert len({*seen}) == 1 and 1.7 < seen[0][0] < 4.0 and seen[0][1] == 0.0
+    assert other.height == 4.1, "others go on"
+    run(lambda: lift.height == 4.1 and 0.3 < door.opening < 0.7)
+    seen = stick()
+    assert len({*seen}) == 1 and 0.3 < seen[0][1] < 0.9
+    run(lambda: door.opening == 1.0 and lift.floor == "high" and not lift.is_busy)
     sim.close()

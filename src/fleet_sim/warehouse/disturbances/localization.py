@@ -115,6 +115,9 @@ class Localization:
         if not table.present[row]:
             table.present[row] = True
             table.planned[row] = table.written[row] = self._world.position[row]
+        if not table.causes[row]:
+            # Of those before it keeps where it is.
+            table.most[row] = table.correction[row] = 0.0
         table.causes[row] += sign
         table.lost[row] += sign * trouble.lost
         table.per_second[row] += sign * trouble.drift**2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
@@ -22,9 +22,19 @@ if TYPE_CHECKING:
 # Areas that are closed: nothing is planned through them.
 
 
+Kind = TypeVar("Kind", bound=DisturbanceKind)
 SPACING = 0.1
 """Between the places on a path that are looked at, in m."""
 WAY_CLOSED = "its way is closed"
+
+
+def _others(at: Disturbed, kind: type[Kind]) -> list[tuple[Disturbed, Kind]]:
+    """Return what else of a kind disturbs the same target, with its settings."""
+    part: Any = at.sim.features.use("disturbances")
+    found: list[tuple[Disturbed, Kind]] = part.active_of(kind)
+    return [
+        (other, own) for other, own in found if other.event is not at.event and other.event.target == at.event.target
+    ]
 
 
 def _close(at: Disturbed, corners: Floats) -> None:
@@ -127,13 +137,14 @@ class StationClosed(DisturbanceKind):
     def begin(self, at: Disturbed) -> None:
         """Close it, unless it is closed."""
         orders = _orders(at.sim)
-        at.memory["closed"] = orders.places.number(at.event.target) not in orders.places.closed
+        ours = any(other.memory["closed"] for other, _ in _others(at, StationClosed))
+        at.memory["closed"] = ours or orders.places.number(at.event.target) not in orders.places.closed
         if at.memory["closed"]:
             orders.close_station(at.event.target)
 
     def end(self, at: Disturbed) -> None:
-        """Open it, if this closed it."""
-        if at.memory.get("closed"):
+        """Open it, if this closed it and no other does."""
+        if at.memory.get("closed") and not _others(at, StationClosed):
             _orders(at.sim).open_station(at.event.target)
 
 
@@ -151,24 +162,35 @@ class StationSlow(DisturbanceKind):
 
     def begin(self, at: Disturbed) -> None:
         """Make them longer."""
-        slowness = _orders(at.sim).places.slowness
-        slowness[_orders(at.sim).places.number(at.event.target)] = self.factor
+        self._set(at, self.factor)
 
     def end(self, at: Disturbed) -> None:
-        """Let them be as they were."""
+        """Let them be as they were, or as others make them that last."""
+        self._set(at)
+
+    def _set(self, at: Disturbed, *own: float) -> None:
         places = _orders(at.sim).places
-        places.slowness.pop(places.number(at.event.target), None)
+        factors = [*own, *(kind.factor for _, kind in _others(at, StationSlow))]
+        places.slowness[places.number(at.event.target)] = max(factors, default=1.0)
 
 
 # Doors and lifts that stick.
 
 
-def _stick(at: Disturbed, feature: str, *, stuck: bool) -> None:
-    world = at.sim.world
-    if world.index.has_name(at.event.target):
-        table: Any = at.sim.features.table(feature)
-        rows: Rows = np.array([world.index.row_named(at.event.target)])
-        table.stuck[rows] = stuck
+def _stick(sim: MultiRobotSimulationCore) -> None:
+    """Let those doors and lifts stick that something disturbs now, a lift with its doors; and let all others move."""
+    world, part = sim.world, cast(Any, sim.features.use("disturbances"))
+
+    def rows(kind: type[DisturbanceKind]) -> Rows:
+        names = [at.event.target for at, _ in part.active_of(kind)]
+        return np.array([world.index.row_named(name) for name in names if world.index.has_name(name)], np.int64)
+
+    lifts = rows(LiftStuck)
+    if "lift" in world.tables:
+        cast(Any, sim.features.table("lift")).stuck[:] = np.isin(np.arange(world.capacity), lifts)
+    if "door" in world.tables:
+        doors: Any = sim.features.table("door")
+        doors.stuck[:] = np.isin(np.arange(world.capacity), rows(DoorStuck)) | np.isin(doors.lift, lifts)
 
 
 @dataclass
@@ -179,11 +201,11 @@ class DoorStuck(DisturbanceKind):
 
     def begin(self, at: Disturbed) -> None:
         """Let it stick."""
-        _stick(at, "door", stuck=True)
+        _stick(at.sim)
 
     def end(self, at: Disturbed) -> None:
-        """Let it move."""
-        _stick(at, "door", stuck=False)
+        """Let it move, unless it sticks for another reason, too."""
+        _stick(at.sim)
 
 
 @dataclass
@@ -194,8 +216,8 @@ class LiftStuck(DisturbanceKind):
 
     def begin(self, at: Disturbed) -> None:
         """Let it stick."""
-        _stick(at, "lift", stuck=True)
+        _stick(at.sim)
 
     def end(self, at: Disturbed) -> None:
-        """Let it move."""
-        _stick(at, "lift", stuck=False)
+        """Let it move, unless it sticks for another reason, too."""
+        _stick(at.sim)
