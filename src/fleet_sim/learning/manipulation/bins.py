@@ -18,7 +18,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Rows, as_whole
 from fleet_sim.base.errors import InvalidValueError, UnknownNameError, did_you_mean
-from fleet_sim.base.files import cache_folder, is_file, keep_cached, read_bytes
+from fleet_sim.base.files import cache_folder, is_file, keep_cached, read_bytes, to_read
 from fleet_sim.base.files import remove as remove_file
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.params import CollisionMode
@@ -103,14 +103,14 @@ class BaseBin:
         flags = bullet.GEOM_FORCE_CONCAVE_TRIMESH if load_bin else 0
         collision = bullet.createCollisionShape(
             bullet.GEOM_MESH,
-            fileName=file_name,
+            fileName=str(to_read(file_name)),
             meshScale=list(mesh_scale),
             collisionFramePosition=list(frame_offset),
             flags=flags,
         )
         visual = bullet.createVisualShape(
             bullet.GEOM_MESH,
-            fileName=file_name,
+            fileName=str(to_read(file_name)),
             meshScale=list(mesh_scale),
             visualFramePosition=list(frame_offset),
             rgbaColor=list(rgba_color or (0.35, 0.35, 0.38, 1.0)),

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.base.errors import StateError, of_extra
+from fleet_sim.base.files import to_read
 from fleet_sim.base.gate import LONGEST_TEXT
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.vda5050.address import BrokerAddress
@@ -79,7 +80,7 @@ class VehicleConnection:
         if address.user is not None:
             client.username_pw_set(address.user, address.password)
         if address.tls:
-            client.tls_set(ca_certs=address.ca)
+            client.tls_set(ca_certs=address.ca and str(to_read(address.ca)))
         client.connect_async(address.host, address.port, KEEP_ALIVE)
         client.on_connect = self._on_connect
         client.on_disconnect = self._on_disconnect
