@@ -6,6 +6,7 @@ What is promised: a file is whole or as it was before; one line says what is wro
 from __future__ import annotations
 
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -250,6 +251,17 @@ def test_few_open_files_are_enough() -> None:
         ["run", "demo.yaml", "--headless", "--duration", "0.5", "--rtf", "0"], limited(resource.RLIMIT_NOFILE, 24)
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("megabytes", [20, 60, 100, 150, 200])
+def test_too_little_memory_to_begin_is_one_error(megabytes: int) -> None:
+    """NumPy would end in a traceback, or in a line of its own, and at the limit anything is imported last."""
+    # As the installed command begins.
+    command = [sys.executable, "-c", "import sys; from fleet_sim.apps.cli import start; sys.exit(start())", "doctor"]
+    limit = limited(resource.RLIMIT_AS, megabytes << 20)
+    done = subprocess.run(command, preexec_fn=limit, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and not done.stdout
+    assert re.fullmatch(r"fleet-sim: error: not enough memory: .+ MB, .+ \(see ulimit -v\)\n", done.stderr)
 
 
 @pytest.mark.slow

@@ -254,7 +254,7 @@ def test_a_wrong_environment_is_one_error(setting: str) -> None:
     assert line.startswith("fleet_sim_node: error: ") and name in line
 
 
-@pytest.mark.parametrize("megabytes", [300, 586])
+@pytest.mark.parametrize("megabytes", [50, 300, 586])
 def test_too_little_memory_is_one_error(megabytes: int) -> None:
     command = [sys.executable, "-m", "fleet_sim.ros.main", "--ros-args", *ARGUMENTS]
     limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))  # noqa: E731

@@ -7,6 +7,7 @@ reached, a cancelled action) are data and never raised; these classes are for mi
 from __future__ import annotations
 
 import difflib
+import mmap
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -172,6 +173,33 @@ def named(kind: str, name: str, things: Iterable[AnyNamed]) -> AnyNamed:
             return thing
         known.append(thing.name or "")
     raise unknown_name(kind, name, known)
+
+
+# Memory: what imports nothing but this can ask before NumPy is loaded, which would end in a traceback.
+
+
+def has_room(size: int) -> bool:
+    """Return whether this process may ask for `size` bytes more, which `ulimit -v` may forbid."""
+    try:
+        # Asked for and given back; nothing of it is touched.
+        mmap.mmap(-1, size).close()
+    except OSError:
+        return False
+    return True
+
+
+def check_room(size: int, what: str) -> None:
+    """Raise MemoryError where there are not the `size` bytes of memory that `what` needs."""
+    if not has_room(size):
+        raise MemoryError(f"{what} needs {size >> 20} MB, which is more than there is (see ulimit -v)")
+
+
+def lack_of_memory(error: BaseException) -> str:
+    """Return what to say where `error` is that a library or an object did not fit into memory, else ""."""
+    # As the loader of the system says it, of a library.
+    if isinstance(error, MemoryError) or any(words in str(error) for words in ("failed to map", "annot allocate memory")):
+        return f"not enough memory: {str(error) or 'a request for more was refused'}"
+    return ""
 
 
 def missing_extra(module: str, extra: str, purpose: str) -> MissingDependencyError:

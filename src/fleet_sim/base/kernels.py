@@ -9,7 +9,6 @@ import hashlib
 import inspect
 import logging
 import math
-import mmap
 import os
 import pickle
 import subprocess
@@ -30,7 +29,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from fleet_sim.base.errors import MissingDependencyError, missing_extra
+from fleet_sim.base.errors import MissingDependencyError, has_room, missing_extra
 from fleet_sim.base.files import cache_folder, keep_cached
 
 P = ParamSpec("P")
@@ -611,16 +610,6 @@ ROOM = 350 << 20
 """Bytes of address space that loading numba and compiling with it take."""
 
 
-def has_room(size: int = ROOM) -> bool:
-    """Return whether this process may ask for `size` bytes more, which `ulimit -v` may forbid."""
-    try:
-        # Asked for and given back; nothing of it is touched.
-        mmap.mmap(-1, size).close()
-    except OSError:
-        return False
-    return True
-
-
 def is_installed() -> bool:
     """Return whether numba is installed, without loading it."""
     return find_spec("numba") is not None
@@ -642,7 +631,7 @@ def check_installed() -> None:
 
 def _numba() -> ModuleType:
     """Return the module; raises MissingDependencyError where it is not installed or cannot be loaded."""
-    if "numba" not in sys.modules and not has_room():
+    if "numba" not in sys.modules and not has_room(ROOM):
         # The libraries that it loads would ask for memory again and again, for ever.
         raise MissingDependencyError(
             f"{PURPOSE} needs numba, which needs {ROOM >> 20} MB of memory, which is more than there is (see ulimit -v)"

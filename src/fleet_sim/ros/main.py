@@ -23,7 +23,7 @@ from queue import SimpleQueue
 from threading import Thread, Timer
 from typing import TYPE_CHECKING, NoReturn
 
-from fleet_sim.base.errors import FleetSimError, did_you_mean
+from fleet_sim.base.errors import FleetSimError, check_room, did_you_mean, lack_of_memory
 
 if TYPE_CHECKING:
     from rclpy.executors import Executor, SingleThreadedExecutor
@@ -67,15 +67,6 @@ ROOM = 500 << 20
 """Bytes of address space that a node takes: without them the middleware cannot start its threads, and ends anywhere."""
 
 
-def check_room() -> None:
-    """Raise RuntimeError where a node has too little memory."""
-    from fleet_sim.base.kernels import has_room
-
-    if not has_room(ROOM):
-        raise RuntimeError(f"a node needs {ROOM >> 20} MB of memory, which is more than there is (see ulimit -v)")
-
-
-REFUSED = "a request for more was refused"
 PATIENCE = 1.5
 """Timeout in s at shutdown for a thread to end, or for results to be sent."""
 
@@ -197,7 +188,7 @@ def main(args: Sequence[str] | None = None) -> int:
     on_signal = EndOnSignal(ended)
     try:
         # Before imports, which may need more than there is, and after them.
-        check_room()
+        check_room(ROOM, "a node")
         import rclpy
         from rclpy._rclpy_pybind11 import RCLError
         from rclpy.exceptions import NameValidationException, ParameterException
@@ -206,17 +197,19 @@ def main(args: Sequence[str] | None = None) -> int:
         from fleet_sim.ros.node import FleetSimNode
 
         arguments = with_flags(sys.argv[1:] if args is None else args)
-        check_room()
+        check_room(ROOM, "a node")
         given = os.environ.get("CYCLONEDDS_URI", "")
         if HEARTBEATS not in given:
             # What the user says comes last, and so wins.
             os.environ["CYCLONEDDS_URI"] = f"{HEARTBEATS},{given}" if given else HEARTBEATS
         # rclpy's own signal handlers would end communication at once, before goals get their results.
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
-    except RuntimeError as error:
+    except (RuntimeError, MemoryError, ImportError) as error:
+        if isinstance(error, ImportError) and not lack_of_memory(error):
+            raise
         # Arguments of ROS that are none, or what the environment asks for and pocket_ros has not, such as SROS 2.
         on_signal.forget()
-        print(f"fleet_sim_node: error: {error}", file=sys.stderr)
+        print(f"fleet_sim_node: error: {lack_of_memory(error) or error}", file=sys.stderr)
         return 1
     # As `fleet-sim` does: a scenario may name classes in modules of the working folder.
     if os.getcwd() not in sys.path:
@@ -239,8 +232,10 @@ def main(args: Sequence[str] | None = None) -> int:
         print(f"fleet_sim_node: error: {error}", file=sys.stderr)
         rclpy.shutdown()
         return 1
-    except MemoryError as error:
-        print(f"fleet_sim_node: error: not enough memory: {error or REFUSED}", file=sys.stderr)
+    except (MemoryError, ImportError) as error:
+        if not (reason := lack_of_memory(error)):
+            raise
+        print(f"fleet_sim_node: error: {reason}", file=sys.stderr)
         rclpy.shutdown()
         return 1
     except BrokenOff:
@@ -435,17 +430,17 @@ def shut_down(
     # First the spinning, then the executor: rclpy's raises in a thread that spins while another shuts it down.
     executor.create_task(end_of_spin)
     spinning.join(PATIENCE)
-    broken = [worker for worker in workers if worker.error is not None]
+    broken = [(worker, worker.error) for worker in workers if worker.error is not None]
     if not spinning.is_alive():
         executor.shutdown(PATIENCE)
     node.simulation.close()
-    for worker in broken:
-        if isinstance(worker.error, (MemoryError, FleetSimError)):
-            memory = "" if isinstance(worker.error, FleetSimError) else "not enough memory: "
-            print(f"fleet_sim_node: error: {memory}{worker.error or REFUSED}", file=sys.stderr)
+    for worker, error in broken:
+        reason = error if isinstance(error, FleetSimError) else lack_of_memory(error)
+        if reason:
+            print(f"fleet_sim_node: error: {reason}", file=sys.stderr)
             continue
         print(f"fleet_sim_node: the {worker.name} thread broke:", file=sys.stderr)
-        traceback.print_exception(worker.error)
+        traceback.print_exception(error)
     code = 1 if broken else 0
     if spinning.is_alive():
         # What it is doing would fail, and say so, where communication ends meanwhile.

@@ -6,6 +6,12 @@ is fast.
 """
 
 import signal
+import sys
+
+from fleet_sim.base.errors import check_room, lack_of_memory
+
+ROOM = 180 << 20
+"""Bytes of address space that loading NumPy and the commands takes."""
 
 
 def start() -> int:
@@ -14,7 +20,14 @@ def start() -> int:
     # In the background of a shell it is ignored, and stays so.
     if before is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from fleet_sim.apps.cli.main import main
-
+    try:
+        # NumPy would end in a traceback, or in the middle of a library.
+        check_room(ROOM, "fleet-sim")
+        from fleet_sim.apps.cli.main import main
+    except (MemoryError, ImportError) as error:
+        if not (reason := lack_of_memory(error)):
+            raise
+        print(f"fleet-sim: error: {reason}", file=sys.stderr)
+        return 1
     signal.signal(signal.SIGINT, before)
     return main()

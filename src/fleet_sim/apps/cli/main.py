@@ -37,7 +37,7 @@ from fleet_sim.apps.cli import (
     warm,
 )
 from fleet_sim.apps.cli.arguments import CommandParser
-from fleet_sim.base.errors import FleetSimError, did_you_mean
+from fleet_sim.base.errors import FleetSimError, did_you_mean, lack_of_memory
 from fleet_sim.base.files import listed
 from fleet_sim.base.registry import Registry, instances_of
 
@@ -283,9 +283,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except FleetSimError as error:
         print(f"fleet-sim: error: {error}", file=sys.stderr)
         return 1
-    except MemoryError as error:
-        print(f"fleet-sim: error: not enough memory: {error or 'a request for more was refused'}", file=sys.stderr)
-        return 1
     except KeyboardInterrupt:
         print("fleet-sim: interrupted", file=sys.stderr)
         code = run.INTERRUPTED
@@ -293,6 +290,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output has closed the pipe (`| head`). Standard output is flushed once more at exit, which
         # would print a second BrokenPipeError; redirect it to prevent that.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (MemoryError, ImportError, OSError) as error:
+        if not (reason := lack_of_memory(error)):
+            raise
+        print(f"fleet-sim: error: {reason}", file=sys.stderr)
         return 1
     return 128 + _received if code == run.INTERRUPTED else code
 
