@@ -196,9 +196,10 @@ def check_room(size: int, what: str) -> None:
 
 def lack_of_memory(error: BaseException) -> str:
     """Return what to say where `error` is that a library or an object did not fit into memory, else ""."""
+    text = str(error)
     # As the loader of the system says it, of a library.
-    if isinstance(error, MemoryError) or any(words in str(error) for words in ("failed to map", "annot allocate memory")):
-        return f"not enough memory: {str(error) or 'a request for more was refused'}"
+    if isinstance(error, MemoryError) or "failed to map" in text or "annot allocate memory" in text:
+        return f"not enough memory: {text or 'a request for more was refused'}"
     return ""
 
 
