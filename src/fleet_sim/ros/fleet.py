@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import Pose, Twist
-from rclpy.serialization import serialize_message
 
 from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Bytes, Floats, Ints, Rows
 from fleet_sim.base.cdr import ROBOT_STATE, ColumnsTemplate, ElementsTemplate, Text
@@ -22,7 +21,7 @@ from fleet_sim.robots.actions.action import Action
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.actions import cause_of_action
 from fleet_sim.ros.interface import Bridge, Interface
-from fleet_sim.ros.messages import ack_to_msg, poses_from_msgs, time_to_msg, twists_from_msgs
+from fleet_sim.ros.messages import ack_to_msg, poses_from_msgs, time_to_msg, to_cdr, twists_from_msgs
 from fleet_sim.ros.robot_states import body_twists
 from fleet_sim.ros.roster import Roster
 from fleet_sim.simulation import MultiRobotSimulationCore
@@ -52,7 +51,7 @@ def states_template(map_frame: str) -> ElementsTemplate:
     """Return the template of a FleetState without robots; its numbers are those of ROBOT_STATE."""
     message = FleetState(robots=[RobotState()])
     message.header.frame_id = map_frame
-    return ElementsTemplate(message, "robots", ROBOT_STATE, serialize_message)
+    return ElementsTemplate(message, "robots", ROBOT_STATE, to_cdr)
 
 
 FLEET_COLUMNS = {
@@ -78,7 +77,7 @@ def columns_template(map_frame: str, names: Sequence[str]) -> ColumnsTemplate:
     """Return the template of a FleetColumns of the robots called `names`."""
     message = FleetColumns()
     message.header.frame_id = map_frame
-    template = ColumnsTemplate(message, FLEET_COLUMNS, FLEET_TEXTS, len(names), serialize_message)
+    template = ColumnsTemplate(message, FLEET_COLUMNS, FLEET_TEXTS, len(names), to_cdr)
     template.set_texts("names", names)
     return template
 

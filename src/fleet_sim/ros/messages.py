@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from rclpy.subscription import Subscription
 
 from fleet_sim.base.arrays import Floats
-from fleet_sim.base.cdr import STAMP, ByteTemplate, MessagePart
+from fleet_sim.base.cdr import HEADER_SIZE, STAMP, ByteTemplate, MessagePart
 from fleet_sim.base.errors import LONGEST_SHOWN, InvalidValueError
 from fleet_sim.base.geometry import Pose
 from fleet_sim.world.commands import CommandAck
@@ -52,11 +54,65 @@ def decode(data: bytes, kind: Any) -> Any:
     return message
 
 
+_NUMBERS = {"boolean": "?", "octet": "S1", "float": "<f4", "double": "<f8"}
+_NUMBERS |= {f"{sign}int{size}": f"<{sign or 'i'}{size // 8}" for sign in ("u", "") for size in (8, 16, 32, 64)}
+
+
+def to_cdr(message: Any) -> bytes:
+    """Return a message as plain CDR, little endian, with zeros between the numbers and nothing behind them.
+
+    Fast DDS, the middleware that ROS 2 has by default, leaves in both places what was in memory. So templates, which
+    find numbers by what differs between two messages, cannot be made with its bytes.
+    """
+    data = bytearray(b"\0\1\0\0")
+    _append(data, message)
+    return bytes(data)
+
+
+@cache
+def _fields(kind: type[Any]) -> list[tuple[str, str, str]]:
+    """Return the name of each field, its type or that of its elements, and "s" for sequences, "[" for arrays."""
+    fields = []
+    for name, text in kind.get_fields_and_field_types().items():
+        of = re.match(r"(?:sequence<)?([\w/]+)", text)
+        assert of is not None, text
+        fields.append((name, of[1], "s" if text.startswith("sequence<") else "[" if text.endswith("]") else ""))
+    return fields
+
+
+def _append(data: bytearray, message: Any) -> None:
+    for name, kind, many in _fields(type(message)):
+        value = getattr(message, name)
+        values = value if many else (value,)
+        if many == "s":
+            _append_numbers(data, [len(value)], "<u4")
+        if kind in _NUMBERS:
+            _append_numbers(data, values, _NUMBERS[kind])
+        elif kind == "string":
+            for text in values:
+                encoded = text.encode() + b"\0"
+                _append_numbers(data, [len(encoded)], "<u4")
+                data += encoded
+        else:
+            for one in values:
+                _append(data, one)
+    if not _fields(type(message)):
+        # A message without fields is one byte.
+        data.append(0)
+
+
+def _append_numbers(data: bytearray, values: Any, kind: str) -> None:
+    # Where there are none, nothing is aligned for them.
+    if len(values):
+        numbers = np.asarray(values, kind)
+        data += bytes(-(len(data) - HEADER_SIZE) % numbers.itemsize) + numbers.tobytes()
+
+
 class MessageTemplate(ByteTemplate):
     """Messages of rclpy that keep their layout: names and frames stay, numbers change."""
 
     def __init__(self, messages: Sequence[Any], parts: Sequence[MessagePart]) -> None:
-        super().__init__(messages, parts, serialize_message)
+        super().__init__(messages, parts, to_cdr)
 
 
 def stamped_template(messages: Sequence[Any], fields: Mapping[str, Sequence[str]]) -> MessageTemplate:

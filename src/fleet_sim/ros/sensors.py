@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 from geometry_msgs.msg import Point, WrenchStamped
 from nav_msgs.msg import Odometry
-from rclpy.serialization import serialize_message
 from sensor_msgs.msg import CameraInfo, Image, Imu, LaserScan, PointCloud2, PointField, Range
 from tf2_msgs.msg import TFMessage
 
@@ -20,7 +19,7 @@ from fleet_sim.base.cdr import AXES, ORIENTATION, POSITION, TWIST, under
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.interface import Bridge, Interface
-from fleet_sim.ros.messages import NS_PER_S, stamped_template, time_to_msg
+from fleet_sim.ros.messages import NS_PER_S, stamped_template, time_to_msg, to_cdr
 from fleet_sim.ros.monitoring import MapTopic
 from fleet_sim.ros.roster import Roster
 from fleet_sim.ros.tf import frame_transform
@@ -119,7 +118,7 @@ class SensorTopics(Interface):
             channel.publisher.publish(message)
             return
         # As bytes: messages that are kept are written again by the next reading.
-        data = message if isinstance(message, bytes) else serialize_message(message)
+        data = message if isinstance(message, bytes) else to_cdr(message)
         self.bridge.send_from(owner.row, channel.sensor.name, partial(channel.publisher.publish, data))
 
     def prepare(self) -> None:
@@ -248,7 +247,7 @@ class BulkMessage:
         for name, (kind, length) in arrays.items():
             # Set once to learn the layout: arrays decide where everything behind them is.
             _set(message, name, np.zeros(length, kind))
-        empty = np.frombuffer(serialize_message(message), np.uint8)
+        empty = np.frombuffer(to_cdr(message), np.uint8)
         self._bytes = empty.copy()
         self._views: dict[str, AnyArray] = {}
         for name, (kind, length) in arrays.items():
@@ -263,7 +262,7 @@ class BulkMessage:
         self._stamp = self._changed(empty, message).view("<u4")
 
     def _changed(self, empty: AnyArray, message: Any) -> AnyArray:
-        changed_mask = np.frombuffer(serialize_message(message), np.uint8) != empty
+        changed_mask = np.frombuffer(to_cdr(message), np.uint8) != empty
         return self._bytes[int(changed_mask.argmax()) : len(changed_mask) - int(changed_mask[::-1].argmax())]
 
     def fill(self, now: int, **values: AnyArray) -> bytes:
