@@ -70,7 +70,7 @@ def to_cdr(message: Any) -> bytes:
 
 
 @cache
-def _fields(kind: type[Any]) -> list[tuple[str, str, str]]:
+def _fields(kind: Any) -> list[tuple[str, str, str]]:
     """Return the name of each field, its type or that of its elements, and "s" for sequences, "[" for arrays."""
     fields = []
     for name, text in kind.get_fields_and_field_types().items():
@@ -81,7 +81,8 @@ def _fields(kind: type[Any]) -> list[tuple[str, str, str]]:
 
 
 def _append(data: bytearray, message: Any) -> None:
-    for name, kind, many in _fields(type(message)):
+    kind_of_message: Any = type(message)
+    for name, kind, many in _fields(kind_of_message):
         value = getattr(message, name)
         values = value if many else (value,)
         if many == "s":
@@ -96,7 +97,7 @@ def _append(data: bytearray, message: Any) -> None:
         else:
             for one in values:
                 _append(data, one)
-    if not _fields(type(message)):
+    if not _fields(kind_of_message):
         # A message without fields is one byte.
         data.append(0)
 
