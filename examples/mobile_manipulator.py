@@ -39,7 +39,7 @@ def main() -> None:
             place = ", ".join(f"{value:.2f}" for value in parcel.get_pose().position)
             print(f"{name}: {action.status} after {action.get_duration():.2f} s; the parcel is at {place}")
             if len(sys.argv) > 1:
-                write_png(Path(sys.argv[1]) / f"{name}.png", sim.take_picture(480, 360).rgb)
+                write_png(Path(sys.argv[1]) / f"{name}.png", sim.draw_picture(480, 360))
 
 
 if __name__ == "__main__":

@@ -35,6 +35,8 @@ ROOMS = [*CORE, *PRODUCTS, "apps"]
 BELOW = {"learning": ("swarm",)}
 """Products that a product builds on."""
 # Parts of products that speak ROS: a file `ros.py` of any of them, and these folders.
+BESIDE = {"sensing": ("engines", "robots"), "robots": ("sensing",)}
+"""Rooms of the core on one floor, which do not import each other."""
 SPEAKERS = ["warehouse/nav2", "warehouse/rmf/topics.py", "warehouse/sites/named_poses.py"]
 # Modules outside the standard library that only these folders may import.
 RESERVED = {
@@ -104,7 +106,7 @@ def allowed_in(module: Path) -> set[str]:
     room = room_of(module)
     if room in PRODUCTS:
         return {*CORE, room, *BELOW.get(room, ())}
-    return set(ROOMS[: ROOMS.index(room) + 1])
+    return set(ROOMS[: ROOMS.index(room) + 1]) - {*BESIDE.get(room, ())}
 
 
 def is_in(module: Path, folders: set[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Calls of `sim.bullet` on entities, the floor and constraints: what is refused, what lasts, and what is saved."""
+"""Calls of `sim.bullet` on entities and the floor: what is refused, and what is saved."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INTEGERS = (int, np.int64, np.int32, np.uint8, lambda number: np.array(number))
 @holds(
     "api:MultiRobotSimulationCore.bullet",
     fault=(
-        "engines/bullet/calls.py: numbers of bodies are looked at with isinstance(body, int), or by one of their names"
+        "engines/bullet/handle.py: numbers of bodies are looked at with isinstance(body, int), or by one of their names"
     ),
 )
 @pytest.mark.parametrize("integer", INTEGERS)
@@ -49,7 +49,6 @@ def test_a_kinematic_entity_is_not_written_by_a_number_of_any_type(make_sim: Mak
         lambda: bullet.applyExternalForce(body, -1, [9, 0, 0], [0, 0, 0], pybullet.WORLD_FRAME),
         lambda: bullet.applyExternalTorque(body, -1, [9, 0, 0], pybullet.WORLD_FRAME),
         lambda: bullet.changeDynamics(joints, 2, mass=3.0),
-        lambda: bullet.createConstraint(body, -1, -1, -1, at, [0, 0, 1], [0, 0, 0], [0, 0, 0]),
     ):
         with pytest.raises(fs.StateError):
             write()
@@ -57,29 +56,11 @@ def test_a_kinematic_entity_is_not_written_by_a_number_of_any_type(make_sim: Mak
     assert (box.get_pose(), arm.get_pose(), arm.get_joint_state(1), bullet.getNumBodies()) == before
 
 
-@holds("api:SimObject.color", fault="engines/bullet/calls.py: colors and dynamics are taken over for `int` only")
-@pytest.mark.parametrize("integer", INTEGERS)
-def test_what_is_set_for_a_number_of_any_type_lasts(make_sim: Make, integer: Callable[..., Any]) -> None:
-    sim = make_sim(physics=True, timestep=0.05)
-    box = sim.spawn(fs.SimObjectSpawnParams(BOX, BOX, fs.Pose((0, 0, 3)), mass=1.5))
-    arm = fs.Agent.from_urdf("arm6", fs.Pose((0.3, 5.0, 0.2)), sim_core=sim, use_fixed_base=True)
-    sim.bullet.changeDynamics(integer(int(box.body_id)), -1, lateralFriction=0.05)
-    sim.bullet.changeDynamics(integer(int(arm.body_id)), integer(2), mass=3.3)
-    sim.bullet.resetVisualShapeData(integer(int(box.body_id)), -1, rgbaColor=[0.1, 0.9, 0.3, 1])
-    sim.bullet.enableJointForceTorqueSensor(integer(int(arm.body_id)), integer(3), True)
-    sim.rebuild_engine()
-    sim.step_once()
-    assert sim.bullet.getDynamicsInfo(box.body_id, -1)[1] == pytest.approx(0.05)
-    assert sim.bullet.getDynamicsInfo(arm.body_id, 2)[0] == pytest.approx(3.3)
-    assert sim.bullet.getVisualShapeData(box.body_id)[0][7] == pytest.approx((0.1, 0.9, 0.3, 1))
-    assert np.linalg.norm(sim.bullet.getJointState(arm.body_id, 3)[2]) > 0.1
-
-
 @holds(
     "api:MultiRobotSimulationCore.bullet",
-    fault="engines/bullet/calls.py: the floor is written like a body of the user's own",
+    fault="engines/bullet/handle.py: the floor is written like a body of the user's own",
 )
-def test_the_floor_stays_and_what_is_set_of_it_lasts(make_sim: Make) -> None:
+def test_the_floor_stays(make_sim: Make) -> None:
     sim = make_sim(physics=True, timestep=0.05)
     box = sim.spawn(fs.SimObjectSpawnParams(BOX, BOX, fs.Pose((0.2, 0.1, 0.3)), mass=1.5))
     floor = sim.engine.floor_id()
@@ -89,44 +70,9 @@ def test_the_floor_stays_and_what_is_set_of_it_lasts(make_sim: Make) -> None:
         lambda: sim.bullet.resetBaseVelocity(floor, [0, 0, 0.5]),
         lambda: sim.bullet.setCollisionFilterPair(box.body_id, floor, -1, -1, 0),
         lambda: sim.bullet.setCollisionFilterGroupMask(floor, -1, 0, 0),
-        lambda: sim.bullet.createConstraint(floor, -1, -1, -1, pybullet.JOINT_FIXED, [0, 0, 1], [0, 0, 0], [0, 0, 0]),
     ):
         with pytest.raises(fs.StateError, match="floor"):
             write()
-    box.set_material(friction=0.6)
-    checkpoint = sim.save_state()
-    sim.bullet.changeDynamics(np.int32(floor), -1, lateralFriction=0.0)
-    for rebuilt in (False, True):
-        if rebuilt:
-            sim.rebuild_engine()
-        box.set_pose(fs.Pose((0.2, 0.1, 0.3)))
-        sim.bullet.resetBaseVelocity(box.body_id, [0.5, 0, 0], [0, 0, 0])
-        sim.run_simulation(1.0)
-        # Without friction it slides on.
-        assert box.velocity[0] == pytest.approx(0.5, rel=0.1)
-    sim.restore_state(checkpoint)
-    assert sim.bullet.getDynamicsInfo(sim.engine.floor_id(), -1)[1] == 1.0
-
-
-@holds("api:MultiRobotSimulationCore.bullet", fault="engines/bullet/calls.py: constraints are made whatever they hold")
-def test_a_constraint_needs_something_that_moves(make_sim: Make) -> None:
-    sim = make_sim(physics=True, timestep=0.05)
-    fixed, other = (
-        sim.spawn(fs.SimObjectSpawnParams(BOX, BOX, fs.Pose((x, 0, 2)), mass=0.0)).body_id for x in (1.0, 3.0)
-    )
-    falling = sim.spawn(fs.SimObjectSpawnParams(BOX, BOX, fs.Pose((1.0, 1.0, 2.0)), mass=1.5))
-    wall = sim.bullet.createMultiBody(0.0, sim.bullet.createCollisionShape(pybullet.GEOM_SPHERE, radius=0.1))
-
-    def constrain(one: Any, two: Any) -> Any:
-        joint = pybullet.JOINT_POINT2POINT
-        return sim.bullet.createConstraint(one, -1, two, -1, joint, [0, 0, 0], [0, 1, 0], [0, 0, 0])
-
-    for one, two in ((fixed, -1), (fixed, other), (np.int64(other), fixed), (wall, fixed), (fixed, wall)):
-        with pytest.raises(fs.StateError, match="hold nothing"):
-            constrain(one, two)
-    constrain(fixed, falling.body_id)
-    sim.run_simulation(1.0)
-    assert falling.get_pose().position == pytest.approx((1.0, 1.0, 2.0), abs=0.01)
 
 
 @holds("api:MultiRobotSimulationCore.restore_state", fault="engines/bullet/engine.py: forces that wait are not saved")
@@ -169,24 +115,7 @@ def test_what_is_written_inside_a_step_counts_in_it(make_sim: Make) -> None:
     assert box.get_pose().position == pytest.approx((0.3 + 0.2 * 0.013, -0.4, 1.7), abs=1e-5)
 
 
-@holds(
-    "api:MultiRobotSimulationCore.restore_state",
-    fault="engines/bullet/engine.py: motors of own bodies are not restored",
-)
-def test_motors_of_own_bodies_are_restored(make_sim: Make) -> None:
-    sim = make_sim(physics=True, timestep=0.05, enable_floor=False)
-    arm = sim.bullet.loadURDF(str(fs.resolve_urdf("arm6")), useFixedBase=True)
-    states = [sim.save_state()]
-    for speed in (0.3, -0.2):
-        sim.bullet.setJointMotorControl2(arm, 1, pybullet.VELOCITY_CONTROL, targetVelocity=speed, force=80.0)
-        states.append(sim.save_state())
-    for state, speed in zip(states[::-1], (-0.2, 0.3, 0.0), strict=True):
-        sim.restore_state(state)
-        sim.run_simulation(0.3)
-        assert sim.bullet.getJointState(arm, 1)[1] == pytest.approx(speed, abs=1e-3)
-
-
-@holds("api:SimObject.get_pose", fault="engines/bullet/calls.py: numbers that are not finite reach the engine")
+@holds("api:SimObject.get_pose", fault="engines/bullet/handle.py: numbers that are not finite reach the engine")
 def test_numbers_that_are_not_finite_are_refused(make_sim: Make) -> None:
     sim = make_sim(physics=True, timestep=0.05)
     box = sim.spawn(fs.SimObjectSpawnParams(BOX, BOX, fs.Pose((0, 0, 2)), mass=1.5))

@@ -150,7 +150,7 @@ class Library:
             else:
                 self.tally.fail(f"{wrong} was accepted")
         self.go(3.0)
-        self.sim.take_picture(64, 48)
+        self.sim.draw_picture(64, 48)
         self.did(3)
 
     def checkpoints(self) -> None:
@@ -181,7 +181,7 @@ class Library:
         with fs.MultiRobotSimulationCore.from_dict(SCENARIO) as other:
             for _ in range(20):
                 other.step_once()
-            other.take_picture(32, 24)
+            other.draw_picture(32, 24)
         self.did(2)
         self.tally.tell()
         import gymnasium

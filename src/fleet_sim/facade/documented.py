@@ -225,7 +225,6 @@ class DocumentedNames(SimulationParts):
         return self.view.floor_id
 
     setup_camera = via("view", View.setup_camera)
-    take_picture = via("view", View.take_picture)
     draw_picture = via("view", View.draw_picture)
     configure_visualizer = via("view", View.configure)
 

@@ -18,7 +18,7 @@ from fleet_sim.base.errors import InvalidValueError, StateError, brief
 from fleet_sim.base.params import CollisionMode
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ShapeKind
-from fleet_sim.engines.bullet.handle import adopted_model, joint_positions
+from fleet_sim.engines.bullet.handle import adopted_shape
 from fleet_sim.facade.control import SimulationParts
 from fleet_sim.robots import attachments
 from fleet_sim.robots.agent import Agent
@@ -26,7 +26,6 @@ from fleet_sim.robots.sdf_models import params_of_world, read_world_file
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.robots.spawn_params import SimObjectSpawnParams
 from fleet_sim.robots.spawning import remove, spawn_each, spawn_entries
-from fleet_sim.robots.template import adopt_joints
 from fleet_sim.world.commands import BodyId
 from fleet_sim.world.schema import KIND_AGENT, KIND_STATIC_BODY, NO_ROW
 from fleet_sim.world.snapshot import Snapshot
@@ -36,8 +35,7 @@ log = logging.getLogger("fleet_sim")
 
 _UNSEEN = (
     "its form is not known. Robots collide with it as PyBullet says, and rays of PyBullet meet it, but OpenGL cameras "
-    "do not see it, and level lidars and the map see the box around it. Known are bodies without links made by "
-    "sim.bullet.createCollisionShape and createMultiBody, and simple shapes; or spawn a SimObject"
+    "do not see it, and level lidars and the map see the box around it. Known are simple shapes; or spawn a SimObject"
 )
 
 
@@ -133,6 +131,12 @@ class Population:
         world = self._world
         body_id = as_whole(body_id, "body_id", low=0)
         kilograms = None if mass is None else as_float(mass, "mass in kg", low=0.0)
+        if (
+            isinstance(handle, Agent)
+            and self._mirror.bodies.exists(body_id)
+            and self._mirror.client.getNumJoints(body_id)
+        ):
+            raise InvalidValueError(f"PyBullet body {body_id} has joints; spawn a robot with Agent.from_urdf()")
         rows = world.allocate([name])
         row = int(rows[0])
         try:
@@ -149,26 +153,14 @@ class Population:
         world.shape_kind[row] = ShapeKind.COMPOUND
         world.shape_position[row], world.half_extents[row] = centre, half_extents
         world.shape_centred[row] = not centre.any()
-        shape = self._mirror.own_shapes.shape_of(body_id)
+        shape = adopted_shape(self._mirror.client, body_id)
         if shape is not None:
             world.shape_id[row] = world.shapes.intern(shape)
-        elif not (isinstance(handle, Agent) and self._mirror.client.getNumJoints(body_id)):
+        else:
             log.warning("PyBullet body %d, now %r: %s", body_id, world.label(row), _UNSEEN)
         world.handles[row] = handle
-        if isinstance(handle, Agent):
-            self._adopt_joints(row)
         world.announce(rows)
         return world, row
-
-    def _adopt_joints(self, row: int) -> None:
-        """Read the joints of an adopted robot from PyBullet, and let the columns move them from now on."""
-        bodies, client = self._mirror.bodies, self._mirror.client
-        body = int(bodies.table.body[row])
-        if client.getNumJoints(body):
-            model = adopted_model(client, body)
-            adopt_joints(self._world, row, model, joint_positions(client, body, model))
-            if self._world.physics:
-                bodies.joints.prepare(row)
 
     def register_static_body(self, body_id: int, name: str | None = None) -> SimObject:
         """Include a PyBullet body in collision checks as STATIC; return its handle.

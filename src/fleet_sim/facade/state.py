@@ -26,15 +26,16 @@ from fleet_sim.engines.bullet.handle import count_own
 from fleet_sim.facade.control import Extensions, SimulationParts
 from fleet_sim.models import model_folders
 from fleet_sim.robots.actions.action import Action
-from fleet_sim.robots.actions.registry import ACTIONS, named_class
+from fleet_sim.robots.actions.registry import ACTIONS
 from fleet_sim.robots.agent import Agent
 from fleet_sim.robots.motion.controllers import CONTROLLERS, AgentController
-from fleet_sim.robots.sim_object import Handle, SimObject, handle_of
+from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.robots.spawning import SPAWNED, emit_spawned, remove
 from fleet_sim.world import state_files
 from fleet_sim.world.checkpoint import Checkpoint, check_range, check_tables, check_world
 from fleet_sim.world.clock import Clock
 from fleet_sim.world.commands import BodyId, ObjectId
+from fleet_sim.world.entity_index import Handle, handle_of
 from fleet_sim.world.hashing import state_hash
 from fleet_sim.world.pipeline import Pipeline
 from fleet_sim.world.shapes import BodyShape, RobotModel
@@ -414,7 +415,7 @@ class WorldForms:
         yield state_files.Form("model", RobotModel, self._of_model, lambda number: self._world.models[number])
         yield state_files.Form("object_id", ObjectId, int, ObjectId)
         yield state_files.Form("body_id", BodyId, _of_body_id, lambda saved: BodyId(*saved))
-        name_of_action = lambda action: _name(ACTIONS, named_class(action), "register_action")  # noqa: E731
+        name_of_action = lambda action: _name(ACTIONS, type(action), "register_action")  # noqa: E731
         yield state_files.Form("action", Action, name_of_action, partial(_blank, ACTIONS))
         name_of_controller = lambda made: _name(CONTROLLERS, type(made), "register_controller")  # noqa: E731
         yield state_files.Form("controller", AgentController, name_of_controller, partial(_blank, CONTROLLERS))

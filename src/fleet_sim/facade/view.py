@@ -25,10 +25,8 @@ from fleet_sim.engines.bullet.window import (
     CameraView,
     Gui,
     Highlight,
-    Picture,
     Visualizer,
     fitted_all_around,
-    render,
     view_from_config,
 )
 from fleet_sim.engines.bullet.window import setup_camera as place_camera
@@ -276,17 +274,6 @@ class View:
         """
         self._camera_placed = True
         return place_camera(self._mirror, self._camera_settings(camera_config), self._scene_bounds())
-
-    def take_picture(
-        self, width: int = 640, height: int = 480, camera_config: Mapping[str, Any] | CameraParams | None = None
-    ) -> Picture:
-        """Return an image of the world (colors, depth in m, rows); needs no window and no GPU.
-
-        `camera_config` is as in `setup_camera`. `fleet_sim.base.files.write_png` saves the colors.
-        """
-        view = view_from_config(self._camera_settings(camera_config), self._scene_bounds())
-        # TinyRenderer's shadow map covers the middle of a scene only: all beyond its edge would be dark.
-        return render(self._mirror, width, height, view, shadow=False)
 
     def draw_picture(
         self, width: int = 640, height: int = 480, camera_config: Mapping[str, Any] | CameraParams | None = None

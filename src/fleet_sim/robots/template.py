@@ -301,20 +301,6 @@ def plan_robot(params: AgentSpawnParams, model: RobotModel, *, motors: bool) -> 
     )
 
 
-def adopt_joints(world: World, row: int, model: RobotModel, positions: Floats) -> None:
-    """Give the robot in `row`, whose body the user made, the joints of `model`, at positions (M,) of those that move.
-
-    A dynamic robot moves them with motors. The joints of a robot made from a description are given when it is spawned.
-    """
-    count = len(model.movable)
-    tolerances = np.full(count, DEFAULT_TOLERANCE)
-    motors = bool(world.dynamic[row]) and count > 0
-    rows = np.array([row])
-    RobotPlan(model, motors, positions, tolerances, find_wheels(model)).write(world, rows)
-    if not motors and world.motion.law[row] and turns_wheels(model):
-        world.features.give(TURNING, rows)
-
-
 def plan_still(model: RobotModel) -> RobotPlan:
     """Return the plan of an object made from `model`; raises InvalidValueError where joints would stand still."""
     if len(model.movable):

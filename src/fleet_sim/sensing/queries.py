@@ -15,12 +15,12 @@ from fleet_sim.base.gate import LARGEST_EXTENT
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ShapeArrays, ShapeKind
 from fleet_sim.models.meshes.loading import hull_planes, hull_surface
-from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.sensing.collision.bounds import refresh_bounds
 from fleet_sim.sensing.collision.contacts import ExactDistances, NearPoint
 from fleet_sim.sensing.collision.distances import distances_between
 from fleet_sim.sensing.sensors.rays import cast_rays
 from fleet_sim.sensing.sensors.solids import Solids, solids_of, surfaces_of
+from fleet_sim.world.entity_index import Handle
 from fleet_sim.world.schema import KIND_AGENT, NO_ROW
 from fleet_sim.world.world import World
 
@@ -147,7 +147,7 @@ class RayHits:
 
 
 Kinds = Literal["all", "agents", "objects"]
-Ignored = SimObject | Iterable[SimObject]
+Ignored = Handle | Iterable[Handle]
 
 
 class Near(NamedTuple):
@@ -226,9 +226,9 @@ class SpatialQueries:
         Infinite where one has no collision shape. Robots and meshes are measured shape by shape, without
         PyBullet; only bodies made in PyBullet whose shapes it does not tell are measured by it.
         """
-        if not isinstance(first, SimObject):
+        if not isinstance(first, Handle):
             first, second = second, first
-        if not isinstance(first, SimObject):
+        if not isinstance(first, Handle):
             raise InvalidValueError("distance: one of the two must be an entity, the other an entity or a point")
         return float(self._distances(second, np.array([self._row(first)]), None)[0])
 
@@ -239,7 +239,7 @@ class SpatialQueries:
         """
         reach = as_float(max_distance, "max_distance in m", low=0.0)
         rows = self._rows(kinds, ignore)
-        if isinstance(target, SimObject):
+        if isinstance(target, Handle):
             row = self._row(target)
             rows = self._within(self._world.aabb_lower[row], self._world.aabb_upper[row], reach, rows[rows != row])
         else:
@@ -251,7 +251,7 @@ class SpatialQueries:
         order = order[distances[order] <= reach]
         return [Near(self._world.handles[rows[index]], float(distances[index])) for index in order.tolist()]
 
-    def closest_points(self, first: SimObject, second: SimObject, max_distance: float = 0.0) -> list[NearPoint]:
+    def closest_points(self, first: Handle, second: Handle, max_distance: float = 0.0) -> list[NearPoint]:
         """Return where shapes of two entities are at most `max_distance` m apart: a point for each pair of shapes.
 
         As PyBullet's `getClosestPoints`, with its margins, for kinematic bodies too: robots shape by shape of their
@@ -267,7 +267,7 @@ class SpatialQueries:
         """Return the distances (N,) in m of `rows` from a point or an entity; inf beyond `limit`."""
         if not len(rows):
             return np.empty(0)
-        if not isinstance(target, SimObject):
+        if not isinstance(target, Handle):
             return point_distances(self._world, _point(target, "a point"), rows)
         row = self._row(target)
         refresh_bounds(self._world)
@@ -285,11 +285,11 @@ class SpatialQueries:
         rows = world.rows[world.shape_kind[world.rows] != ShapeKind.NONE]
         if kinds != "all":
             rows = rows[(world.kind[rows] == KIND_AGENT) == (kinds == "agents")]
-        left_out = [self._row(entity) for entity in ([ignore] if isinstance(ignore, SimObject) else ignore)]
+        left_out = [self._row(entity) for entity in ([ignore] if isinstance(ignore, Handle) else ignore)]
         return rows[~np.isin(rows, left_out)] if left_out else rows
 
     def _row(self, entity: object) -> int:
-        if not isinstance(entity, SimObject) or entity.world is not self._world:
+        if not isinstance(entity, Handle) or entity.world is not self._world:
             raise InvalidValueError(f"expected an entity of this simulation, got {entity!r}")
         return entity.row
 

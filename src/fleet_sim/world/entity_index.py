@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Any, Protocol
@@ -11,7 +12,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import AnyArray, Floats, Ints, Rows
 from fleet_sim.base.budget import check_name, is_from_outside
-from fleet_sim.base.errors import DuplicateNameError, InvalidValueError, brief, unknown_name
+from fleet_sim.base.errors import DuplicateNameError, InvalidValueError, StaleHandleError, brief, unknown_name
 from fleet_sim.world.schema import NO_ROW, BodyColumns
 
 _FLEET = 1000
@@ -273,6 +274,109 @@ class FreeRows:
 
 
 MOST_CLASSES = 255
+
+
+# Handle: what refers to one entity, and knows when it is gone.
+
+
+class Handle:
+    """Refers to one entity of a world by its row; all state is in the world's columns.
+
+    After its entity was removed, using a handle raises StaleHandleError. Handles of the same entity are equal.
+    """
+
+    # Without a dict of its own a handle cannot keep an attribute that nothing reads.
+    __slots__ = ("__weakref__", "_generation", "_row", "_world", "last_label")
+
+    _world: Any
+    _row: int
+    _generation: int
+    last_label: str
+    """What the entity was called when it was removed; there is none before."""
+
+    @classmethod
+    def bind(cls, world: Any, row: int) -> Any:
+        """Return a new handle for the living entity in `row`; use the spawning functions instead."""
+        handle = cls.__new__(cls)
+        handle._refer(world, row)
+        return handle
+
+    @classmethod
+    def bind_many(cls, world: Any, rows: Rows) -> list[Any]:
+        """Return new handles for the living entities in `rows`, see `bind`."""
+        if getattr(cls.bind, "__func__", None) is not _BIND:
+            return [cls.bind(world, row) for row in rows.tolist()]
+        # The loops stay in C: ten thousand handles are asked for at once.
+        handles: list[Any] = list(map(cls.__new__, repeat(cls, len(rows))))
+        values = (repeat(world), rows.tolist(), world.generation[rows].tolist())
+        for name, column in zip(("_world", "_row", "_generation"), values, strict=True):
+            deque(map(setattr, handles, repeat(name), column), maxlen=0)
+        return handles
+
+    def _refer(self, world: Any, row: int) -> None:
+        self._world, self._row = world, row
+        # Rows are reused: the generation tells the entity from a later one in the same row.
+        self._generation = int(world.generation[row])
+
+    @property
+    def world(self) -> Any:
+        """The world this entity lives in."""
+        return self._world
+
+    @property
+    def row(self) -> int:
+        """The entity's row in the world's columns; raises StaleHandleError once it is removed."""
+        world, row = self._world, self._row
+        if world.generation[row] != self._generation or not world.alive[row]:
+            label = getattr(self, "last_label", "of this handle")
+            raise StaleHandleError(f"{type(self).__name__} {label} was removed; this handle can no longer be used")
+        return row
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Row and generation, which tell it from any other entity; also of one that was removed."""
+        return self._row, self._generation
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the entity still exists."""
+        return self._world.is_live(self._row, self._generation)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle it together with its world, by its row: what a handle refers to is there."""
+        return handle_of, (type(self), self._world, self._row, self._generation, getattr(self, "last_label", None))
+
+    def _copy_of(self, column: Floats) -> Floats:
+        value: Floats = column[self.row].copy()
+        return value
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Handle)
+            and self._world is other._world
+            and self._row == other._row
+            and self._generation == other._generation
+        )
+
+    def __hash__(self) -> int:
+        # By the generation too: a handle of an earlier entity in this row is another key.
+        return hash((id(self._world), self._row, self._generation))
+
+    def __repr__(self) -> str:
+        label = self._world.label(self._row) if self.is_alive else f"{getattr(self, 'last_label', '')} (removed)"
+        return f"<{type(self).__name__} {label}>"
+
+
+_BIND = vars(Handle)["bind"].__func__
+
+
+def handle_of(cls: type[Handle], world: Any, row: int, generation: int, label: str | None) -> Handle:
+    """Return the handle of the entity that had `row` in `generation`, called `label` where it was removed."""
+    handle = cls.__new__(cls)
+    handle._world, handle._row, handle._generation = world, row, generation
+    if label is not None:
+        handle.last_label = label
+    return handle
 
 
 class HandleTable:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from bullet_scene import Scene
-from collision_scene import pair, put, run, touching
+from collision_scene import put, run
 
 import fleet_sim as fs
 from fleet_sim import MultiRobotSimulationCore
@@ -302,22 +302,7 @@ def test_calls_that_act_beside_the_simulation_name_another(sim: MultiRobotSimula
 Make = Callable[..., fs.MultiRobotSimulationCore]
 
 
-def test_pybullets_calls_act_on_the_whole_simulation(make_sim: Make) -> None:
-    sim = make_sim()
-    one, other = put(sim, "one", 0.0), put(sim, "other", 0.3)
-    sim.bullet.setCollisionFilterPair(one.body_id, other.body_id, -1, -1, 0)
-    run(sim, 1)
-    assert touching(sim) == set()
-    sim.bullet.setCollisionFilterPair(one.body_id, other.body_id, -1, -1, enableCollision=1)
-    run(sim, 1)
-    assert touching(sim) == pair("one", "other")
-    sim.set_collision_pair(one, other, None)
-    sim.bullet.setCollisionFilterGroupMask(one.body_id, -1, 0, 0)
-    run(sim, 1)
-    assert touching(sim) == set() and (one.collision_group, one.collision_mask) == (0, 0)
-
-
-def test_pybullets_calls_on_links_are_refused_with_what_to_write(make_sim: Make) -> None:
+def test_pybullets_calls_on_entities_are_refused_with_what_to_write(make_sim: Make) -> None:
     sim = make_sim()
     arm, crate = fs.Agent.from_urdf("arm6", sim_core=sim, use_fixed_base=True), put(sim, "crate", 3.0)
     with pytest.raises(fs.StateError, match=r"sim\.set_collision_pair\(a, b, enabled\)"):

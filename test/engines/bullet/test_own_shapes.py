@@ -12,7 +12,7 @@ import numpy as np
 import pybullet
 import pybullet_data
 import pytest
-from hall import hall, hall_file
+from hall import hall
 
 import fleet_sim as fs
 from fleet_sim.base.arrays import Floats
@@ -26,44 +26,6 @@ Maker = Callable[..., Sim]
 @pytest.fixture
 def sim(make_sim: Maker) -> Sim:
     return make_sim(enable_floor=False)
-
-
-def waves() -> Floats:
-    """Heights (lines, columns) in m."""
-    x, y = np.meshgrid(np.linspace(-4, 4, 30), np.linspace(-3, 3, 20))
-    return np.asarray(np.sin(x) * np.cos(1.3 * y) + 0.1 * x)
-
-
-def height_field(sim: Sim) -> int:
-    heights = waves()
-    return int(
-        sim.bullet.createCollisionShape(
-            sim.bullet.GEOM_HEIGHTFIELD,
-            meshScale=[0.4, 0.4, 1.5],
-            heightfieldData=heights.ravel().tolist(),
-            numHeightfieldRows=heights.shape[1],
-            numHeightfieldColumns=heights.shape[0],
-        )
-    )
-
-
-def walls(sim: Sim, path: Path) -> int:
-    vertices, triangles = hall()
-    return int(
-        sim.bullet.createCollisionShape(
-            sim.bullet.GEOM_MESH, vertices=vertices.tolist(), indices=triangles.ravel().tolist(), meshScale=[1, 0.5, 1]
-        )
-    )
-
-
-def walls_in_file(sim: Sim, path: Path) -> int:
-    flags = sim.bullet.GEOM_FORCE_CONCAVE_TRIMESH
-    return int(sim.bullet.createCollisionShape(sim.bullet.GEOM_MESH, fileName=hall_file(path), flags=flags))
-
-
-def crystal(sim: Sim, path: Path) -> int:
-    points = [[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1.5], [0, 0, -1]]
-    return int(sim.bullet.createCollisionShape(sim.bullet.GEOM_MESH, vertices=points))
 
 
 def crate(sim: Sim, path: Path) -> int:
@@ -116,7 +78,7 @@ def check_seen(sim: Sim, name: str, places: Any = (*INSIDE, *OUTSIDE)) -> None:
             camera.remove()
 
 
-@pytest.mark.parametrize("make", [walls, walls_in_file, crate, bar])
+@pytest.mark.parametrize("make", [crate, bar])
 def test_registered_bodies_are_seen_by_lidars_and_cameras_as_by_rays(
     sim: Sim, tmp_path: Path, make: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -125,20 +87,6 @@ def test_registered_bodies_are_seen_by_lidars_and_cameras_as_by_rays(
     sim.register_static_body(body, "thing")
     check_seen(sim, make.__name__, OUTSIDE if make is bar else (*INSIDE, *OUTSIDE))
     assert not caplog.records
-
-
-def test_a_registered_height_field_is_seen(sim: Sim) -> None:
-    sim.register_static_body(sim.bullet.createMultiBody(0, height_field(sim), basePosition=[0, 0, 0.2]), "terrain")
-    check_seen(sim, "terrain")
-    grid = fs.occupancy_grid(sim.world, z=0.3)
-    assert 0.01 < (grid.cells > 0).mean() < 0.5
-
-
-def test_a_convex_mesh_of_points_is_seen_by_lidars(sim: Sim, tmp_path: Path) -> None:
-    sim.register_static_body(sim.bullet.createMultiBody(0, crystal(sim, tmp_path), basePosition=[0, 0, 0.4]))
-    place = (-5.0, 0.3, 0.5)
-    lidar = sim.add_sensor("lidar", pose=list(place), rays=360, range_max=12.0)
-    np.testing.assert_allclose(lidar.read().ranges, engine_ranges(sim, place, directions(360), 12.0), atol=0.06)
 
 
 def test_simple_bodies_made_behind_the_handle_are_known_and_of_others_it_is_said_who_does_not_see_them(
@@ -158,16 +106,6 @@ def test_simple_bodies_made_behind_the_handle_are_known_and_of_others_it_is_said
     assert "'walls': its form is not known" in caplog.text and "OpenGL cameras do not see it" in caplog.text
 
 
-def test_what_is_known_of_bodies_ends_with_the_engine(sim: Sim, caplog: pytest.LogCaptureFixture) -> None:
-    body = sim.bullet.createMultiBody(0, walls(sim, Path()))
-    sim.clear()
-    again = pybullet.createCollisionShape(pybullet.GEOM_SPHERE, radius=1.0, physicsClientId=sim.client)
-    ball = pybullet.createMultiBody(0, again, physicsClientId=sim.client)
-    assert ball == body
-    sim.register_static_body(ball)
-    check_seen(sim, "ball", OUTSIDE)
-
-
 def test_a_body_collides_as_its_own_shape_whatever_it_looks_like(sim: Sim) -> None:
     """PyBullet counts both kinds of shapes from 0."""
     bullet = sim.bullet
@@ -178,17 +116,6 @@ def test_a_body_collides_as_its_own_shape_whatever_it_looks_like(sim: Sim) -> No
     assert sim.queries.ray_cast((3.0, 0.0, 0.0), (-3.0, 0.0, 0.0)).distances[0] == pytest.approx(2.0, abs=1e-6)
     camera = sim.add_sensor("camera", pose=[3.0, 0.0, 0.0, math.pi], width=3, height=3, channels=["depth"])
     assert camera.read().depth[1, 1] == pytest.approx(2.9, abs=0.01)
-
-
-def test_what_is_known_of_a_removed_body_is_not_taken_for_the_next_one(sim: Sim) -> None:
-    bullet = sim.bullet
-    ball = bullet.createMultiBody(0, bullet.createCollisionShape(bullet.GEOM_SPHERE, radius=0.1))
-    bullet.removeBody(ball)
-    bullet.setAdditionalSearchPath(pybullet_data.getDataPath())
-    cube = bullet.loadURDF("cube.urdf", useFixedBase=True)
-    assert cube == ball
-    sim.register_static_body(cube, "cube")
-    assert sim.queries.ray_cast((3.0, 0.0, 0.0), (-3.0, 0.0, 0.0)).distances[0] == pytest.approx(2.5, abs=1e-6)
 
 
 def test_a_visual_shape_from_the_search_path_is_seen_as_the_collision_shape(sim: Sim, tmp_path: Path) -> None:

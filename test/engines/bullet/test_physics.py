@@ -139,75 +139,11 @@ def box(sim: Sim, x: float = 0.0, mass: float = 1.0) -> fs.SimObject:
     return sim.spawn(fs.SimObjectSpawnParams(BOX, BOX, fs.Pose.from_xyz(x, 0.0, 0.1), mass=mass))
 
 
-def test_dynamics_of_an_object_survive_rebuild_engine(make_sim: MakeSim) -> None:
-    sim = make_sim(physics=True)
-    obj, other = box(sim), box(sim, 3.0)
-    sim.bullet.changeDynamics(
-        obj.body_id, -1, mass=3.0, lateralFriction=0.9, spinningFriction=0.2, contactStiffness=900, contactDamping=9
-    )
-    assert obj.mass == 3.0
-    before = sim.bullet.getDynamicsInfo(obj.body_id, -1)
-    assert before[:2] == (3.0, 0.9) and before[7:10] == (0.2, 9.0, 900.0)
-    sim.step_once()
-    sim.rebuild_engine()
-    after = sim.bullet.getDynamicsInfo(obj.body_id, -1)
-    assert (after[:2], after[7:10]) == (before[:2], before[7:10])
-    assert after[2] == pytest.approx(before[2])
-    assert sim.bullet.getDynamicsInfo(other.body_id, -1)[:2] == (1.0, 0.5)
-    sim.remove_object(obj)
-    assert sim.bullet.getDynamicsInfo(box(sim, 6.0).body_id, -1)[7] == 0.0, "another entity in its row"
-
-
-def test_dynamics_of_links_survive_rebuild_engine(make_sim: MakeSim) -> None:
-    sim = make_sim(physics=True)
-    arm = sim.spawn(fs.AgentSpawnParams(urdf_path="arm6", use_fixed_base=True, mass=None))
-    sim.bullet.changeDynamics(arm.body_id, 2, mass=4.0, lateralFriction=0.8)
-    before = sim.bullet.getDynamicsInfo(arm.body_id, 2)
-    sim.rebuild_engine()
-    assert sim.bullet.getDynamicsInfo(arm.body_id, 2)[:2] == before[:2] == (4.0, 0.8)
-
-
-def test_a_newer_material_wins(make_sim: MakeSim) -> None:
-    sim = make_sim(physics=True)
-    obj = box(sim)
-    arm = sim.spawn(fs.AgentSpawnParams(urdf_path="arm6", use_fixed_base=True, mass=None))
-    for entity, link in ((obj, -1), (arm, 2)):
-        sim.bullet.changeDynamics(entity.body_id, link, lateralFriction=0.9)
-        entity.set_material(friction=0.3)
-        assert sim.bullet.getDynamicsInfo(entity.body_id, link)[1] == 0.3
-    sim.rebuild_engine()
-    assert sim.bullet.getDynamicsInfo(obj.body_id, -1)[1] == 0.3
-    assert sim.bullet.getDynamicsInfo(arm.body_id, 2)[1] == 0.3
-
-
-def test_a_kinematic_object_that_gets_a_mass_falls_with_its_columns(make_sim: MakeSim) -> None:
-    sim = make_sim(physics=True)
-    obj = box(sim, mass=0.0)
-    obj.set_pose(fs.Pose.from_xyz(0.0, 0.0, 2.0))
-    sim.bullet.changeDynamics(obj.body_id, -1, mass=5.0)
-    sim.run_simulation(2.0)
-    assert obj.mass == 5.0
-    assert obj.get_pose().z == pytest.approx(0.1, abs=0.01)
-    sim.bullet.changeDynamics(obj.body_id, -1, mass=0.0)
-    obj.set_pose(fs.Pose.from_xyz(0.0, 0.0, 2.0))
-    sim.run_simulation(1.0)
-    assert obj.get_pose().z == sim.bullet.getBasePositionAndOrientation(obj.body_id)[0][2] == 2.0
-
-
-def test_without_physics_a_mass_is_kept_and_nothing_moves(make_sim: MakeSim) -> None:
-    sim = make_sim()
-    obj = box(sim, mass=0.0)
-    sim.bullet.changeDynamics(obj.body_id, -1, mass=5.0, lateralFriction=0.9)
-    assert obj.mass == 5.0
-    sim.rebuild_engine()
-    assert sim.bullet.getDynamicsInfo(obj.body_id, -1)[1] == 0.9
-
-
 def test_what_would_be_undone_is_refused(make_sim: MakeSim) -> None:
     pytest.importorskip("pybullet")
     sim = make_sim(physics=True)
     arm = sim.spawn(fs.AgentSpawnParams(urdf_path="arm6", use_fixed_base=True, mass=0.0))
-    with pytest.raises(fs.StateError, match="is kinematic, so its links weigh nothing"):
+    with pytest.raises(fs.StateError, match="use the mass of the entity"):
         sim.bullet.changeDynamics(arm.body_id, 2, mass=4.0)
     sim.bullet.stepSimulation()
     obj = box(sim, 3.0)

@@ -251,7 +251,7 @@ def test_the_engine_cannot_draw_what_was_made_without_looks() -> None:
     scene = BinScene(None, small_bin(objects=(1, 1), fall=5))
     scene.reset(False, np.random.default_rng(0))
     with pytest.raises(StateError, match="engine_visuals"):
-        scene.sim.take_picture(32, 32)
+        scene.sim.add_sensor("camera", renderer="tiny", width=32, height=32).read()
     scene.sim.close()
 
 

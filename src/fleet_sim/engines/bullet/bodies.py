@@ -13,14 +13,7 @@ from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.engines.bullet.client import NO_BODY, BulletClient
-from fleet_sim.engines.bullet.models import (
-    BodyDynamics,
-    BulletJoints,
-    LoadedModel,
-    body_of_own,
-    inertial_frame,
-    load_model,
-)
+from fleet_sim.engines.bullet.models import BulletJoints, LoadedModel, inertial_frame, load_model
 from fleet_sim.engines.bullet.shapes import ShapeCache, ShapeColor, shape_colors
 from fleet_sim.world.collision_rules import LinkPairs
 from fleet_sim.world.columns import ColumnTable, column
@@ -39,8 +32,6 @@ class BodyColors:
         self._world = world
         self._client = client
         self._bodies = bodies
-        self.said: set[int] = set()
-        """Object ids of entities whose looks were changed in PyBullet alone, which was said."""
         self._own: dict[int, tuple[int, list[ShapeColor]]] = {}
         """Of painted rows: when the body was made, and its shapes with the colors they had then."""
 
@@ -76,6 +67,15 @@ class BodyColors:
 
 _EMPTY = BodyShape()
 
+MATERIAL = {
+    "friction": "lateralFriction",
+    "rolling_friction": "rollingFriction",
+    "restitution": "restitution",
+    "linear_damping": "linearDamping",
+    "angular_damping": "angularDamping",
+}
+"""Columns of materials, and their names in changeDynamics."""
+
 
 class BulletColumns(ColumnTable):
     """The PyBullet body of each row. Not part of the state: bodies can be created again from the other columns."""
@@ -84,7 +84,7 @@ class BulletColumns(ColumnTable):
     on_demand = True
 
     body: Ints = column(np.int64, default=NO_BODY, writer="bodies", doc="PyBullet body id, -1: none", hashed=False)
-    adopted: Bools = column(bool, writer="bodies", doc="made by the user, kept on removal", hashed=False)
+    adopted: Bools = column(bool, writer="bodies", doc="made by the user", hashed=False)
     owner: Ints = column(np.int64, default=-1, writer="bodies", doc="object_id the body was made for", hashed=False)
     made: Ints = column(np.int64, writer="bodies", doc="BulletBodies.version when it was made", hashed=False)
     mass: Floats = column(float, unit="kg", writer="bodies", doc="as PyBullet has it, 0: kinematic", hashed=False)
@@ -115,9 +115,7 @@ class BulletBodies:
         self.inertia_from_file = inertia_from_file
         self.table = world.add_table("bullet", BulletColumns)
         self.shapes = ShapeCache(client)
-        self.dynamics = BodyDynamics(world, client, lambda: (self.table.body, self.table.model))
-        self.joints = BulletJoints(world, client, lambda: self.table.body, self.dynamics.motor)
-        client.on_floor = self.dynamics.write_floor
+        self.joints = BulletJoints(world, client, lambda: self.table.body)
         self.colors = BodyColors(world, client, lambda: (self.table.body, self.table.made))
         self.count = 0
         """Number of rows with a body."""
@@ -145,14 +143,6 @@ class BulletBodies:
         ids = bodies if isinstance(bodies, np.ndarray) else np.array(list(bodies), np.int64)
         known_mask = (ids >= 0) & (ids < len(self._row_of_body))
         return np.where(known_mask, self._row_of_body[np.where(known_mask, ids, 0)], -1)
-
-    def body_of_subject(self, subject: int) -> int:
-        """Return the body of whom settings are kept for, see `BodyDynamics`; NO_BODY for one that is gone."""
-        if subject < 0:
-            return body_of_own(subject)
-        table = self.table
-        found = table.body[(table.owner == subject) & (table.body != NO_BODY)]
-        return int(found[0]) if len(found) else NO_BODY
 
     # ---- making ------------------------------------------------------------------------------------------------------
 
@@ -198,7 +188,7 @@ class BulletBodies:
             self._enter(rows, self._create_plain(shape, mass, positions, orientations), mass)
         if mass > 0.0:
             self._write_velocities(rows)
-        self.dynamics.refresh(rows, made=True)
+        self.refresh_materials(rows)
         self.refresh_colors(rows)
 
     def _create_plain(self, shape: BodyShape, mass: float, positions: Floats, orientations: Floats) -> list[int]:
@@ -286,7 +276,7 @@ class BulletBodies:
     def adopt(self, row: int, body: int) -> None:
         """Make `body`, created by the user in this client, the body of `row`; its pose is copied to the columns.
 
-        It stays in PyBullet when the row is removed. Raises InvalidValueError for an unknown body or one in use.
+        Raises InvalidValueError for an unknown body or one in use.
         """
         client = self.client
         if not self.exists(body):
@@ -328,8 +318,19 @@ class BulletBodies:
         world.bullet_behind[plain] = True
 
     def refresh_materials(self, rows: Rows) -> None:
-        """Write changed materials of `rows`, which must have bodies, to PyBullet."""
-        self.dynamics.refresh(rows)
+        """Write changed materials of `rows`, which must have bodies, to all links; negative values are PyBullet's."""
+        material, client = self.world.material, self.client
+        changed = rows[material.behind[rows]]
+        if not len(changed):
+            return
+        material.behind[changed] = False
+        values = np.stack([getattr(material, name)[changed] for name in MATERIAL], axis=1)
+        for index in np.flatnonzero((values >= 0.0).any(axis=1)).tolist():
+            row, body = int(changed[index]), int(self.table.body[changed[index]])
+            given = zip(MATERIAL.values(), values[index].tolist(), strict=True)
+            options = {option: value for option, value in given if value >= 0.0}
+            for link in range(-1, client.getNumJoints(body) if self.table.model[row] else 0):
+                client.changeDynamics(body, link, **options)
 
     def refresh_colors(self, rows: Rows) -> None:
         """Write changed colors of `rows`, which must have bodies, to PyBullet."""
@@ -339,28 +340,24 @@ class BulletBodies:
     # ---- removing ----------------------------------------------------------------------------------------------------
 
     def remove(self, rows: Rows) -> None:
-        """Remove the bodies of `rows`; adopted ones are only detached."""
+        """Remove the bodies of `rows`, also those that the user made."""
         table = self.table
         rows = rows[table.body[rows] != NO_BODY]
         if not len(rows):
             return
-        own = table.body[rows][~table.adopted[rows]].tolist()
+        bodies = table.body[rows].tolist()
         with self.client.quiet():
-            deque(map(self.client.removeBody, own), maxlen=0)
-        self._note_removed(len(own))
+            deque(map(self.client.removeBody, bodies), maxlen=0)
+        self._gaps += len(bodies)
+        self.removed += len(bodies)
         self._forget(rows)
 
     def forget_all(self) -> None:
         """Forget all bodies, after the client's world was emptied."""
         self.met = False
         self.joints.gears.clear()
-        self.dynamics.forget_own()
         self._forget(np.flatnonzero(self.table.body != NO_BODY))
         self._gaps = self.removed = 0
-
-    def _note_removed(self, count: int) -> None:
-        self._gaps += count
-        self.removed += count
 
     def _forget(self, rows: Rows) -> None:
         self.version += len(rows) > 0

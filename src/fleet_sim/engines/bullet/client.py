@@ -176,8 +176,6 @@ class BulletClient:
         self.epoch = 0
         self.floor_id = NO_BODY
         self.on_connect: list[Callable[[], None]] = []
-        self.on_floor: Callable[[], None] | None = None
-        """Called when the floor was made, which is so in every new world."""
         self._id = -1
         self._closed = False
         self._unlisted = False
@@ -335,8 +333,6 @@ class BulletClient:
         self.floor_id = NO_BODY
         if self.floor:
             self.floor_id = self.module.loadURDF(data_path("plane.urdf"), physicsClientId=self._id)
-            if self.on_floor is not None:
-                self.on_floor()
 
     def _unbind(self) -> None:
         for name in self._bound:

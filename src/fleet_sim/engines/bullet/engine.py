@@ -17,7 +17,7 @@ from fleet_sim.base.spatial import quaternions
 from fleet_sim.engines.bullet.client import NO_BODY, SUBSTEP, BulletClient
 from fleet_sim.engines.bullet.handle import count_own
 from fleet_sim.engines.bullet.mirror import BulletMirror
-from fleet_sim.engines.bullet.models import MOTORS, Kept, body_of_own, inertial_frame
+from fleet_sim.engines.bullet.models import inertial_frame
 from fleet_sim.world.ports import Contact, Vector
 from fleet_sim.world.schema import UNIT_QUATERNION
 from fleet_sim.world.state_files import Form
@@ -47,6 +47,8 @@ class BulletPhysics:
         mirror.keeps_previous = True
         mirror.forces.enabled = True
         mirror.read_back = self.read_back
+        # PyBullet computes a motor's maximum impulse from the substep at the time of the command.
+        self._divide(self.world.clock.dt)
 
     def step(self, dt: float) -> int:
         """Advance dynamic rows by `dt` seconds; call it after phase 2. Returns the number of rows read back.
@@ -56,20 +58,17 @@ class BulletPhysics:
         """
         mirror = self.mirror
         if not mirror.engine_moves:
-            mirror.forces.clear()
+            mirror.forces.waiting.clear()
             return 0
         mirror.ensure()
         rows = self._dynamic_rows()
-        client, bodies = mirror.client, mirror.bodies
+        bodies = mirror.bodies
         bodies.refresh_masses(self.world.rows)
         bodies.refresh_materials(self.world.rows)
         mirror.filters.refresh()
         mirror.reactions.prepare()
         movers, joint_movers = self._start_movers(dt), self._start_joint_movers(dt)
-        # The tolerance keeps rounding from adding a substep where dt is a multiple of it.
-        count = max(1, math.ceil(dt / self.substep - 1e-9))
-        # PyBullet computes a motor's maximum impulse from the substep at the time of the command.
-        client.set_timestep(dt / count)
+        count = self._divide(dt)
         bodies.joints.send_commands(rows)
         driven = DrivenSubsteps(self.world.drives, self.world.alive, count, dt / count)
         self._run(count, bodies.joints.forced(rows), driven)
@@ -82,6 +81,13 @@ class BulletPhysics:
             bodies.joints.write(joint_movers, self.world.joints.position)
         self.read_back(rows)
         return len(rows)
+
+    def _divide(self, dt: float) -> int:
+        """Set the engine's step so that a whole number of them is `dt` seconds; return that number."""
+        # The tolerance keeps rounding from adding a substep where dt is a multiple of it.
+        count = max(1, math.ceil(dt / self.substep - 1e-9))
+        self.mirror.client.set_timestep(dt / count)
+        return count
 
     def _run(self, count: int, forced: Forced, driven: DrivenSubsteps) -> None:
         """Make `count` substeps; PyBullet clears motor forces after each, so they are sent before each."""
@@ -96,7 +102,7 @@ class BulletPhysics:
             step()
         if len(driven.rows):
             self._drive(driven, None)
-        self.mirror.forces.clear()
+        self.mirror.forces.waiting.clear()
 
     def _drive(self, driven: DrivenSubsteps, index: int | None) -> None:
         """Give the driven bodies their velocities before substep `index`; None: after the last one."""
@@ -201,8 +207,6 @@ class EngineState:
         # What PyBullet counts of bodies, as those made elsewhere have no version here.
         self.epoch = client.epoch
         self.version = mirror.bodies.version
-        self.kept = mirror.bodies.dynamics.kept
-        """What is in none of PyBullet's states: dynamics that the user set, motors, and forces that wait."""
         self.forces = list(mirror.forces.waiting)
         self.bodies = int(client.getNumBodies())
         self.number = int(client.saveState())
@@ -212,11 +216,10 @@ class EngineState:
 
 @dataclass(frozen=True, eq=False)
 class StoredEngine:
-    """A state of the engine from a file: its bytes, the rows in the order of their bodies, what users set of them."""
+    """A state of the engine from a file: its bytes, and the rows in the order of their bodies."""
 
     content: bytes
     order: Rows
-    kept: Kept
 
 
 def _forget(owner: weakref.ref[BulletClient], epoch: int, number: int) -> None:
@@ -271,7 +274,7 @@ class BulletCheckpoints:
                 "bodies or constraints were made with PyBullet's own functions, or its client was handed out: what was "
                 "done there is in no file"
             )
-        if mirror.forces:
+        if mirror.forces.waiting:
             # A file has no forces: the next step would be another one.
             raise StateFileError("forces wait for the next step; save the state before they are applied")
         rows = world.rows
@@ -279,7 +282,7 @@ class BulletCheckpoints:
         rows = rows[np.argsort(mirror.bodies.table.body[rows], kind="stable")]
         with scratch_folder() as folder:
             mirror.client.saveBullet(str(to_write(file := folder / "state.bullet")))
-            return read_bytes(file), rows, mirror.bodies.dynamics.kept
+            return read_bytes(file), rows
 
     def _load(self, stored: StoredEngine) -> None:
         """Make all bodies anew, in the order that they had, and give them the engine's state from a file."""
@@ -287,8 +290,7 @@ class BulletCheckpoints:
         if not np.array_equal(np.sort(stored.order), np.sort(world.rows)):
             raise StateFileError("the engine's state is one of other bodies")
         mirror.reset()
-        mirror.forces.clear()
-        mirror.bodies.dynamics.take(stored.kept)
+        mirror.forces.waiting.clear()
         mirror.ensure(stored.order)
         self._prepare()
         with scratch_folder() as folder:
@@ -306,12 +308,7 @@ class BulletCheckpoints:
             self._load(saved)
             return
         mirror = self._mirror
-        dynamics = mirror.bodies.dynamics
-        mirror.forces.clear()
-        if saved is not None:
-            mirror.forces.waiting += saved.forces
-            kept, now = saved.kept, dynamics.kept
-            dynamics.take(kept)
+        mirror.forces.waiting[:] = () if saved is None else saved.forces
         mirror.reconcile()
         if saved is None:
             # Emptied at times only, as making all bodies anew takes long.
@@ -323,31 +320,15 @@ class BulletCheckpoints:
             saved.epoch == mirror.client.epoch
             and saved.version == mirror.bodies.version
             and saved.bodies == mirror.client.getNumBodies()
-            # PyBullet cannot tell what it had before; a body that is made anew has it.
-            and not (rebuilds and _without_motors(kept) != _without_motors(now))
         ):
             # Filters first: changing a filter after the engine is restored would drop restored contacts.
             mirror.filters.refresh()
             self._go_to({"stateId": saved.number})
             self._catch_up()
-            self._restore_own_motors(now)
         elif rebuilds:
             mirror.reset()
             # Makes all bodies and brings the engine to a definite order of contacts, as at the start of a run.
             self.save()
-
-    def _restore_own_motors(self, now: Kept) -> None:
-        """Give motors of the user's own bodies their commands again, where another one was given since: `now`."""
-        client, dynamics = self._mirror.client, self._mirror.bodies.dynamics
-        for subject, settings in now.items():
-            for what, joint in settings:
-                if what != MOTORS or body_of_own(subject) < 0:
-                    continue
-                # As PyBullet makes a motor, with an impulse of 1.
-                begun = {"controlMode": client.VELOCITY_CONTROL, "force": 1.0 / client.timestep}
-                given = dict(dynamics.kept_of(subject).get((what, joint), begun))
-                function = given.pop("function", "setJointMotorControl2")
-                getattr(client, function)(body_of_own(subject), joint, **given)
 
     def _catch_up(self) -> None:
         """Note that the engine has what the columns say of bodies that it moves."""
@@ -394,21 +375,11 @@ class BulletCheckpoints:
             client.performCollisionDetection()
 
 
-def _without_motors(kept: Kept) -> list[tuple[int, str, int, str]]:
-    """Return what is kept but for motors, in a form that compares arrays and lists by their numbers."""
-    return sorted(
-        (subject, what, link, repr(sorted((name, np.asarray(value).tolist()) for name, value in values.items())))
-        for subject, settings in kept.items()
-        for (what, link), values in settings.items()
-        if what != MOTORS
-    )
-
-
-def _stored(saved: tuple[bytes, Rows, Kept]) -> StoredEngine:
-    content, order, kept = saved
+def _stored(saved: tuple[bytes, Rows]) -> StoredEngine:
+    content, order = saved
     if not isinstance(content, bytes) or not isinstance(order, np.ndarray) or order.dtype != np.int64:
         raise StateFileError("the engine's state is not as it was written")
-    return StoredEngine(content, order, kept)
+    return StoredEngine(content, order)
 
 
 # Queries of PyBullet by row: distances, boxes, contacts, bounds.

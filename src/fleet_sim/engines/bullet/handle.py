@@ -1,27 +1,39 @@
-"""PyBullet's own functions, through a handle that is always up to date and refuses what the columns would undo."""
+"""PyBullet's own functions, through a handle that is always up to date and refuses what the columns would undo.
+
+Of the user's own bodies every call is PyBullet's. Of entities there are three rules:
+
+- what writes a body (`_WRITES`) is refused for kinematic entities and the floor, as their state is in the columns. What
+  the engine moves may be written, and is read back into the columns at once;
+- what pushes lasts until the end of the next step, of which the engine makes several of its own;
+- what fleet_sim must know of (`_OURS`, `_REFUSED`) is refused, with what to call in its place.
+
+All else that is set (dynamics, looks, motors, constraints) is PyBullet's alone: it lasts as long as its body.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fleet_sim.base.arrays import Floats
-from fleet_sim.base.errors import StateError
+from fleet_sim.base.arrays import Rows, as_floats
+from fleet_sim.base.errors import InvalidValueError, StateError
 from fleet_sim.base.files import is_file
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ShapeKind
-from fleet_sim.engines.bullet.calls import RULES, BulletCall
 from fleet_sim.engines.bullet.client import NO_BODY, BulletClient
 from fleet_sim.engines.bullet.mirror import BulletMirror
-from fleet_sim.engines.bullet.shapes import PARAMETERS as OWN_SHAPES
 from fleet_sim.engines.bullet.shapes import simple_geometry
 from fleet_sim.models.meshes.formats import FORMATS
-from fleet_sim.models.profile import model_of_body
-from fleet_sim.world.shapes import BASE, Geometry, LinkGeometry, RobotModel
+from fleet_sim.world.joints import HOLD, RAW_MOTOR
+from fleet_sim.world.schema import NO_ROW
+from fleet_sim.world.shapes import BASE, BodyShape, Geometry
+from fleet_sim.world.world import World
 
 # Functions that do not depend on bodies: they must not cost a flush.
 _PURE_PREFIXES = ("compute", "getQuaternion", "getEuler", "getMatrix", "getAxisAngle", "getDifference")
@@ -45,6 +57,42 @@ _OURS = {
     "connect": "it is connected when it is first needed; use sim.setup_pybullet()",
 }
 
+_POSE, _JOINTS = "set_pose()", "set_joint_target() or set_joints_targets()"
+_PUSH = "set_velocity() or set_pose(), as forces move only what has a mass, with physics on"
+_WRITES = {
+    "resetBasePositionAndOrientation": _POSE,
+    "resetBaseVelocity": "set_velocity()",
+    "resetJointState": _JOINTS,
+    "resetJointStateMultiDof": _JOINTS,
+    "resetJointStatesMultiDof": _JOINTS,
+    "setJointMotorControl2": _JOINTS,
+    "setJointMotorControlArray": _JOINTS,
+    "setJointMotorControlMultiDof": _JOINTS,
+    "setJointMotorControlMultiDofArray": _JOINTS,
+    "applyExternalForce": _PUSH,
+    "applyExternalTorque": _PUSH,
+}
+"""Calls that write a body, and what changes a kinematic entity."""
+
+_REFUSED = {
+    "removeBody": "sim.remove_object()",
+    "setCollisionFilterPair": "sim.set_collision_pair(a, b, enabled)",
+    "setCollisionFilterGroupMask": "set_collision_filter(group, mask) of the entity",
+    "changeDynamics": "the mass of the entity, and set_material()",
+}
+"""Calls that are refused for all entities, and what to use in their place."""
+
+_PUSHES = {
+    "applyExternalForce": ("objectUniqueId", "linkIndex", "forceObj", "posObj", "flags"),
+    "applyExternalTorque": ("objectUniqueId", "linkIndex", "torqueObj", "flags"),
+}
+"""The parameters of calls that push."""
+
+_BODIES = ("bodyUniqueId", "objectUniqueId", "bodyIndex", "bodyUniqueIdA", "bodyUniqueIdB")
+"""Parameters that name a body."""
+
+_STEPS = "the simulation steps the engine by params.physics_substep, or less; set that, or timestep, before it is built"
+
 
 class BulletHandle:
     """All of pybullet, bound to one simulation: `sim.bullet.rayTest(start, end)`.
@@ -61,7 +109,7 @@ class BulletHandle:
         self._calls: dict[str, Callable[..., Any]] = {}
 
     def __getattr__(self, name: str) -> Any:
-        """Return a function or constant of PyBullet, bound to the mirror's client and with its writes taken over.
+        """Return a function or constant of PyBullet, bound to the mirror's client.
 
         Raises AttributeError for names that only fleet_sim may call, with what to use in their place, and StateError
         once the mirror is closed.
@@ -76,12 +124,13 @@ class BulletHandle:
         value = getattr(self._mirror.client, name)
         self._mirror.called_by_user = True
         # Classes are given as they are: `except sim.bullet.error` needs the class itself.
-        if not callable(value) or isinstance(value, type) or _is_pure(name):
+        if not callable(value) or isinstance(value, type) or name in _PURE or name.startswith(_PURE_PREFIXES):
             return value
         call = self._calls.get(name)
         # Kept by name: scripts call the same few functions in each step.
         if call is None:
-            call = self._calls[name] = _Function(self._mirror, name)
+            call = functools.partial(_call, self._mirror, name)
+            self._calls[name] = functools.update_wrapper(call, getattr(self._mirror.client.module, name))
         return call
 
     @property
@@ -97,52 +146,146 @@ class BulletHandle:
         return sorted(set(dir(self._mirror.client.module)))
 
 
-class _Function:
-    """A function of pybullet: PyBullet is brought up to date first, and what has a rule follows it."""
+def _call(mirror: BulletMirror, name: str, *args: Any, **kwargs: Any) -> Any:
+    """Bring PyBullet up to date and call it, unless a rule refuses that."""
+    client, world = mirror.client, mirror.world
+    if "physicsClientId" in kwargs and kwargs.pop("physicsClientId") != client.id:
+        raise StateError(f"sim.bullet.{name}: it acts on the simulation's own PyBullet; leave physicsClientId out")
+    mirror.ensure()
+    if name in _WRITES:
+        return _write(mirror, name, args, kwargs)
+    reason = ""
+    if name in _REFUSED and (name != "changeDynamics" or "mass" in kwargs or len(args) > 2):
+        named = _bodies(args[: 2 if name == "setCollisionFilterPair" else 1], kwargs)
+        ours = [_label(mirror, body) for body in dict.fromkeys(named)]
+        # A pair with a body of the user's own is known to the engine alone.
+        if ours and all(ours) and (name != "setCollisionFilterPair" or len(ours) == 2):
+            reason = f"of {' and '.join(ours)} fleet_sim must know it; use {_REFUSED[name]}"
+    elif name in ("setTimeStep", "setPhysicsEngineParameter") and world.physics:
+        reason = _STEPS if name == "setTimeStep" or "fixedTimeStep" in kwargs else ""
+    elif name == "stepSimulation" and world.dynamic[world.rows].any():
+        reason = "the engine moves entities, and fleet_sim would not see where to; use sim.step_once()"
+    elif name == "restoreState" and (mirror.bodies.table.body[world.rows] != NO_BODY).any():
+        reason = "entities would go back in PyBullet alone; use sim.save_state() and sim.restore_state()"
+    if reason:
+        raise StateError(f"sim.bullet.{name}: {reason}")
+    if name == "setGravity":
+        given = dict(zip(("gravX", "gravY", "gravZ"), args, strict=False)) | kwargs
+        x, y, z = as_floats([given.get(key) for key in ("gravX", "gravY", "gravZ")], (3,), name).tolist()
+        mirror.set_gravity((x, y, z))
+        return None
+    if name == "setPhysicsEngineParameter":
+        if args:
+            raise InvalidValueError(f"sim.bullet.{name}: give each value with the name of its parameter")
+        client.set_engine_parameters(kwargs)
+        return None
+    return getattr(client, name)(*args, **kwargs)
 
-    def __init__(self, mirror: BulletMirror, name: str) -> None:
-        self._mirror = mirror
-        self._rule = RULES.get(name)
-        self.__name__ = name
-        self.__doc__ = getattr(mirror.client.module, name, None).__doc__
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        mirror, name = self._mirror, self.__name__
-        if "physicsClientId" in kwargs and kwargs.pop("physicsClientId") != mirror.client.id:
-            raise StateError(f"sim.bullet.{name}: it acts on the simulation's own PyBullet; leave physicsClientId out")
-        if self._rule is not None:
-            call = BulletCall(mirror, name, args, kwargs)
-            mirror.ensure()
-            return self._rule(call)
-        mirror.ensure()
-        made = getattr(mirror.client, name)(*args, **kwargs)
-        if name in OWN_SHAPES:
-            # Remembered, as PyBullet does not tell it.
-            mirror.own_shapes.remember(name, args, kwargs, made)
-        return made
+def _bodies(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[int]:
+    """Return the numbers of bodies that `args` and `kwargs` name; NO_BODY for what is no number."""
+    given = [*args, *(kwargs[key] for key in _BODIES if key in kwargs)]
+    numbers = [operator.index(value) if hasattr(value, "__index__") else NO_BODY for value in given]
+    return [number if 0 <= number < 2**31 else NO_BODY for number in numbers]
 
 
-def _is_pure(name: str) -> bool:
-    return name in _PURE or name.startswith(_PURE_PREFIXES)
+def _label(mirror: BulletMirror, body: int) -> str:
+    """Return what a body is to fleet_sim: an entity or the floor; "" for the user's own."""
+    row = int(mirror.rows_of_bodies([body])[0])
+    floor = "the floor (enable_floor: false builds none)" if body == mirror.client.floor_id != NO_BODY else ""
+    return repr(mirror.world.label(row)) if row != NO_ROW else floor
 
 
-# What the user made in PyBullet: robots, with their joints and the shapes they collide as; and how much there is.
+def _write(mirror: BulletMirror, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Write a body, and read what the engine moves back into the columns.
 
-
-def adopted_model(client: BulletClient, body: int) -> RobotModel:
-    """Return the model of `body`, with the shapes on its links.
-
-    Boxes, spheres, cylinders and capsules are as they are. A link that collides as something else collides as the box
-    around it; meshes of known files are seen, other visual shapes are not.
+    Raises StateError where that would be undone without a word, InvalidValueError for numbers that no body can have.
     """
-    model = model_of_body(body, client)
-    shapes = [part for link in range(BASE, model.num_joints) for part in _link_shapes(client, body, link)]
-    return replace(model, visuals=_visuals(client, body), collisions=tuple(shapes))
+    client, world = mirror.client, mirror.world
+    body = next(iter(_bodies(args[:1], kwargs)), NO_BODY)
+    row = int(mirror.rows_of_bodies([body])[0])
+    moved = row != NO_ROW and world.dynamic[row] and (world.robots.motors[row] or "Joint" not in name)
+    label = _label(mirror, body)
+    if label and not moved:
+        raise StateError(
+            f"sim.bullet.{name}: PyBullet's body {body} is {label}, whose state is in fleet_sim's columns, from which "
+            f"PyBullet is written; use {_WRITES[name]}"
+        )
+    if name in _PUSHES:
+        kwargs = dict(zip(_PUSHES[name], args, strict=False)) | kwargs
+        args = ()
+    if row != NO_ROW:
+        _check_numbers(world, name, args, kwargs)
+        # What waits in the columns comes first: the call counts from there.
+        mirror.write_now(row)
+    run = functools.partial(getattr(client, name), *args, **kwargs)
+    if name in _PUSHES and mirror.forces.enabled:
+        # Without any force PyBullet checks the call only.
+        result = run(**{_PUSHES[name][2]: (0.0, 0.0, 0.0)})
+        given = {key: value for key, value in kwargs.items() if key != "objectUniqueId"}
+        mirror.forces.add(int(world.object_id[row]) if row != NO_ROW else ~body, name, given)
+        return result
+    if row == NO_ROW:
+        return run()
+    joints, slots = world.joints, world.joints.of(world.robots, row)
+    if name.startswith("setJointMotor"):
+        named = args[1] if len(args) > 1 else kwargs.get("jointIndices", kwargs.get("jointIndex", ()))
+        _set_raw(mirror, row, np.atleast_1d(np.asarray(named, np.int64)))
+        return run()
+    before = joints.position[slots].copy()
+    result = run()
+    world.motion.path_fresh[row] |= name == "resetBasePositionAndOrientation"
+    mirror.read_now(row)
+    # A joint that is held is held where it is now, as after set_joint_positions().
+    put = slots.start + np.flatnonzero((joints.position[slots] != before) & (joints.control[slots] == HOLD))
+    joints.target[put] = joints.position[put]
+    joints.motor_behind[put] = True
+    return result
 
 
-def joint_positions(client: BulletClient, body: int, model: RobotModel) -> Floats:
-    """Return the present positions (M,) of the movable joints of `body`."""
-    return np.array([client.getJointState(body, joint)[0] for joint in model.movable.tolist()], np.float64)
+def _check_numbers(world: World, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    """Raise InvalidValueError for numbers that are not finite, but for forces of motors, or larger than the world."""
+    given = [*args[1:], *(value for key, value in kwargs.items() if key not in ("force", "forces"))]
+    for value in given:
+        numbers = np.asarray(value, np.float64)
+        limit = np.inf if name.startswith(("apply", "setJointMotor")) else world.extent
+        if np.isnan(numbers).any() or (not name.startswith("setJointMotor") and not (np.abs(numbers) <= limit).all()):
+            raise InvalidValueError(f"sim.bullet.{name}: expected finite numbers of at most {limit:g}, got {value!r}")
+    if name == "resetBasePositionAndOrientation" and not np.any(kwargs.get("ornObj", args[-1:])):
+        raise InvalidValueError(f"sim.bullet.{name}, ornObj: a quaternion of zeros is no rotation")
+
+
+def _set_raw(mirror: BulletMirror, row: int, indices: Rows) -> None:
+    """Leave motors of the entity in `row` to the user: its columns command them again when they are next set."""
+    world, client = mirror.world, mirror.client
+    joints, start = world.joints, int(world.robots.joint_start[row])
+    movable = world.models[int(world.robots.model[row])].movable
+    slots = start + np.flatnonzero(np.isin(movable, indices))
+    for joint in movable[slots[joints.control[slots] != RAW_MOTOR] - start].tolist():
+        # PyBullet keeps the fastest speed of a motor that goes to a position, until it gets a velocity.
+        body = int(mirror.bodies.table.body[row])
+        client.setJointMotorControl2(body, joint, client.VELOCITY_CONTROL, targetVelocity=0.0, force=0.0)
+    joints.control[slots], joints.command[slots] = RAW_MOTOR, 0.0
+    joints.moving[slots] = joints.motor_behind[slots] = False
+
+
+# What the user made in PyBullet: its shape, and how much there is.
+
+
+def adopted_shape(client: BulletClient, body: int) -> BodyShape | None:
+    """Return what a body without joints looks like and collides as, in its base frame; None unless it is simple."""
+    shapes = client.getCollisionShapeData(body, BASE)
+    if client.getNumJoints(body) or len(shapes) != 1:
+        return None
+    _, _, kind, sizes, _, position, orientation = shapes[0]
+    geometry = simple_geometry(client, kind, sizes)
+    if geometry is None:
+        return None
+    # Unlike visual shapes, these are in the frame of the centre of mass.
+    information = client.getDynamicsInfo(body, BASE)
+    place, turn = quaternions.compose(*(np.array([part]) for part in (*information[3:5], position, orientation)))
+    collision = replace(geometry, position=tuple(place[0].tolist()), orientation=tuple(turn[0].tolist()))
+    return BodyShape(_of_visual(client, body) or collision, collision)
 
 
 def count_own(mirror: BulletMirror) -> tuple[int, int]:
@@ -162,49 +305,13 @@ def _count_gears(mirror: BulletMirror) -> int:
     return sum(len(world.models[number].mimics) for number in world.robots.model[rows].tolist())
 
 
-def _visuals(client: BulletClient, body: int) -> tuple[LinkGeometry, ...]:
-    """Return the visual geometries of a user's body, in link frames; meshes by their file where it can be read."""
-    found: list[LinkGeometry] = []
-    for _, link, kind, sizes, name, position, orientation, rgba, *_ in client.getVisualShapeData(body):
+def _of_visual(client: BulletClient, body: int) -> Geometry | None:
+    """Return what a body without joints looks like, in its base frame; None where that cannot be told."""
+    for _, _, kind, sizes, name, position, orientation, rgba, *_ in client.getVisualShapeData(body):
         geometry = simple_geometry(client, kind, sizes)
         file = Path(name.decode(errors="replace"))
         if kind == client.GEOM_MESH and file.suffix.lower() in FORMATS and is_file(file):
             geometry = Geometry(ShapeKind.MESH, mesh_path=str(file.resolve()), mesh_scale=sizes)
         if geometry is not None:
-            # Unlike collision shapes, these are in the frame of their link.
-            posed = replace(geometry, position=position, orientation=orientation, rgba=rgba)
-            found.append(LinkGeometry(link, posed))
-    return tuple(found)
-
-
-def _link_shapes(client: BulletClient, body: int, link: int) -> list[LinkGeometry]:
-    """Return the collision geometries of one link, in its frame; a box around it where PyBullet cannot tell them."""
-    found = client.getCollisionShapeData(body, link)
-    # PyBullet has shapes in the inertial frame of their link.
-    centre, turned = (np.array([part]) for part in client.getDynamicsInfo(body, link)[3:5])
-    shapes: list[LinkGeometry] = []
-    for _, _, kind, sizes, _, position, orientation in found:
-        place, turn = quaternions.compose(centre, turned, np.array([position]), np.array([orientation]))
-        geometry = simple_geometry(client, kind, sizes)
-        if geometry is None:
-            return [LinkGeometry(link, _box_around(client, body, link))]
-        posed = replace(geometry, position=tuple(place[0].tolist()), orientation=tuple(turn[0].tolist()))
-        shapes.append(LinkGeometry(link, posed))
-    return shapes
-
-
-def _box_around(client: BulletClient, body: int, link: int) -> Geometry:
-    """Return the box around a link in its frame: measured with the link upright at the origin, and put back."""
-    pose, twist = client.getBasePositionAndOrientation(body), client.getBaseVelocity(body)
-    if link == BASE:
-        offset = client.getDynamicsInfo(body, BASE)[3:5]
-        client.resetBasePositionAndOrientation(body, *offset)
-    else:
-        state = client.getLinkState(body, link, computeForwardKinematics=1)
-        inverse = client.invertTransform(state[4], state[5])
-        client.resetBasePositionAndOrientation(body, *client.multiplyTransforms(*inverse, *pose))
-    lower, upper = (np.array(corner) for corner in client.getAABB(body, link))
-    client.resetBasePositionAndOrientation(body, *pose)
-    client.resetBaseVelocity(body, *twist)
-    x, y, z = (0.5 * (upper - lower)).tolist()
-    return Geometry(ShapeKind.BOX, half_extents=(x, y, z), position=tuple((0.5 * (lower + upper)).tolist()))
+            return replace(geometry, position=position, orientation=orientation, rgba=rgba)
+    return None

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
+import numpy.typing as npt
 
-from fleet_sim.base.arrays import Bools, Floats, Rows
+from fleet_sim.base.arrays import Bools, Bytes, Floats, Rows
 from fleet_sim.base.errors import InvalidValueError, MissingDependencyError, StateError
 from fleet_sim.base.params import PoseFlush
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.engines.bullet.bodies import BulletBodies, EngineFilters
 from fleet_sim.engines.bullet.client import NO_BODY, BulletClient
-from fleet_sim.engines.bullet.shapes import OwnShapes
 from fleet_sim.world.collision_rules import LinkPairs, no_links
 from fleet_sim.world.ports import JointSensing, MeasuredJoint
 from fleet_sim.world.schema import NO_ROW
@@ -127,69 +127,7 @@ class StagedPoses:
         robots.joints_behind[rows] = robots.joints_moved[rows]
 
 
-# Bodies of users that entities stood for which were removed: a restored state brings those entities back.
-
-
-class DetachedBodies:
-    """Keeps which body an entity stood for, as bodies of users stay in PyBullet when their entity is removed."""
-
-    def __init__(self, bodies: BulletBodies) -> None:
-        self._bodies = bodies
-        self._epoch = bodies.client.epoch
-        self._kept: dict[int, int] = {}
-        """Body by object id."""
-
-    def note(self, rows: Rows) -> None:
-        """Keep the bodies of `rows`, which are removed now, as far as they are users' own."""
-        table = self._bodies.table
-        rows = rows[table.adopted[rows]]
-        if len(rows):
-            self._renew()
-            self._kept.update(zip(table.owner[rows].tolist(), table.body[rows].tolist(), strict=True))
-
-    def forget(self, body: object) -> None:
-        """Forget `body`, which the user removed: PyBullet gives its number to another one."""
-        if self._kept:
-            self._kept = {owner: kept for owner, kept in self._kept.items() if kept != body}
-
-    def take_back(self, rows: Rows) -> Rows:
-        """Give those of `rows` their bodies, at their poses, that had one which is still there; return the others."""
-        if not self._kept:
-            return rows
-        self._renew()
-        return rows[[not self._taken(row) for row in rows.tolist()]]
-
-    def _taken(self, row: int) -> bool:
-        """Give `row` back the body that it had; return whether it has one again, at the pose of the columns."""
-        bodies, world = self._bodies, self._bodies.world
-        body = self._kept.pop(int(world.object_id[row]), NO_BODY)
-        if body == NO_BODY or bodies.rows_of_bodies([body])[0] >= 0:
-            return False
-        one = np.array([row])
-        position, orientation = world.position[one], world.orientation[one]
-        try:
-            # It copies the pose that the body has in PyBullet.
-            bodies.adopt(row, body)
-        except InvalidValueError:  # the user removed the body where nobody saw it
-            return False
-        world.position[one], world.orientation[one] = position, orientation
-        bodies.write_poses(one, position, orientation)
-        if world.physics and world.robots.model[row] >= 0:
-            bodies.joints.prepare(row)
-        return True
-
-    def _renew(self) -> None:
-        # The numbers of an emptied engine begin anew.
-        if self._epoch != self._bodies.client.epoch:
-            self._epoch = self._bodies.client.epoch
-            self._kept.clear()
-
-
 # Forces and torques of the user, which last one step of the simulation.
-
-
-Push = tuple[int, str, dict[str, Any]]
-"""Whose body is pushed (as `dynamics.BodySettings` counts bodies), by which function of PyBullet, and its arguments."""
 
 
 class LastingForces:
@@ -199,38 +137,28 @@ class LastingForces:
     before: a body keeps a force that it was given, whatever state the engine is brought to.
     """
 
-    def __init__(self, client: BulletClient, body_of: Callable[[int], int]) -> None:
-        """`body_of` returns the body of whom a push is for; NO_BODY where it is gone."""
-        self._client = client
-        self._body_of = body_of
-        self.waiting: list[Push] = []
-        """What is applied in the next step."""
+    def __init__(self, bodies: BulletBodies) -> None:
+        self._bodies = bodies
+        self.waiting: list[tuple[int, str, dict[str, Any]]] = []
+        """Whose body is pushed, by which function of PyBullet, and its arguments."""
         self.enabled = False
         """Whether a simulation steps the engine; where the user does, forces are as long as PyBullet's own."""
 
     def add(self, subject: int, function: str, given: dict[str, Any]) -> None:
-        """Apply a force from the next step of the engine on; without `posObj`, at the centre of mass."""
+        """Push an entity by its object id, or the user's body `~subject`; without `posObj`, at the centre of mass."""
         self.waiting.append((subject, function, given))
 
     def apply(self) -> None:
         """Apply all of them, for one step of the engine."""
-        client = self._client
+        client, table = self._bodies.client, self._bodies.table
         for subject, function, given in self.waiting:
-            body = self._body_of(subject)
-            if body < 0:
+            found = table.body[(table.owner == subject) & (table.body != NO_BODY)] if subject >= 0 else [~subject]
+            if not len(found) or not self._bodies.exists(body := int(found[0])):
                 continue
             if function == "applyExternalForce" and "posObj" not in given:
                 # The body moves between steps of the engine, and the point is in world coordinates.
                 given = {**given, "posObj": client.getBasePositionAndOrientation(body)[0]}
-            key = "objectUniqueId" if function.startswith("apply") else "bodyUniqueId"
-            getattr(client, function)(**{key: body}, **given)
-
-    def __bool__(self) -> bool:
-        return bool(self.waiting)
-
-    def clear(self) -> None:
-        """Forget them: the step is over."""
-        self.waiting.clear()
+            getattr(client, function)(objectUniqueId=body, **given)
 
 
 # Forces and torques that act in joints, as the engine's joint sensors measure them.
@@ -291,6 +219,34 @@ class JointReactions(JointSensing):
         return [*force.tolist(), *torque.tolist()]
 
 
+class Capture(NamedTuple):
+    """The output of TinyRenderer, of height x width: colors (H, W, 4), its depth buffer, and its segments.
+
+    A segment is the visible PyBullet body, -1 for none; with links, its upper eight bits hold the link plus one.
+    """
+
+    rgba: Bytes
+    depth: npt.NDArray[np.float32]
+    segments: npt.NDArray[np.int32]
+
+    def colors(self) -> Bytes:
+        """Return the colors (H, W, 3)."""
+        rgb = np.empty((*self.rgba.shape[:2], 3), np.uint8)
+        for channel in range(3):
+            # Channel by channel: copying three of four bytes at a time takes twice as long.
+            rgb[..., channel] = self.rgba[..., channel]
+        return rgb
+
+    def metres(self, near: float, far: float) -> npt.NDArray[np.float32]:
+        """Return the depth in metres along the viewing axis; infinite without a segment."""
+        # The inverse of the perspective projection: the buffer, in [0, 1], is not linear in the distance.
+        metres = self.depth * np.float32(near - far)
+        metres += np.float32(far)
+        np.divide(np.float32(far * near), metres, out=metres)
+        metres[self.segments < 0] = np.inf
+        return metres
+
+
 class BulletMirror:
     """Keeps one PyBullet world synchronised with the columns.
 
@@ -324,8 +280,7 @@ class BulletMirror:
         self.client = client
         self.bodies = BulletBodies(world, client, visuals=visuals, inertia_from_file=inertia_from_file)
         self.filters = EngineFilters(self.bodies, exempt_links)
-        self.forces = LastingForces(client, self.bodies.body_of_subject)
-        self.own_shapes = OwnShapes(client)
+        self.forces = LastingForces(self.bodies)
         self.reactions = JointReactions(self.bodies)
         self.policy = policy
         self.handed_out = False
@@ -346,14 +301,12 @@ class BulletMirror:
         """Whether each step writes poses that changed, of all rows or of those whose body somebody was told."""
         self._in_phase_1 = self._reading = False
         self.staged = StagedPoses(world)
-        self.detached = DetachedBodies(self.bodies)
         self._follow_population()
 
     def _follow_population(self) -> None:
         """Follow all that is spawned and removed from now on."""
         self.world.on_spawn.append(self._spawned)
-        # Detached bodies are noted first: the second forgets whose body it was.
-        self.world.on_remove += [self.detached.note, self.bodies.remove]
+        self.world.on_remove.append(self.bodies.remove)
 
     @property
     def live(self) -> bool:
@@ -479,6 +432,37 @@ class BulletMirror:
         """Return the rows of PyBullet `bodies`, -1 for bodies without an entity (the floor)."""
         return self.bodies.rows_of_bodies(np.asarray(bodies, np.int64))
 
+    def capture(
+        self, width: int, height: int, view_matrix: Any, projection: Any, *, links: bool, shadow: bool, lit_from: Any
+    ) -> Capture:
+        """Render an image with TinyRenderer and matrices in PyBullet's form: 16 numbers, column by column.
+
+        Bodies are rendered as they are in the engine: call `ensure` before. Raises StateError if they were made
+        without visual shapes.
+        """
+        client = self.client
+        if not self.bodies.visuals:
+            raise StateError(
+                "the engine cannot draw this simulation: its bodies have no visual shapes (engine_visuals: false); "
+                "use a camera sensor with OpenGL, or create the simulation with engine_visuals=True"
+            )
+        _, _, rgba, depth, segments = client.getCameraImage(
+            width,
+            height,
+            view_matrix,
+            projection,
+            lightDirection=lit_from,
+            shadow=int(shadow),
+            renderer=client.ER_TINY_RENDERER,
+            flags=client.ER_SEGMENTATION_MASK_OBJECT_AND_LINKINDEX if links else 0,
+        )
+        # A build of PyBullet without NumPy returns tuples.
+        return Capture(
+            np.reshape(np.asarray(rgba, np.uint8), (height, width, 4)),
+            np.reshape(np.asarray(depth, np.float32), (height, width)),
+            np.reshape(np.asarray(segments, np.int32), (height, width)),
+        )
+
     def check_open(self) -> None:
         """Raise StateError where users may not use PyBullet."""
         if self.refused:
@@ -548,7 +532,6 @@ class BulletMirror:
         held = np.flatnonzero(table.body != NO_BODY)
         # A reused row stands for another entity now, whose body may have another shape.
         misfit_mask = ~world.alive[held] | (table.owner[held] != world.object_id[held])
-        self.detached.note(held[misfit_mask])
         self.bodies.remove(held[misfit_mask])
         self.bodies.refresh_masses(held[~misfit_mask])
         world.bullet_behind[world.rows] = True
@@ -560,7 +543,6 @@ class BulletMirror:
         # It may be closed twice.
         if self._spawned in self.world.on_spawn:
             self.world.on_spawn.remove(self._spawned)
-            self.world.on_remove.remove(self.detached.note)
             self.world.on_remove.remove(self.bodies.remove)
         self.bodies.forget_all()
         self.client.close()
@@ -581,9 +563,7 @@ class BulletMirror:
 
     def _create(self, rows: Rows) -> None:
         world = self.world
-        # Bodies of users that outlived their entity stand for it again; the others are made.
-        new = self.detached.take_back(rows)
-        self.bodies.create(new, world.position[new], world.orientation[new])
+        self.bodies.create(rows, world.position[rows], world.orientation[rows])
         world.bullet_behind[rows] = False
         self.bodies.joints.write(rows, world.joints.position)
         world.robots.joints_behind[rows] = False

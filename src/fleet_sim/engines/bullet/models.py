@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import repeat
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.base.arrays import Floats, Ints, Rows
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.files import to_read
 from fleet_sim.base.spatial import quaternions
@@ -156,136 +156,6 @@ def _place(client: BulletClient, loaded: LoadedModel, position: Floats, orientat
     client.resetBasePositionAndOrientation(loaded.body, centre.tolist(), turn.tolist())
 
 
-# Dynamics of bodies: materials of the columns, and what users set of bodies with PyBullet's own functions. Both are
-# written again when a body is created again.
-
-
-MATERIAL = {
-    "friction": "lateralFriction",
-    "rolling_friction": "rollingFriction",
-    "restitution": "restitution",
-    "linear_damping": "linearDamping",
-    "angular_damping": "angularDamping",
-}
-"""Columns of materials, and their names in changeDynamics."""
-
-DYNAMICS, SENSORS, MOTORS = "changeDynamics", "enableJointForceTorqueSensor", "motors"
-"""What is kept of a link or joint: arguments of these functions, and of the last command of a motor."""
-
-FLOOR = -1
-"""Stands for the floor where settings are kept: entities have their object ids, own bodies lower numbers."""
-
-Kept = dict[int, dict[tuple[str, int], dict[str, Any]]]
-"""Settings by whose they are, then by what they are and the link or joint."""
-
-
-def own(body: int) -> int:
-    """Return under what number settings of a body of the user's own are kept."""
-    return FLOOR - 1 - body
-
-
-def body_of_own(subject: int) -> int:
-    """Return the body of `own(body)`."""
-    return FLOOR - 1 - subject
-
-
-class BodyDynamics:
-    """Writes materials to bodies, and keeps what users set, by entity and link."""
-
-    def __init__(self, world: World, client: BulletClient, bodies: Callable[[], tuple[Ints, Bools]]) -> None:
-        """`bodies` returns the columns of body ids and of those that were loaded from a model file."""
-        self._world = world
-        self._client = client
-        self._bodies = bodies
-        self._kept: Kept = {}
-        # By object id: the row of a removed entity is another one's later.
-        world.on_remove.append(self._removed)
-
-    def refresh(self, rows: Rows, *, made: bool = False) -> None:
-        """Write changed materials of `rows`, which must have bodies; dampings of joints are separate.
-
-        Where the bodies were `made` just now, what was kept is written over them.
-        """
-        material = self._world.material
-        changed = rows[material.behind[rows]]
-        if len(changed):
-            material.behind[changed] = False
-            self._write(changed, made)
-        if made and self._kept:
-            bodies, _ = self._bodies()
-            for row in rows.tolist():
-                self._write_kept(int(self._world.object_id[row]), int(bodies[row]))
-
-    def write_floor(self) -> None:
-        """Write what was kept of the floor, which is new."""
-        self._write_kept(FLOOR, self._client.floor_id)
-
-    def _write_kept(self, subject: int, body: int) -> None:
-        for (function, link), values in self.kept_of(subject).items():
-            if function != MOTORS:
-                getattr(self._client, function)(body, link, **values)
-
-    def _write(self, rows: Rows, made: bool) -> None:
-        """Give the materials in the columns of `rows` to all links of their bodies; negative values mean PyBullet's.
-
-        For rows that were not just made, what was kept of their earlier values is forgotten, so that the columns win.
-        """
-        material, client = self._world.material, self._client
-        bodies, models = self._bodies()
-        values = np.stack([getattr(material, name)[rows] for name in MATERIAL], axis=1)
-        for index in np.flatnonzero((values >= 0.0).any(axis=1)).tolist():
-            row, body = int(rows[index]), int(bodies[rows[index]])
-            given = zip(MATERIAL.values(), values[index].tolist(), strict=True)
-            options = {option: value for option, value in given if value >= 0.0}
-            for link in range(-1, client.getNumJoints(body) if models[row] else 0):
-                client.changeDynamics(body, link, **options)
-            if not made:
-                # The columns are newer than what was kept.
-                for (function, _), kept in self.kept_of(int(self._world.object_id[row])).items():
-                    for name in options if function == DYNAMICS else ():
-                        kept.pop(name, None)
-
-    # ---- what is kept ------------------------------------------------------------------------------------------------
-
-    @property
-    def kept(self) -> Kept:
-        """What users set, as a copy."""
-        return {
-            subject: {place: dict(values) for place, values in settings.items()}
-            for subject, settings in self._kept.items()
-        }
-
-    def take(self, kept: Kept) -> None:
-        """Keep what `kept` returned, for bodies that are made from now on."""
-        self._kept = kept
-
-    def keep(self, subject: int, link: int, values: Mapping[str, Any], what: str = DYNAMICS) -> None:
-        """Keep `values` of a link or joint; those of dynamics are added to what was given before."""
-        settings = self._kept.setdefault(subject, {})
-        before = settings.get((what, link), {}) if what == DYNAMICS else {}
-        settings[what, link] = {**before, **values}
-
-    def kept_of(self, subject: int) -> dict[tuple[str, int], dict[str, Any]]:
-        """Return what is kept of an entity, the floor or an own body."""
-        return self._kept.get(subject, {})
-
-    def motor(self, row: int, joint: int) -> Mapping[str, Any]:
-        """Return the command that the user gave a motor of an entity with PyBullet's own functions."""
-        return self.kept_of(int(self._world.object_id[row]))[MOTORS, joint]
-
-    def forget(self, subject: int) -> None:
-        """Forget what was kept of a body that is gone."""
-        self._kept.pop(subject, None)
-
-    def forget_own(self) -> None:
-        """Forget what was kept of own bodies: the engine was emptied."""
-        self._kept = {subject: settings for subject, settings in self._kept.items() if subject >= FLOOR}
-
-    def _removed(self, rows: Rows) -> None:
-        for object_id in self._world.object_id[rows].tolist() if self._kept else ():
-            self.forget(object_id)
-
-
 GEAR_ERP, GEAR_FORCE = 0.2, 1e4
 """Of the gears of mimic joints: the share of an error corrected in a substep, and the maximum force in N or N m."""
 
@@ -293,21 +163,11 @@ GEAR_ERP, GEAR_FORCE = 0.2, 1e4
 class BulletJoints:
     """The joints of the bodies of one world, by row. Rows must have bodies; rows without joints are skipped."""
 
-    def __init__(
-        self,
-        world: World,
-        client: BulletClient,
-        body_of_row: Callable[[], Ints],
-        raw_motor: Callable[[int, int], Mapping[str, Any]],
-    ) -> None:
-        """`body_of_row()` returns the column of PyBullet bodies, `raw_motor(row, joint)` a command of the user's own.
-
-        Such a command has its function under "function", and otherwise the arguments of that.
-        """
+    def __init__(self, world: World, client: BulletClient, body_of_row: Callable[[], Ints]) -> None:
+        """`body_of_row()` returns the column of PyBullet bodies."""
         self.world = world
         self.client = client
         self._body_of_row = body_of_row
-        self._raw_motor = raw_motor
         self.gears: set[int] = set()
         """The constraints that hold mimic joints to their leaders."""
         self._indices: dict[int, list[int]] = {}
@@ -355,8 +215,9 @@ class BulletJoints:
         """Send motor commands of `rows` that changed in the columns since they were last sent."""
         joints = self.world.joints
         slots = joints.slots(self.world.robots, rows)
-        # Followers are held to their leaders by gears.
-        slots = slots[joints.motor_behind[slots] & (joints.leader[slots] == NO_ROW)]
+        # Followers are held to their leaders by gears, and what the user commands in PyBullet is left alone.
+        sent_mask = (joints.leader[slots] == NO_ROW) & (joints.control[slots] != RAW_MOTOR)
+        slots = slots[joints.motor_behind[slots] & sent_mask]
         for slot in slots.tolist():
             self._send(slot)
         joints.motor_behind[slots] = False
@@ -429,12 +290,7 @@ class BulletJoints:
         body, control = int(self._body_of_row()[row]), int(joints.control[slot])
         force = min(float(joints.max_force[slot]), float(joints.force_limit[slot]))
         gain = float(joints.velocity_gain[slot])
-        if control == RAW_MOTOR:
-            # PyBullet keeps the fastest speed of a motor that goes to a position, until it gets a velocity.
-            client.setJointMotorControl2(body, joint, client.VELOCITY_CONTROL, targetVelocity=0.0, force=0.0)
-            given = dict(self._raw_motor(row, joint))
-            getattr(client, given.pop("function"))(body, joint, **given)
-        elif control == AT_FORCE:
+        if control == AT_FORCE:
             # The velocity motor is used only for the joint's own friction; the force itself is sent in each substep.
             friction = float(model.friction[joint])
             client.setJointMotorControl2(body, joint, client.VELOCITY_CONTROL, targetVelocity=0.0, force=friction)

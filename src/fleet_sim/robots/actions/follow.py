@@ -423,7 +423,7 @@ class TurnAction(_Relative):
 
 
 @dataclass(eq=False, repr=False)
-class WaitAction(DeclaredAction):
+class Wait(DeclaredAction):
     """Wait for `duration` s of simulation time, to the tick: 1 s at a step of 0.1 s takes 10 steps."""
 
     duration: float = setting(low=0.0, unit="s", doc="Duration in simulation time.")
@@ -459,8 +459,8 @@ class WaitAction(DeclaredAction):
         return self.is_complete()
 
 
-class Wait(WaitAction):
-    """Wait for `duration` s of simulation time."""
+WaitAction = Wait
+"""Its other name."""
 
 
 # Teleop: let somebody else drive, until told that this is done.

@@ -431,7 +431,7 @@ class PickPhase(Enum):
 
 
 @dataclass(eq=False, repr=False)
-class PickAction(TransferAction):
+class Pick(TransferAction):
     """Drive up to an object, attach it and drive back.
 
     With `use_approach` the robot goes to the approach pose, then to `pick_offset` m from the object, takes it, and goes
@@ -599,11 +599,6 @@ def _carries(target: SimObject, agent: Agent) -> bool:
     return holder is not None
 
 
-@dataclass(eq=False, repr=False)
-class Pick(PickAction):
-    """Drive up to an object, attach it and drive back; see PickAction."""
-
-
 # Drop: put a carried object down.
 
 
@@ -626,14 +621,14 @@ def read_place(value: object) -> Pose | None:
 
 
 @dataclass(eq=False, repr=False)
-class DropAction(TransferAction):
+class Drop(TransferAction):
     """Drive to a place, detach an object there and drive back.
 
     The object goes to `drop_pose`, `drop_height` m above it unless `place_gently`, or, with `drop_relative_pose`, to
     where it is moved by that pose, or, without `use_approach` and `drop_pose`, stays where it is. The way there is as
-    in PickAction, and so is what the arm does before the object is let go; with `use_arm` it goes to `drop_pose`.
+    in Pick, and so is what the arm does before the object is let go; with `use_arm` it goes to `drop_pose`.
 
-    FAILED with the cause when the agent does not carry the object, and as PickAction does.
+    FAILED with the cause when the agent does not carry the object, and as Pick does.
     """
 
     phases = (DropPhase.INIT, DropPhase.APPROACHING, DropPhase.MOVING_TO_DROP, DropPhase.DROPPING, DropPhase.RETREATING)
@@ -724,6 +719,5 @@ class DropAction(TransferAction):
         return Failure(message, ActionCause.UNKNOWN_OBJECT)
 
 
-@dataclass(eq=False, repr=False)
-class Drop(DropAction):
-    """Drive to a place, detach an object there and drive back; see DropAction."""
+PickAction, DropAction = Pick, Drop
+"""Their other names."""

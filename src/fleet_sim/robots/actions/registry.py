@@ -10,14 +10,14 @@ from fleet_sim.base.errors import InvalidValueError, brief
 from fleet_sim.base.gate import read_json
 from fleet_sim.base.geometry import Path, Pose
 from fleet_sim.base.registry import Registry, subclasses_of
+from fleet_sim.base.settings.poses import read_pose
 from fleet_sim.robots.actions.action import Action
 from fleet_sim.robots.actions.drive import MoveAction, MoveTo, TourAction
-from fleet_sim.robots.actions.follow import DriveByAction, FollowAction, TeleopAction, TurnAction, Wait, WaitAction
+from fleet_sim.robots.actions.follow import DriveByAction, FollowAction, TeleopAction, TurnAction, Wait
 from fleet_sim.robots.actions.joints import JointAction, JointTrajectoryAction, PoseAction
-from fleet_sim.robots.actions.pick_and_drop import Drop, DropAction, Pick, PickAction, target_text
+from fleet_sim.robots.actions.pick_and_drop import Drop, Pick, target_text
 from fleet_sim.robots.joint_values import check_arguments
 from fleet_sim.robots.sim_object import SimObject
-from fleet_sim.robots.spawn_params import read_pose
 from fleet_sim.world.commands import BodyId, ObjectId, plain
 
 ACTIONS = Registry(
@@ -41,9 +41,6 @@ ACTIONS = Registry(
     },
 )
 """Every action that can be made from its name and parameters."""
-
-_SAME: Mapping[type[Action], type[Action]] = {DropAction: Drop, PickAction: Pick, WaitAction: Wait}
-"""Classes that have no name of their own, and those with one that do the same."""
 
 _POSES = ("target_pose", "approach_pose", "drop_pose", "attach_relative_pose", "drop_relative_pose")
 
@@ -90,19 +87,13 @@ def parse_action_goal(action_type: str, action_params: str | Mapping[str, Any]) 
         raise InvalidValueError(f"action {action_type!r}: {error}") from error
 
 
-def named_class(action: Action) -> type[Action]:
-    """Return the class of `action`, or the one that does the same and has a name."""
-    cls = type(action)
-    return _SAME.get(cls, cls)
-
-
 def describe_action(action: Action) -> dict[str, Any]:
     """Return `action` as plain data, its `type` and parameters, from which `parse_action_goal` makes an equal action.
 
     Parameters are read from the attributes of their names. Raises InvalidValueError for a class that is not registered,
     and for a parameter that is not a plain value.
     """
-    cls = named_class(action)
+    cls = type(action)
     name = next((name for name, known in ACTIONS.known().items() if known is cls), None)
     if name is None:
         raise InvalidValueError(

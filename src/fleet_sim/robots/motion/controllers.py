@@ -19,11 +19,12 @@ from fleet_sim.base.geometry import Pose
 from fleet_sim.base.params import MotionMode
 from fleet_sim.base.registry import Registry, subclasses_of
 from fleet_sim.base.settings import read
+from fleet_sim.base.settings.poses import read_pose
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots import drive
 from fleet_sim.robots.agent import Agent, ControllerPlan
 from fleet_sim.robots.joint_values import check_arguments
-from fleet_sim.robots.spawn_params import ControllerParams, read_pose
+from fleet_sim.robots.spawn_params import ControllerParams
 from fleet_sim.world.steering import IDLE
 
 # Controllers in plain Python, one per agent: simple to write, but slow for large fleets.

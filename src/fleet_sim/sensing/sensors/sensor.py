@@ -1,6 +1,6 @@
 """Sensors: their public side, the base class of kinds of sensors, where they are mounted, cameras.
 
-A handle refers to the sensor system by a protocol only, so that the computation does not depend on handles.
+A handle refers to the sensor system only as what keeps it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,15 +20,14 @@ from fleet_sim.base.budget import Work
 from fleet_sim.base.errors import InvalidValueError, StateError, UnknownNameError, brief, missing_extra
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.settings import Checked, setting
+from fleet_sim.base.settings.poses import ORIGIN, pose_setting
 from fleet_sim.base.spatial import quaternions
-from fleet_sim.engines.bullet.mirror import BulletMirror
 from fleet_sim.models.kinematics.tree import FrameLink, link_frame
-from fleet_sim.robots.sim_object import SimObject
-from fleet_sim.robots.spawn_params import ORIGIN, pose_setting
 from fleet_sim.sensing.sensors.render import shot
-from fleet_sim.sensing.sensors.render.renderer import Renderer, check_renderer, make_renderer
+from fleet_sim.sensing.sensors.render.renderer import EngineView, Renderer, check_renderer, make_renderer
 from fleet_sim.world.clock import Keys
 from fleet_sim.world.commands import Frames
+from fleet_sim.world.entity_index import Handle
 from fleet_sim.world.ports import JointSensing
 from fleet_sim.world.schema import NO_ROW
 from fleet_sim.world.shapes import RobotModel
@@ -101,25 +100,6 @@ class Readings:
         return self.reading_class(self.time, self.tick, **own)
 
 
-class SensorKeeper(Protocol):
-    """The part of the sensor system that handles use. Raises StateError for a removed sensor."""
-
-    def read(self, sensors: Sequence[Sensor]) -> list[Any]:
-        """Read sensors now and return their readings in the same order."""
-
-    def pose(self, sensor: Sensor) -> Pose:
-        """Return the pose of the sensor's own frame in the world."""
-
-    def new_part(self) -> GuardedPart:
-        """Return what calls a new handler."""
-
-    def consumer_changed(self, sensor: Sensor) -> None:
-        """Called when `sensor` gets its first consumer, and when it loses its last one."""
-
-    def remove(self, sensors: Sequence[Sensor]) -> None:
-        """Remove sensors."""
-
-
 class Sensor:
     """One sensor of a simulation, on an entity or fixed in the world.
 
@@ -129,9 +109,7 @@ class Sensor:
 
     __slots__ = ("_consumers", "_keeper", "group", "handlers", "index", "last", "link", "owner", "params", "type")
 
-    def __init__(
-        self, keeper: SensorKeeper, type_name: str, params: SensorParams, owner: SimObject | None, link: int
-    ) -> None:
+    def __init__(self, keeper: Any, type_name: str, params: SensorParams, owner: Handle | None, link: int) -> None:
         """Use `sim.add_sensor`."""
         self.params: Any = params
         """Its parameters, of the class that belongs to its kind."""
@@ -290,7 +268,7 @@ class SensorContext:
     """
 
     world: World
-    mirror: BulletMirror
+    mirror: EngineView
     contacts: Callable[[], Ints]
     reactions: JointSensing
     camera_budget: int | None = None

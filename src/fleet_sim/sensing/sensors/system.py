@@ -14,7 +14,6 @@ from fleet_sim.base.arrays import AnyArray, Floats, Ints, Rows
 from fleet_sim.base.budget import Work, check_name
 from fleet_sim.base.errors import DuplicateNameError, InvalidValueError, StateError, StateFileError, brief, unknown_name
 from fleet_sim.base.geometry import Pose
-from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.sensing.sensors.registry import SensorPlan, plan_sensor, plan_sensors, sensor_kind, sensor_params_class
 from fleet_sim.sensing.sensors.sensor import (
     Batch,
@@ -27,6 +26,7 @@ from fleet_sim.sensing.sensors.sensor import (
     link_index,
 )
 from fleet_sim.world.clock import Keys, Schedule
+from fleet_sim.world.entity_index import Handle
 from fleet_sim.world.schema import NO_ROW
 from fleet_sim.world.state_files import Form, attributes_of, copied
 from fleet_sim.world.user_code import GuardedPart
@@ -370,7 +370,7 @@ class SensorSystem:
 
     plan = staticmethod(plan_sensors)
 
-    def add(self, spec: Any, owner: SimObject | None = None, **settings: Any) -> Sensor:
+    def add(self, spec: Any, owner: Handle | None = None, **settings: Any) -> Sensor:
         """Add one sensor and return it: see `sim.add_sensor`."""
         plan = plan_sensor(spec, settings)
         if owner is not None and not isinstance(getattr(owner, "row", None), int):
@@ -400,9 +400,7 @@ class SensorSystem:
             kind.check_mount(self._world, row, link)
             kind.check_params(plan.params)
 
-    def _mount(
-        self, rows: Sequence[int], owners: Sequence[SimObject | None], plans: Sequence[SensorPlan]
-    ) -> list[Sensor]:
+    def _mount(self, rows: Sequence[int], owners: Sequence[Handle | None], plans: Sequence[SensorPlan]) -> list[Sensor]:
         """Mount the sensors of all `plans` on `rows`; nothing is mounted where one of them cannot be."""
         for plan in plans:
             check_name(plan.params.name, "name of a sensor")
@@ -596,7 +594,7 @@ class SensorSystem:
         yield Form("sensor_params", SensorParams, _of_params, _params)
         yield Form("readings", Readings, _of_readings, _readings)
 
-    def _sensor(self, saved: tuple[str, SensorParams, SimObject | None, int]) -> Sensor:
+    def _sensor(self, saved: tuple[str, SensorParams, Handle | None, int]) -> Sensor:
         """Return the sensor that `saved` stands for: the one that is mounted if it is the same, else a new one."""
         kind, params, owner, link = saved
         if type(params) is not sensor_params_class(kind) or type(link) is not int or link < -1:

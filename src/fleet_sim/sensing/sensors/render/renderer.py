@@ -5,14 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from fleet_sim.base.arrays import Rows
 from fleet_sim.base.errors import InvalidValueError, MissingDependencyError, StateError, did_you_mean
 from fleet_sim.base.registry import Fit, Registry
-from fleet_sim.engines.bullet.mirror import BulletMirror
-from fleet_sim.engines.bullet.window import capture, colors_of, metres_of
 from fleet_sim.sensing.sensors.render.gl import GlRenderer
 from fleet_sim.sensing.sensors.render.shot import (
     NOTHING,
@@ -24,6 +23,27 @@ from fleet_sim.sensing.sensors.render.shot import (
     engine_view,
     in_bands,
 )
+from fleet_sim.world.world import World
+
+
+class EngineView(Protocol):
+    """PyBullet's view of a world, as its mirror has it."""
+
+    world: World
+    client: Any
+    """`floor` says whether there is one."""
+
+    def ensure(self) -> None:
+        """Bring all bodies up to date."""
+
+    def rows_of_bodies(self, bodies: object) -> Rows:
+        """Return the rows of PyBullet `bodies`, -1 for bodies without an entity."""
+
+    def capture(
+        self, width: int, height: int, view_matrix: Any, projection: Any, *, links: bool, shadow: bool, lit_from: Any
+    ) -> Any:
+        """Render an image with PyBullet's renderer."""
+
 
 # Pictures taken by PyBullet's own software renderer, which is always there.
 
@@ -44,7 +64,7 @@ class TinyRenderer:
 
     name = "tiny"
 
-    def __init__(self, mirror: BulletMirror, *, lighting: Lighting | None = None) -> None:
+    def __init__(self, mirror: EngineView, *, lighting: Lighting | None = None) -> None:
         """Take pictures of the world of `mirror`; of `lighting` only the direction of the sun counts."""
         self.lighting = lighting or Lighting()
         self._mirror = mirror
@@ -61,8 +81,7 @@ class TinyRenderer:
 
     def _draw(self, shot: Shot) -> Frame:
         lens, wanted = shot.intrinsics, shot.channels
-        image = capture(
-            self._mirror,
+        image = self._mirror.capture(
             lens.width,
             lens.height,
             engine_view(shot.position, shot.orientation),
@@ -71,7 +90,7 @@ class TinyRenderer:
             shadow=False,
             lit_from=self.lighting.sun,
         )
-        depth = metres_of(image.depth, image.segments, shot.near, shot.far)
+        depth = image.metres(shot.near, shot.far)
         # What TinyRenderer draws beyond the far plane counts as nothing, as with the other renderer.
         beyond_mask = depth > shot.far
         segments = np.where(beyond_mask, np.int32(NOTHING), image.segments)
@@ -80,7 +99,7 @@ class TinyRenderer:
         bodies = segments & np.int32(_BODY_MASK) if "links" in wanted else segments
         ids = self._ids(np.where(segments < 0, np.int32(NOTHING), bodies)) if wanted & {"ids", "links"} else None
         return Frame(
-            rgb=colors_of(image.rgba) if "rgb" in wanted else None,
+            rgb=image.colors() if "rgb" in wanted else None,
             depth=depth if "depth" in wanted else None,
             ids=ids if "ids" in wanted else None,
             links=_links(segments, ids) if ids is not None and "links" in wanted else None,
@@ -122,7 +141,7 @@ class Renderer(Protocol):
         """Free the resources; may be called again."""
 
 
-RendererMaker = Callable[[BulletMirror, "Lighting | None"], Renderer]
+RendererMaker = Callable[[EngineView, "Lighting | None"], Renderer]
 """Returns a renderer for the world of a mirror, in some lighting or, for None, the usual one.
 
 Raises MissingDependencyError or StateError where the renderer is not available on this machine.
@@ -132,13 +151,13 @@ AUTO = "auto"
 """The choice of the best renderer that is available: "opengl", else "tiny"."""
 
 
-def _opengl(mirror: BulletMirror, lighting: Lighting | None) -> Renderer:
+def _opengl(mirror: EngineView, lighting: Lighting | None) -> Renderer:
     renderer = GlRenderer(mirror.world, floor=mirror.client.floor, lighting=lighting)
     log.info("cameras are drawn by OpenGL on EGL (%s)", renderer.device)
     return renderer
 
 
-def _tiny(mirror: BulletMirror, lighting: Lighting | None) -> Renderer:
+def _tiny(mirror: EngineView, lighting: Lighting | None) -> Renderer:
     return TinyRenderer(mirror, lighting=lighting)
 
 
@@ -159,7 +178,7 @@ def check_renderer(choice: object) -> str:
     raise InvalidValueError(f"unknown renderer {choice!r}.{did_you_mean(str(choice), [AUTO, *RENDERERS])}")
 
 
-def make_renderer(mirror: BulletMirror, choice: str = AUTO, *, lighting: Lighting | None = None) -> Renderer:
+def make_renderer(mirror: EngineView, choice: str = AUTO, *, lighting: Lighting | None = None) -> Renderer:
     """Return a renderer for the world of `mirror`, and say in the log which one it is.
 
     Raises InvalidValueError for an unknown choice; MissingDependencyError or StateError where what was chosen by name
