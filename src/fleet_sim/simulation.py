@@ -16,7 +16,6 @@ from fleet_sim.base.params import CollisionDetectionMethod, SimulationParams
 from fleet_sim.base.scenario import as_scenario, with_implied_settings, without_needless_window
 from fleet_sim.base.settings import load_mapping
 from fleet_sim.engines.bullet.client import BulletClient
-from fleet_sim.engines.bullet.engine import BulletQueries, posed_distances
 from fleet_sim.engines.bullet.handle import BulletHandle
 from fleet_sim.engines.bullet.mirror import BulletMirror
 from fleet_sim.facade.control import Extensions, RunControl
@@ -150,8 +149,7 @@ class MultiRobotSimulationCore(DocumentedNames):
             inertia_from_file=params.inertia_from_file,
             exempt_links=exempt_links,
         )
-        self.bullet_queries = BulletQueries(self.mirror)
-        self.engine = make_engine(params, self.world, self.mirror, self.bullet_queries, exempt_links)
+        self.engine = make_engine(params, self.world, self.mirror, exempt_links)
         self.bullet = BulletHandle(self.mirror, self)
 
     def _build_features(self) -> None:
@@ -162,9 +160,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.motion = MotionSystem()
         self.driven = EngineDriven(world)
         self.avoidance = AvoidanceSystem(world, candidate_pairs)
-        self.exact = ExactDistances(
-            world, unknown=self.bullet_queries.closest_distances, unknown_posed=partial(posed_distances, self.mirror)
-        )
+        self.exact = ExactDistances(world)
         self.link_contacts = LinkContacts(world, self.exact, margin=params.collision_margin)
         self.blocking = BlockingSystem(world, self.exact.posed)
         broad = BroadPhase(

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 from fleet_sim.base.errors import DuplicateNameError, StateError, StateFileError, brief, unknown_name
 from fleet_sim.base.params import SimulationParams
-from fleet_sim.engines.bullet.engine import BulletQueries
 from fleet_sim.engines.bullet.mirror import BulletMirror
 from fleet_sim.robots.actions.scheduler import ActionScheduler
 from fleet_sim.robots.dispatch import FleetCommandDispatcher
@@ -396,7 +395,6 @@ class SimulationParts:
     pipeline: Pipeline
     profiler: Profiler
     mirror: BulletMirror
-    bullet_queries: BulletQueries
     engine: PhysicsEngine
     inbox: Inbox
     dispatcher: FleetCommandDispatcher

@@ -17,7 +17,6 @@ from fleet_sim.base.arrays import Floats, Rows, as_float, as_floats, as_whole
 from fleet_sim.base.errors import InvalidValueError, StateError, brief
 from fleet_sim.base.params import CollisionMode
 from fleet_sim.base.spatial import quaternions
-from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.engines.bullet.handle import adopted_shape
 from fleet_sim.facade.control import SimulationParts
 from fleet_sim.robots import attachments
@@ -26,16 +25,18 @@ from fleet_sim.robots.sdf_models import params_of_world, read_world_file
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.robots.spawn_params import SimObjectSpawnParams
 from fleet_sim.robots.spawning import remove, spawn_each, spawn_entries
+from fleet_sim.robots.template import shape_columns
 from fleet_sim.world.commands import BodyId
 from fleet_sim.world.schema import KIND_AGENT, KIND_STATIC_BODY, NO_ROW
+from fleet_sim.world.shapes import BodyShape
 from fleet_sim.world.snapshot import Snapshot
 from fleet_sim.world.world import World
 
 log = logging.getLogger("fleet_sim")
 
-_UNSEEN = (
-    "its form is not known. Robots collide with it as PyBullet says, and rays of PyBullet meet it, but OpenGL cameras "
-    "do not see it, and level lidars and the map see the box around it. Known are simple shapes; or spawn a SimObject"
+_UNKNOWN = (
+    "PyBullet does not tell its form; an entity can be made of a body without joints that is one simple shape, a level "
+    "plane, or a mesh from a file. Spawn an Agent from a description, or a SimObject of meshes"
 )
 
 
@@ -131,12 +132,10 @@ class Population:
         world = self._world
         body_id = as_whole(body_id, "body_id", low=0)
         kilograms = None if mass is None else as_float(mass, "mass in kg", low=0.0)
-        if (
-            isinstance(handle, Agent)
-            and self._mirror.bodies.exists(body_id)
-            and self._mirror.client.getNumJoints(body_id)
-        ):
-            raise InvalidValueError(f"PyBullet body {body_id} has joints; spawn a robot with Agent.from_urdf()")
+        self._mirror.check_open()
+        shape = adopted_shape(self._mirror.client, body_id) if self._mirror.bodies.exists(body_id) else BodyShape()
+        if shape is None:
+            raise InvalidValueError(f"PyBullet body {body_id}: {_UNKNOWN}")
         rows = world.allocate([name])
         row = int(rows[0])
         try:
@@ -149,15 +148,8 @@ class Population:
         world.mass[row] = self._mirror.bodies.table.mass[row] if kilograms is None else kilograms
         # All others are moved by their columns only.
         world.dynamic[row] = world.physics and world.mass[row] > 0.0
-        centre, half_extents = self._sim.bullet_queries.body_bounds(row)
-        world.shape_kind[row] = ShapeKind.COMPOUND
-        world.shape_position[row], world.half_extents[row] = centre, half_extents
-        world.shape_centred[row] = not centre.any()
-        shape = adopted_shape(self._mirror.client, body_id)
-        if shape is not None:
-            world.shape_id[row] = world.shapes.intern(shape)
-        else:
-            log.warning("PyBullet body %d, now %r: %s", body_id, world.label(row), _UNSEEN)
+        for column, value in shape_columns(world, shape).items():
+            getattr(world, column)[row] = value
         world.handles[row] = handle
         world.announce(rows)
         return world, row

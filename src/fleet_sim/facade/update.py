@@ -15,7 +15,7 @@ from fleet_sim.base.errors import InvalidValueError, MissingDependencyError
 from fleet_sim.base.gate import inside_mask
 from fleet_sim.base.kernels import check_installed, compile_at_first_call, is_installed, load_soon, must_be_usable
 from fleet_sim.base.params import ActionCause, CompiledCodeUse, SimulationParams
-from fleet_sim.engines.bullet.engine import BulletEngine, BulletQueries
+from fleet_sim.engines.bullet.engine import BulletEngine
 from fleet_sim.engines.bullet.mirror import BulletMirror
 from fleet_sim.engines.mujoco.engine import MujocoEngine
 from fleet_sim.engines.mujoco.spec import SpecOptions
@@ -419,15 +419,13 @@ def engine_name(params: SimulationParams) -> str:
     return "mujoco"
 
 
-def make_engine(
-    params: SimulationParams, world: World, mirror: BulletMirror, queries: BulletQueries, exempt_links: LinkPairs
-) -> PhysicsEngine:
+def make_engine(params: SimulationParams, world: World, mirror: BulletMirror, exempt_links: LinkPairs) -> PhysicsEngine:
     """Return the engine that `params` choose for a world; `mirror` is PyBullet's view of it.
 
     `exempt_links` returns the pairs of links of a row that do not push each other.
     """
     if engine_name(params) == "bullet":
-        engine = BulletEngine(mirror, queries, substep=params.physics_substep)
+        engine = BulletEngine(mirror, substep=params.physics_substep)
         mirror.keeps_previous = mirror.forces.enabled = params.physics
         if params.physics:
             # What a motor of the user's own can do follows from the step that the engine has when it is commanded.

@@ -46,7 +46,6 @@ def set_color(world: World, row: int, rgba: Sequence[float] | None, link: int | 
     if place == BASE and (model is None or not model.num_joints):
         # Its only link is the whole of it, also for markers and snapshots.
         place = None
-    # A body made by the user has no shape here, but PyBullet knows what it looks like.
     if world.shape_id[row] >= 0 and not any(place in (None, of) for of, _ in _visuals(world, row)):
         part = "it" if link is None else f"its link {link!r}"
         raise InvalidValueError(f"{world.label(row)!r} cannot be colored: {part} has no visual shape")

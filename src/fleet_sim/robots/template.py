@@ -347,10 +347,8 @@ def _start_motors(world: World, rows: Rows, model: RobotModel) -> None:
 # The shape and the box of a new entity, as values of columns.
 
 
-def shape_columns(world: World, visuals: Geometries, collisions: Geometries) -> dict[str, Any]:
-    """Return the columns of a body made of shapes; adds its shape to the world."""
-    visual = seen_as(visuals[0], collisions) if visuals else None
-    shape = BodyShape(visual, next(iter(collisions), None))
+def shape_columns(world: World, shape: BodyShape) -> dict[str, Any]:
+    """Return the columns of a body with a shape; adds that to the world."""
     columns: dict[str, Any] = {"shape_id": world.shapes.intern(shape)}
     if shape.collision:
         columns.update(_collision_columns(shape.collision))
@@ -456,7 +454,11 @@ def make_template(world: World, params: SimObjectSpawnParams, model: RobotModel 
         _refuse_joints(params)
     if getattr(params, "self_collision", False):
         _check_self_collision(params, model, dynamic=body["dynamic"])
-    body.update(shape_columns(world, visuals, collisions) if robot is None else model_columns(world, robot, params))
+    if robot is None:
+        visual = seen_as(visuals[0], collisions) if visuals else None
+        body.update(shape_columns(world, BodyShape(visual, next(iter(collisions), None))))
+    else:
+        body.update(model_columns(world, robot, params))
     columns = declared_columns(params)
     columns.setdefault("body", {}).update(body)
     for name, settings in params.features.items():

@@ -158,7 +158,7 @@ class Near(NamedTuple):
 
 
 class SpatialQueries:
-    """Queries about entities at their current poses. Only distances of shapes known to PyBullet alone use PyBullet.
+    """Queries about entities at their current poses.
 
     All take `kinds`, "all", "agents" or "objects", and `ignore`, an entity or several. Results are in a stable order:
     that of spawning, or by distance and then that of spawning. Entities without a collision shape are not found.
@@ -223,8 +223,7 @@ class SpatialQueries:
     def distance(self, first: Any, second: Any) -> float:
         """Return the distance in m between two entities, or an entity and a point (3,); negative where they overlap.
 
-        Infinite where one has no collision shape. Robots and meshes are measured shape by shape, without
-        PyBullet; only bodies made in PyBullet whose shapes it does not tell are measured by it.
+        Infinite where one has no collision shape. Robots and meshes are measured shape by shape.
         """
         if not isinstance(first, Handle):
             first, second = second, first
@@ -255,7 +254,7 @@ class SpatialQueries:
         """Return where shapes of two entities are at most `max_distance` m apart: a point for each pair of shapes.
 
         As PyBullet's `getClosestPoints`, with its margins, for kinematic bodies too: robots shape by shape of their
-        links, in the order of their files. Raises InvalidValueError for a body whose shapes only PyBullet knows.
+        links, in the order of their files.
         """
         limit = as_float(max_distance, "max_distance in m", low=0.0)
         rows = self._row(first), self._row(second)

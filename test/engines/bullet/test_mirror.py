@@ -17,11 +17,9 @@ from collision_scene import put, run
 import fleet_sim as fs
 from fleet_sim import MultiRobotSimulationCore
 from fleet_sim.base.errors import InvalidValueError, MissingDependencyError, StateError
-from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.engines.bullet.client import BulletClient, data_path
-from fleet_sim.engines.bullet.engine import BulletPhysics, BulletQueries
+from fleet_sim.engines.bullet.engine import BulletPhysics
 from fleet_sim.engines.bullet.handle import BulletHandle
-from fleet_sim.world.shapes import BodyShape, Geometry
 from fleet_sim.world.world import restore_world, save_world
 
 POLICIES = ("step", "demand")
@@ -171,18 +169,6 @@ def test_rays_see_moved_robots(scene: Scene) -> None:
     scene.put(row, [0.0, 2.0, 0.0])
     hit = handle.rayTest([-5.0, 2.0, 0.0], [5.0, 2.0, 0.0])[0]
     assert scene.mirror.rows_of_bodies([hit[0]]).tolist() == row.tolist()
-
-
-def test_closest_distances(scene: Scene) -> None:
-    shape = BodyShape(None, Geometry(ShapeKind.SPHERE, radius=0.5))
-    rows = scene.spawn([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.8, 0.0, 0.0], [90.0, 0.0, 0.0]], shape)
-    nothing = scene.spawn([0.0, 0.0, 0.0], BodyShape())
-    queries = BulletQueries(scene.mirror)
-    pairs = np.array([[rows[0], rows[1]], [rows[0], rows[2]], [rows[1], rows[0]], [rows[0], nothing[0]]])
-    np.testing.assert_allclose(queries.closest_distances(pairs, 1.5), [1.0, -0.2, 1.0, np.inf], atol=1e-6)
-    np.testing.assert_array_equal(queries.closest_distances(pairs[:1], 0.5), [np.inf])
-    assert queries.closest_distances(np.empty((0, 2), np.int64), 1.0).shape == (0,)
-    assert scene.client.getNumBodies() == 4
 
 
 def test_the_handle_is_lazy_too() -> None:

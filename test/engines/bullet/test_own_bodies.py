@@ -102,24 +102,6 @@ def test_a_registered_body_never_moves(make_sim: Maker) -> None:
     assert sim.bullet.getBasePositionAndOrientation(wall.body_id)[0][2] == 2.0
 
 
-def test_a_registered_height_field_is_as_large_as_it_is(make_sim: Maker) -> None:
-    sim = make_sim(ignore_static_collision=False, enable_floor=False)
-    heights = np.zeros((20, 20))
-    heights[::2] = 1.0
-    shape = sim.bullet.createCollisionShape(
-        pybullet.GEOM_HEIGHTFIELD,
-        meshScale=[0.5, 0.5, 1.0],
-        heightfieldData=heights.ravel().tolist(),
-        numHeightfieldRows=20,
-        numHeightfieldColumns=20,
-    )
-    terrain = sim.register_static_body(sim.bullet.createMultiBody(0, shape), "terrain")
-    robot = sim.spawn(fs.AgentSpawnParams(BOX, BOX, fs.Pose((3, 2, 0))))
-    lower, upper = sim.get_aabbs()[terrain.object_id]
-    np.testing.assert_allclose(upper - lower, [9.5, 9.5, 1.0], atol=0.1)
-    assert sim.check_collisions()[0] == [(terrain, robot)]
-
-
 # ---- reads -----------------------------------------------------------------------------------------------------------
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -89,7 +88,7 @@ def test_registered_bodies_are_seen_by_lidars_and_cameras_as_by_rays(
     assert not caplog.records
 
 
-def test_simple_bodies_made_behind_the_handle_are_known_and_of_others_it_is_said_who_does_not_see_them(
+def test_simple_bodies_made_behind_the_handle_are_known_and_others_are_refused(
     sim: Sim, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = sim.client
@@ -101,9 +100,10 @@ def test_simple_bodies_made_behind_the_handle_are_known_and_of_others_it_is_said
     shape = pybullet.createCollisionShape(
         pybullet.GEOM_MESH, vertices=vertices.tolist(), indices=triangles.ravel().tolist(), physicsClientId=client
     )
-    with caplog.at_level(logging.WARNING):
-        sim.register_static_body(pybullet.createMultiBody(0, shape, physicsClientId=client), "walls")
-    assert "'walls': its form is not known" in caplog.text and "OpenGL cameras do not see it" in caplog.text
+    body, count = pybullet.createMultiBody(0, shape, physicsClientId=client), len(sim.sim_objects)
+    with pytest.raises(fs.InvalidValueError, match="PyBullet does not tell its form"):
+        sim.register_static_body(body, "walls")
+    assert len(sim.sim_objects) == count
 
 
 def test_a_body_collides_as_its_own_shape_whatever_it_looks_like(sim: Sim) -> None:

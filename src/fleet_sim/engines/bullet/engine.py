@@ -10,18 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.base.arrays import Bools, Floats, Rows, as_float
+from fleet_sim.base.arrays import Bools, Floats, Rows
 from fleet_sim.base.errors import StateFileError
 from fleet_sim.base.files import read_bytes, scratch_folder, to_read, to_write, write_file
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.engines.bullet.client import NO_BODY, SUBSTEP, BulletClient
 from fleet_sim.engines.bullet.handle import count_own
 from fleet_sim.engines.bullet.mirror import BulletMirror
-from fleet_sim.engines.bullet.models import inertial_frame
 from fleet_sim.world.ports import Contact, Vector
 from fleet_sim.world.schema import UNIT_QUATERNION
 from fleet_sim.world.state_files import Form
-from fleet_sim.world.world import DrivenSubsteps, Twist, World
+from fleet_sim.world.world import DrivenSubsteps, Twist
 
 # Rigid-body physics: dynamic rows are moved by PyBullet and read back, kinematic rows push them.
 
@@ -47,8 +46,6 @@ class BulletPhysics:
         mirror.keeps_previous = True
         mirror.forces.enabled = True
         mirror.read_back = self.read_back
-        # PyBullet computes a motor's maximum impulse from the substep at the time of the command.
-        self._divide(self.world.clock.dt)
 
     def step(self, dt: float) -> int:
         """Advance dynamic rows by `dt` seconds; call it after phase 2. Returns the number of rows read back.
@@ -68,7 +65,10 @@ class BulletPhysics:
         mirror.filters.refresh()
         mirror.reactions.prepare()
         movers, joint_movers = self._start_movers(dt), self._start_joint_movers(dt)
-        count = self._divide(dt)
+        # The tolerance keeps rounding from adding a substep where dt is a multiple of it.
+        count = max(1, math.ceil(dt / self.substep - 1e-9))
+        # PyBullet computes a motor's maximum impulse from the substep at the time of the command.
+        mirror.client.set_timestep(dt / count)
         bodies.joints.send_commands(rows)
         driven = DrivenSubsteps(self.world.drives, self.world.alive, count, dt / count)
         self._run(count, bodies.joints.forced(rows), driven)
@@ -81,13 +81,6 @@ class BulletPhysics:
             bodies.joints.write(joint_movers, self.world.joints.position)
         self.read_back(rows)
         return len(rows)
-
-    def _divide(self, dt: float) -> int:
-        """Set the engine's step so that a whole number of them is `dt` seconds; return that number."""
-        # The tolerance keeps rounding from adding a substep where dt is a multiple of it.
-        count = max(1, math.ceil(dt / self.substep - 1e-9))
-        self.mirror.client.set_timestep(dt / count)
-        return count
 
     def _run(self, count: int, forced: Forced, driven: DrivenSubsteps) -> None:
         """Make `count` substeps; PyBullet clears motor forces after each, so they are sent before each."""
@@ -382,102 +375,6 @@ def _stored(saved: tuple[bytes, Rows]) -> StoredEngine:
     return StoredEngine(content, order)
 
 
-# Queries of PyBullet by row: distances, boxes, contacts, bounds.
-
-
-class BulletQueries:
-    """Queries by row; only the queried rows get bodies and are written."""
-
-    def __init__(self, mirror: BulletMirror) -> None:
-        self.mirror = mirror
-        self.world = mirror.world
-
-    def closest_distances(self, pairs: Rows, limit: float) -> Floats:
-        """Return the distance in m of each pair of rows (M, 2) -> (M,), negative where they overlap.
-
-        Infinite if they are farther apart than `limit` or have no collision shape. All links of models are included.
-        """
-        pairs = np.asarray(pairs, np.int64).reshape(-1, 2)
-        distances = np.full(len(pairs), np.inf)
-        if not len(pairs):
-            return distances
-        limit = as_float(limit, "limit", low=0.0)
-        self.mirror.ensure(np.unique(pairs))
-        ask = self.mirror.client.getClosestPoints
-        bodies = self.mirror.bodies.table.body[pairs].tolist()
-        for index, (first, second) in enumerate(bodies):
-            # Entry 8 of a point is the distance; a body of several links has several points.
-            points = ask(first, second, limit)
-            if points:
-                distances[index] = min(point[8] for point in points)
-        return distances
-
-    def aabbs(self, rows: Rows) -> tuple[Floats, Floats]:
-        """Return the world boxes (N, 3), (N, 3) around all links of `rows`; a body without shape is a point."""
-        rows = np.asarray(rows, np.int64)
-        self.mirror.ensure(rows)
-        boxes = [self._aabb(body) for body in self.mirror.bodies.table.body[rows].tolist()]
-        lower = np.array([box[0] for box in boxes], np.float64).reshape(-1, 3)
-        upper = np.array([box[1] for box in boxes], np.float64).reshape(-1, 3)
-        return lower, upper
-
-    def contacts(self, row: int) -> list[Contact]:
-        """Return the contact points of the entity in `row` in the last step of physics, in the engine's order."""
-        mirror = self.mirror
-        body = int(mirror.bodies.table.body[row])
-        if body == NO_BODY or not mirror.client.connected:
-            return []
-        # Without `ensure`: these are the contacts of the last step, whatever was written since.
-        points = mirror.client.getContactPoints(bodyA=body) or ()
-        rows = mirror.rows_of_bodies([point[2] for point in points]).tolist()
-        others = [None if row < 0 else self.world.handles[row] for row in rows]
-        return [
-            Contact(other, point[3], point[4], point[6], point[7], point[8], point[9], _friction(point))
-            for other, point in zip(others, points, strict=True)
-        ]
-
-    def body_bounds(self, row: int) -> tuple[Floats, Floats]:
-        """Return centre and half extents (3,), (3,) of the body of `row` in its body frame, at present joint values.
-
-        For bodies the user made and registered. The body is rotated upright for the measurement and put back.
-        """
-        self.mirror.ensure(np.array([row], np.int64))
-        return self._measure_body(int(self.mirror.bodies.table.body[row]))
-
-    def _measure_body(self, body: int) -> tuple[Floats, Floats]:
-        """Return center and half extents (3,) in m of the box around a body, in its base frame.
-
-        The body is moved for it, and put back with its velocity.
-        """
-        client = self.mirror.client
-        pose = client.getBasePositionAndOrientation(body)
-        # Writing a pose also stops a body, so its velocity is put back as well.
-        twist = client.getBaseVelocity(body)
-        com_position, com_orientation = inertial_frame(client, body)
-        # With the centre of mass at its offset, the base frame is at the origin and the box is in that frame.
-        client.resetBasePositionAndOrientation(body, com_position.tolist(), com_orientation.tolist())
-        lower, upper = (np.array(corner) for corner in self._aabb(body))
-        client.resetBasePositionAndOrientation(body, *pose)
-        client.resetBaseVelocity(body, *twist)
-        return 0.5 * (lower + upper), 0.5 * (upper - lower)
-
-    def _aabb(self, body: int) -> tuple[list[float], list[float]]:
-        """Return the lower and the upper corner in the world, in m, of the box around all links of a body that collide.
-
-        A body of which nothing collides has both corners at its base.
-        """
-        client = self.mirror.client
-        boxes = [client.getAABB(body, link) for link in range(-1, client.getNumJoints(body))]
-        # What does not collide has the box of a point. Asking for shapes would miss height fields.
-        boxes = [box for box in boxes if box[0] != box[1]]
-        if not boxes:
-            point = list(client.getBasePositionAndOrientation(body)[0])
-            return point, point
-        lower = [min(box[0][axis] for box in boxes) for axis in range(3)]
-        upper = [max(box[1][axis] for box in boxes) for axis in range(3)]
-        return lower, upper
-
-
 def _friction(point: Any) -> Vector:
     """Return the friction force (along the surface) of a PyBullet contact point."""
     first, first_way, second, second_way = point[10:14]
@@ -495,9 +392,8 @@ class BulletEngine:
     name = "bullet"
     restores_nonfinite_poses = False
 
-    def __init__(self, mirror: BulletMirror, queries: BulletQueries, *, substep: float) -> None:
+    def __init__(self, mirror: BulletMirror, *, substep: float) -> None:
         self._mirror = mirror
-        self._queries = queries
         self._physics = BulletPhysics(mirror, substep=substep)
         self._dozing: list[int] = []
         """Bodies that fall asleep in the next step."""
@@ -521,8 +417,19 @@ class BulletEngine:
         return self._physics.contact_pairs(limit)
 
     def contacts(self, row: int) -> list[Contact]:
-        """Return the contacts of the entity in the last step, in the engine's order."""
-        return self._queries.contacts(row)
+        """Return the contact points of the entity in `row` in the last step of physics, in the engine's order."""
+        mirror = self._mirror
+        body = int(mirror.bodies.table.body[row])
+        if body == NO_BODY or not mirror.client.connected:
+            return []
+        # Without `ensure`: these are the contacts of the last step, whatever was written since.
+        points = mirror.client.getContactPoints(bodyA=body) or ()
+        rows = mirror.rows_of_bodies([point[2] for point in points]).tolist()
+        others = [None if row < 0 else mirror.world.handles[row] for row in rows]
+        return [
+            Contact(other, point[3], point[4], point[6], point[7], point[8], point[9], _friction(point))
+            for other, point in zip(others, points, strict=True)
+        ]
 
     # ---- what pushes, and what sleeps --------------------------------------------------------------------------------
 
@@ -596,40 +503,3 @@ class BulletEngine:
         """Forget all bodies and contacts; what the columns hold is made again when it is needed."""
         self._dozing.clear()
         self._mirror.reset()
-
-
-# Distances of bodies at hypothetical poses, for swept collision tests.
-
-
-def posed_distances(mirror: BulletMirror, pairs: Rows, positions: Floats, orientations: Floats, limit: float) -> Floats:
-    """Return the distance in m (K,) of each pair (K, 2), with the first row's body moved to the given pose meanwhile.
-
-    `positions` (K, 3) and `orientations` (K, 4) are of collision shapes; the second row of a pair is at the pose
-    that queries see. Infinite beyond `limit`.
-    """
-    bodies = mirror.bodies
-    movers = pairs[:, 0]
-    mirror.ensure(np.unique(pairs))
-    points, turns = _body_poses(mirror.world, movers, positions, orientations)
-    table = bodies.table.body
-    out = np.full(len(pairs), np.inf)
-    # One after the other: a mover may be measured at several poses.
-    for index, (first, second) in enumerate(table[pairs].tolist()):
-        bodies.write_poses(movers[index : index + 1], points[index : index + 1], turns[index : index + 1])
-        found = mirror.client.getClosestPoints(first, second, limit)
-        if found:
-            out[index] = min(point[8] for point in found)
-    rows = np.unique(movers)
-    # Back to what other queries in this phase must see; the columns are ahead of that.
-    _, back_points, back_turns = mirror.staged.poses(rows)
-    bodies.write_poses(rows, back_points, back_turns)
-    mirror.world.bullet_behind[rows] = True
-    return out
-
-
-def _body_poses(world: World, rows: Rows, positions: Floats, orientations: Floats) -> tuple[Floats, Floats]:
-    """Return the body poses that put the collision shapes of `rows` at the given poses."""
-    if world.shape_centred[rows].all():
-        return positions, orientations
-    turns = quaternions.multiply(orientations, quaternions.conjugate(world.shape_orientation[rows]))
-    return positions - quaternions.rotate(turns, world.shape_position[rows]), turns

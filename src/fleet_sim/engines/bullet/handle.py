@@ -16,23 +16,19 @@ import functools
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fleet_sim.base.arrays import Rows, as_floats
 from fleet_sim.base.errors import InvalidValueError, StateError
-from fleet_sim.base.files import is_file
 from fleet_sim.base.spatial import quaternions
-from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.engines.bullet.client import NO_BODY, BulletClient
 from fleet_sim.engines.bullet.mirror import BulletMirror
-from fleet_sim.engines.bullet.shapes import simple_geometry
-from fleet_sim.models.meshes.formats import FORMATS
+from fleet_sim.engines.bullet.shapes import told_geometry
 from fleet_sim.world.joints import HOLD, RAW_MOTOR
 from fleet_sim.world.schema import NO_ROW
-from fleet_sim.world.shapes import BASE, BodyShape, Geometry
+from fleet_sim.world.shapes import BASE, BodyShape
 from fleet_sim.world.world import World
 
 # Functions that do not depend on bodies: they must not cost a flush.
@@ -273,19 +269,23 @@ def _set_raw(mirror: BulletMirror, row: int, indices: Rows) -> None:
 
 
 def adopted_shape(client: BulletClient, body: int) -> BodyShape | None:
-    """Return what a body without joints looks like and collides as, in its base frame; None unless it is simple."""
+    """Return what a body of one shape looks like and collides as, in its base frame; None for others."""
     shapes = client.getCollisionShapeData(body, BASE)
     if client.getNumJoints(body) or len(shapes) != 1:
         return None
-    _, _, kind, sizes, _, position, orientation = shapes[0]
-    geometry = simple_geometry(client, kind, sizes)
+    _, _, kind, sizes, name, position, orientation = shapes[0]
+    geometry = told_geometry(client, kind, sizes, name)
     if geometry is None:
         return None
     # Unlike visual shapes, these are in the frame of the centre of mass.
     information = client.getDynamicsInfo(body, BASE)
     place, turn = quaternions.compose(*(np.array([part]) for part in (*information[3:5], position, orientation)))
     collision = replace(geometry, position=tuple(place[0].tolist()), orientation=tuple(turn[0].tolist()))
-    return BodyShape(_of_visual(client, body) or collision, collision)
+    for _, _, kind, sizes, name, position, orientation, rgba, *_ in client.getVisualShapeData(body):
+        seen = told_geometry(client, kind, sizes, name)
+        if seen is not None:
+            return BodyShape(replace(seen, position=position, orientation=orientation, rgba=rgba), collision)
+    return BodyShape(collision, collision)
 
 
 def count_own(mirror: BulletMirror) -> tuple[int, int]:
@@ -303,15 +303,3 @@ def _count_gears(mirror: BulletMirror) -> int:
     rows = world.rows[mirror.bodies.table.body[world.rows] != NO_BODY]
     rows = rows[world.robots.mimics[rows] & world.robots.motors[rows]]
     return sum(len(world.models[number].mimics) for number in world.robots.model[rows].tolist())
-
-
-def _of_visual(client: BulletClient, body: int) -> Geometry | None:
-    """Return what a body without joints looks like, in its base frame; None where that cannot be told."""
-    for _, _, kind, sizes, name, position, orientation, rgba, *_ in client.getVisualShapeData(body):
-        geometry = simple_geometry(client, kind, sizes)
-        file = Path(name.decode(errors="replace"))
-        if kind == client.GEOM_MESH and file.suffix.lower() in FORMATS and is_file(file):
-            geometry = Geometry(ShapeKind.MESH, mesh_path=str(file.resolve()), mesh_scale=sizes)
-        if geometry is not None:
-            return replace(geometry, position=position, orientation=orientation, rgba=rgba)
-    return None

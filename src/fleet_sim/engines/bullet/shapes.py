@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from fleet_sim.base.files import is_file, to_read
 from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.engines.bullet.client import BulletClient
 from fleet_sim.models.meshes import mesh as primitives
+from fleet_sim.models.meshes.formats import FORMATS
 from fleet_sim.models.meshes.loading import load_mesh, version_of
 from fleet_sim.models.meshes.mesh import Mesh
 from fleet_sim.world.shapes import Geometry, RobotModel
@@ -209,10 +211,11 @@ ShapeColor = tuple[int, int, tuple[float, ...]]
 """A link, the number of a shape among the visual shapes of that link, and its rgba."""
 
 
-def simple_geometry(client: BulletClient, kind: int, sizes: Sequence[float]) -> Geometry | None:
-    """Return a simple shape as `getCollisionShapeData` and `getVisualShapeData` tell it; None for other kinds.
+def told_geometry(client: BulletClient, kind: int, sizes: Sequence[float], name: bytes) -> Geometry | None:
+    """Return a shape as `getCollisionShapeData` and `getVisualShapeData` tell it; None for what they do not tell.
 
-    A box has its side lengths in `sizes`, a sphere its radius, a cylinder and a capsule height and radius.
+    A box has its side lengths in `sizes`, a sphere its radius, a cylinder and a capsule height and radius, a plane its
+    normal, a mesh its scale. Meshes are known by their file.
     """
     first, second, third = sizes
     if kind == client.GEOM_BOX:
@@ -223,6 +226,11 @@ def simple_geometry(client: BulletClient, kind: int, sizes: Sequence[float]) -> 
         return Geometry(ShapeKind.CYLINDER, height=first, radius=second)
     if kind == client.GEOM_CAPSULE:
         return Geometry(ShapeKind.CAPSULE, height=first, radius=second)
+    if kind == client.GEOM_PLANE and (first, second) == (0.0, 0.0) and third > 0.0:
+        return Geometry(ShapeKind.PLANE)
+    file = Path(name.decode(errors="replace"))
+    if kind == client.GEOM_MESH and file.suffix.lower() in FORMATS and is_file(file):
+        return Geometry(ShapeKind.MESH, mesh_path=str(file.resolve()), mesh_scale=(first, second, third))
     return None
 
 

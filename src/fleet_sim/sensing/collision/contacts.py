@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
-from fleet_sim.base.errors import InvalidValueError, MissingDependencyError
+from fleet_sim.base.errors import MissingDependencyError
 from fleet_sim.base.kernels import check_installed, compiled
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.models.kinematics.tree import Forward, tree_of
@@ -31,7 +31,7 @@ from fleet_sim.sensing.collision.convex import (
     piece_distance,
     place_second,
 )
-from fleet_sim.sensing.collision.pieces import UNKNOWN, PieceBook, place_pieces
+from fleet_sim.sensing.collision.pieces import PieceBook, place_pieces
 from fleet_sim.world.world import World
 
 # Distances and contacts of pairs of entities, piece by piece, in one call. Boxes around pieces are compared first, as
@@ -250,17 +250,9 @@ class ExactDistances:
     the same bits alone and in company. Concave meshes have no distance from each other nor from planes, as there.
     """
 
-    def __init__(
-        self,
-        world: World,
-        *,
-        unknown: Callable[[Ints, float], Floats],
-        unknown_posed: Callable[[Ints, Floats, Floats, float], Floats],
-    ) -> None:
-        """`unknown` and `unknown_posed` measure pairs with an entity whose shapes only the engine knows."""
+    def __init__(self, world: World) -> None:
         self._world = world
         self._book = PieceBook(world)
-        self._unknown, self._unknown_posed = unknown, unknown_posed
         self._work = new_scratch()
         self._placed = _room(0, 0)
 
@@ -277,12 +269,9 @@ class ExactDistances:
 
     def _measured(self, pairs: Ints, limit: float, *, within: bool) -> Floats:
         rows, local = _local(pairs)
-        open_mask = self._place(rows, self._world.position[rows], self._world.orientation[rows])[local].any(axis=1)
+        self._place(rows, self._world.position[rows], self._world.orientation[rows])
         out = np.empty(len(pairs))
         kernels().pairs(self._book.pieces, self._placed, local, limit, within, self._work, out)
-        # Shapes that only the engine knows are measured by it.
-        if open_mask.any():
-            out[open_mask] = self._unknown(pairs[open_mask], limit)
         return out
 
     def posed(self, pairs: Ints, first: Poses, second: Poses, limit: float) -> Floats:
@@ -293,25 +282,19 @@ class ExactDistances:
         count = len(pairs)
         rows = np.concatenate((pairs[:, 0], pairs[:, 1]))
         positions, orientations = (np.concatenate(parts) for parts in zip(first, second, strict=True))
-        open_mask = self._place(rows, *self._bases(rows, positions, orientations)).reshape(2, count).any(axis=0)
+        self._place(rows, *self._bases(rows, positions, orientations))
         local = np.stack((np.arange(count), np.arange(count, 2 * count)), axis=1)
         out = np.empty(count)
         kernels().pairs(self._book.pieces, self._placed, local, limit, False, self._work, out)
-        if open_mask.any():
-            out[open_mask] = self._unknown_posed(pairs[open_mask], first[0][open_mask], first[1][open_mask], limit)
         return out
 
     def points(self, row: int, other: int, limit: float) -> list[NearPoint]:
         """Return where the links of two rows are at most `limit` apart, a point for each pair of collision shapes.
 
-        In order of the shapes in their files. Raises InvalidValueError where only the engine knows the shapes of one.
+        In order of the shapes in their files.
         """
         rows = np.array([row, other])
-        if self._place(rows, self._world.position[rows], self._world.orientation[rows]).any():
-            raise InvalidValueError(
-                f"the shapes of {self._world.label(row)!r} or {self._world.label(other)!r} are known to PyBullet only, "
-                "as the body was made there; ask sim.bullet.getClosestPoints for their nearest points"
-            )
+        self._place(rows, self._world.position[rows], self._world.orientation[rows])
         pieces, room = self._book.pieces, _POINTS
         while True:
             found, which = np.empty((room, 10)), np.empty((room, 2), np.int64)
@@ -356,14 +339,12 @@ class ExactDistances:
         kernels().places(self._book.pieces, placed, np.ascontiguousarray(places[:, :2]), limit, self._work, out)
         return [pairs[index] for index in np.unique(places[out, 2]).tolist()]
 
-    def _place(self, rows: Rows, positions: Floats, orientations: Floats, frames: Floats | None = None) -> Bools:
-        """Place the pieces of `rows` (N,) with their bases at poses; return which nobody knows the shapes of.
+    def _place(self, rows: Rows, positions: Floats, orientations: Floats, frames: Floats | None = None) -> None:
+        """Place the pieces of `rows` (N,) with their bases at poses.
 
         `frames` are those of the bodies of a single robot, at other joint values than it has.
         """
         firsts, counts = self._book.forms(rows)
-        unknown_mask = counts == UNKNOWN
-        counts[unknown_mask] = 0
         total = int(counts.sum())
         if len(rows) >= len(self._placed.begins) or total > len(self._placed.numbers):
             # Twice as much, so that it seldom has to grow.
@@ -385,7 +366,6 @@ class ExactDistances:
             if len(chosen):
                 whole = self._book.pieces, firsts, chosen, positions, orientations
                 kernels().place(*whole, moved, columns, self._placed, self._work)
-        return unknown_mask
 
 
 class _Kernels(NamedTuple):

@@ -223,8 +223,8 @@ def plain_pieces(kind: int, half_extents: Floats, radius: float, position: Float
     return [_piece(geometry, prism=False)._replace(pose=_pose(position[None], orientation[None]))]
 
 
-UNKNOWN = -1
-"""The form of an entity of which nobody knows what it is made of, such as some bodies made in PyBullet."""
+SHAPELESS = -1
+"""The form of an entity without shapes."""
 _UNSEEN = -2
 
 
@@ -259,12 +259,12 @@ class PieceBook:
             counts = [len(form) for form in self._forms]
             # Piece 0 belongs to no form; a form of -1 finds the last numbers.
             self._firsts = 1 + np.cumsum([0, *counts], dtype=np.int64)
-            self._counts = np.array([*counts, UNKNOWN], np.int64)
+            self._counts = np.array([*counts, 0], np.int64)
             self._pieces = _packed([piece for form in self._forms for piece in form])
         return self._pieces
 
     def forms(self, rows: Rows) -> tuple[Ints, Ints]:
-        """Return the first piece of each of `rows` (N,) and how many it has (N,), UNKNOWN where nobody knows.
+        """Return the first piece of each of `rows` (N,) and how many it has (N,).
 
         Raises InvalidValueError for a mesh file that cannot be read.
         """
@@ -275,12 +275,12 @@ class PieceBook:
         models, shapes = world.robots.model[rows], world.shape_id[rows]
         self._by_model = _grown(self._by_model, len(world.models))
         self._by_shape = _grown(self._by_shape, len(world.shapes))
-        # Indices of -1 find the last number, which is UNKNOWN.
+        # Indices of -1 find the last number, which is SHAPELESS.
         forms = self._by_model[models]
         if (forms == _UNSEEN).any():
             self._meet_models(models[forms == _UNSEEN])
             forms = self._by_model[models]
-        rest = np.flatnonzero(forms == UNKNOWN)
+        rest = np.flatnonzero(forms == SHAPELESS)
         if len(rest):
             forms[rest] = self._of_shapes(rows[rest], shapes[rest])
         self._pack()
@@ -291,15 +291,14 @@ class PieceBook:
         return np.array([BASE, *(piece.link for form in self._forms for piece in form)])[numbers]
 
     def _meet_models(self, numbers: Ints) -> None:
-        """Make the pieces of robot models that were not seen before; UNKNOWN where a model has no shapes."""
+        """Make the pieces of robot models that were not seen before; SHAPELESS where a model has no shapes."""
         for number in np.unique(numbers).tolist():
             model = self._world.models[number]
-            # The model of a body made in PyBullet has no shapes, but the body may have some.
-            if model.path or model.collisions:
+            if model.collisions:
                 geometries = [part.geometry for part in model.collisions]
                 self._by_model[number] = self._add(partial(model_pieces, model), geometries)
             else:
-                self._by_model[number] = UNKNOWN
+                self._by_model[number] = SHAPELESS
 
     def _of_shapes(self, rows: Rows, shapes: Ints) -> Ints:
         """Return the form (N,) of each of `rows` by its shape, made at the first look."""
@@ -307,11 +306,11 @@ class PieceBook:
         for number in np.unique(shapes[forms == _UNSEEN]).tolist():
             geometry = self._world.shapes[number].collision
             if geometry is None:
-                self._by_shape[number] = UNKNOWN
+                self._by_shape[number] = SHAPELESS
             else:
                 self._by_shape[number] = self._add(partial(shape_pieces, geometry), [geometry])
         forms = self._by_shape[shapes]
-        for index in np.flatnonzero(forms == UNKNOWN).tolist():
+        for index in np.flatnonzero(forms == SHAPELESS).tolist():
             forms[index] = self._of_columns(int(rows[index]))
         return forms
 
@@ -319,7 +318,7 @@ class PieceBook:
         """Return the form of a row without a shape of its own, by its columns."""
         world, kind = self._world, int(self._world.shape_kind[row])
         if kind > ShapeKind.PLANE:
-            return UNKNOWN
+            return SHAPELESS
         columns = world.half_extents[row], world.radius[row], world.shape_position[row], world.shape_orientation[row]
         key = (float(kind), *np.concatenate([np.atleast_1d(column) for column in columns]).tolist())
         form = self._by_columns.get(key)
@@ -349,12 +348,12 @@ class PieceBook:
 
 
 def _grown(numbers: Ints, count: int) -> Ints:
-    """Return forms by number for `count` numbers, and UNKNOWN for none."""
+    """Return forms by number for `count` numbers, and SHAPELESS for none."""
     if len(numbers) == count + 1:
         return numbers
     grown = np.full(count + 1, _UNSEEN, np.int64)
     grown[: max(len(numbers) - 1, 0)] = numbers[:-1]
-    grown[-1] = UNKNOWN
+    grown[-1] = SHAPELESS
     return grown
 
 
