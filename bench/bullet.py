@@ -1,4 +1,4 @@
-"""Measure the cost of the PyBullet view: bodies, pose writes, staging, physics and pictures.
+"""Measure the cost of the PyBullet view: bodies, pose writes, staging and physics.
 
 Run with `python bench/bullet.py`; all times are the lowest of several runs.
 """
@@ -14,9 +14,8 @@ import numpy as np
 from fleet_sim.base.arrays import Rows
 from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.engines.bullet.client import BulletClient
-from fleet_sim.engines.bullet.engine import BulletPhysics, BulletQueries
+from fleet_sim.engines.bullet.engine import BulletPhysics
 from fleet_sim.engines.bullet.mirror import BulletMirror
-from fleet_sim.engines.bullet.window import CameraView, render
 from fleet_sim.world.clock import Clock
 from fleet_sim.world.shapes import BodyShape, Geometry
 from fleet_sim.world.world import World
@@ -80,16 +79,8 @@ def bodies(count: int) -> None:
 
 
 def questions() -> None:
-    """Print the cost of physics, distances and pictures."""
+    """Print the cost of physics."""
     world, mirror, rows = make(1000)
-    queries = BulletQueries(mirror)
-    pairs = np.stack([rows[:-1], rows[1:]], axis=1)[:500]
-    mirror.ensure()
-    distances = clock(lambda: queries.closest_distances(pairs, 1.0))
-    print(f"closest_distances, 500 pairs:              {distances * 1e3:.2f} ms")
-    for size in ((320, 240), (640, 480)):
-        seconds = clock(lambda size=size: render(mirror, *size, CameraView(distance=20.0)), repeats=5)  # type: ignore[misc]
-        print(f"picture of 1,000 robots, {size[0]}x{size[1]}:          {seconds * 1e3:.1f} ms")
     physics = BulletPhysics(mirror)
     world.dynamic[rows[:500]] = True
     world.mass[rows[:500]] = 1.0

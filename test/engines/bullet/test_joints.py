@@ -169,6 +169,6 @@ def test_a_mass_given_is_that_of_the_whole_robot(make_sim: MakeSim) -> None:
 def test_a_robot_of_ones_own_body_is_refused(make_sim: MakeSim) -> None:
     sim = make_sim()
     body = sim.bullet.loadURDF(fs.resolve_urdf("panda"), useFixedBase=True)
-    with pytest.raises(fs.InvalidValueError, match=r"Agent\.from_urdf"):
+    with pytest.raises(fs.InvalidValueError, match="Spawn an Agent from a description"):
         fs.Agent(body, sim)
     assert not sim.agents
