@@ -124,7 +124,10 @@ def test_who_walks_and_how_fast_is_as_the_settings_say(tmp_path: Path) -> None:
     crowd = {"count": 300, "visits": ["park"], "speed": 1.2, "deviation": 0.15, "radius": 0.17}
     with hall(tmp_path, {"groups": [{**crowd, "at": square(0.0, 0.0, 14.0)[:2] + square(0.0, 0.0, 10.0)[2:]}]}) as sim:
         table, people = sim.world.tables["person"], sim.get_manager("people")
-        assert stats.kstest(table.speed[people.rows], stats.norm(1.2, 0.15).cdf).pvalue > 0.01
+        speeds = table.speed[people.rows]
+        assert stats.kstest(speeds, stats.norm(1.2, 0.15).cdf).pvalue > 0.01
+        # Within three standard errors.
+        assert np.std(speeds) == pytest.approx(0.15, rel=3.0 / math.sqrt(2 * 300))
         places = sim.world.position[people.rows, :2]
         apart = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1)) + 9.0 * np.eye(300)
         assert apart.min() >= 0.34

@@ -22,7 +22,7 @@ from fleet_sim import ConfigError, InvalidValueError
 from fleet_sim.apps.cli.main import main
 from fleet_sim.apps.reports import sweep_page_of
 from fleet_sim.apps.sweeps import groups_of, limits_of, load_sweep, read_table, run_sweep
-from fleet_sim.apps.sweeps.sweep import SweepTable, spread_of, student, welch
+from fleet_sim.apps.sweeps.sweep import RunGroup, Spread, SweepTable, spread_of, student, welch
 from fleet_sim.base.parallel import JobLimits, LocalExecutor
 
 HERE = Path(__file__).parent
@@ -401,7 +401,9 @@ def test_two_sweeps_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "compared with another sweep" in capsys.readouterr().err
 
 
-def test_the_least_number_that_meets_the_goals_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_least_number_that_meets_the_goals_is_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "walls.yaml"
     robots = {"name": "a", "grid": {"count": 1, "spacing": [2, 0, 0]}, "shape": {"shape_type": "box"}}
     path.write_text(yaml.safe_dump({"simulation": {"timestep": 0.1}, "robots": [robots]}))
@@ -413,6 +415,12 @@ def test_the_least_number_that_meets_the_goals_is_found(tmp_path: Path, capsys: 
     assert "up to 40" in capsys.readouterr().out
     assert main([*command, "--goal", "robot>=3"]) == 1
     assert "robots" in capsys.readouterr().err
+    # The whole interval of 10 \u00b1 0.5 has to be on the right side of each bound.
+    group = RunGroup({}, 2, 0, {"x": Spread(10.0, 0.5, 2)})
+    monkeypatch.setattr("fleet_sim.apps.sweeps.groups_of", lambda table: [group])
+    for goals, code in ((["x>=9.4"], 0), (["x>=9.6"], 1), (["x<=10.6"], 0), (["x<=10.4"], 1), (["x>=9", "x<=9"], 1)):
+        given = [word for goal in goals for word in ("--goal", goal)]
+        assert main([*command, "--least", "40", *given]) == code, goals
 
 
 def changed(line: str, name: str, value: object) -> str:

@@ -653,12 +653,12 @@ LIF: dict[str, Any] = {
                 {
                     "nodeId": name,
                     "nodePosition": {"x": x, "y": y},
-                    "vehicleTypeNodeProperties": [{"vehicleTypeId": "v", "theta": 0.5, "actions": actions}],
+                    "vehicleTypeNodeProperties": [{"vehicleTypeId": "v", "theta": theta, "actions": actions}],
                 }
-                for name, x, y, actions in (
-                    ("n1", 1.0, 1.0, [{"actionType": "pick", "blockingType": "HARD"}]),
-                    ("n2", 6.0, 1.5, []),
-                    ("n3", 6.0, 7.0, [{"actionType": each, "blockingType": "HARD"} for each in ("drop", "pick")]),
+                for name, x, y, theta, actions in (
+                    ("n1", 1.0, 1.3, 0.5, [{"actionType": "pick", "blockingType": "HARD"}]),
+                    ("n2", 6.0, 1.5, -1.1, []),
+                    ("n3", 6.0, 7.0, 2.3, [{"actionType": each, "blockingType": "HARD"} for each in ("drop", "pick")]),
                 )
             ],
             "edges": [
@@ -668,10 +668,18 @@ LIF: dict[str, Any] = {
                     "endNodeId": end,
                     "vehicleTypeEdgeProperties": [
                         {"vehicleTypeId": "v", "rotationAllowed": False, "maxSpeed": speed},
-                        {"vehicleTypeId": "w", "rotationAllowed": True},
+                        {"vehicleTypeId": "w", "rotationAllowed": True, **more},
+                        {"vehicleTypeId": "x", "rotationAllowed": True},
                     ],
                 }
-                for begin, end, speed in (("n1", "n2", 1.2), ("n2", "n3", 0.4), ("n3", "n1", 2.0), ("n2", "up", 1.0))
+                for begin, end, speed, more in (
+                    ("n1", "n2", 1.2, {"maxSpeed": 1.3}),
+                    ("n2", "n3", 0.7, {"maxSpeed": 0.4}),
+                    ("n3", "n1", 2.0, {}),
+                    ("n2", "up", 1.0, {}),
+                    ("n1", "n2", 1.4, {}),
+                    ("n3", "n1", 1.9, {}),
+                )
             ],
             "stations": [
                 {"stationId": "s1", "stationName": "in", "interactionNodeIds": ["n1"]},
@@ -698,11 +706,11 @@ def test_a_layout_of_lif_is_a_site(tmp_path: Path) -> None:
     assert site.roadmap.names == ("n1", "n2", "n3")
     # The edge to another layout is a change of levels.
     assert site.roadmap.lanes.tolist() == [[0, 1], [1, 2], [2, 0]]
-    assert site.roadmap.speed_limits.tolist() == [1.2, 0.4, 2.0]
+    assert site.roadmap.speed_limits.tolist() == [1.2, 0.4, 1.9], "the slowest of all"
     assert [(one.name, one.kind.value, one.x, one.y, one.yaw) for one in site.stations] == [
-        ("in", "pick", 1.0, 1.0, 0.5),
-        ("s2", "workstation", 6.0, 7.0, 0.5),
-        ("s3", "park", 6.0, 1.5, 0.5),
+        ("in", "pick", 1.0, 1.3, 0.5),
+        ("s2", "workstation", 6.0, 7.0, 2.3),
+        ("s3", "park", 6.0, 1.5, -1.1),
     ]
     with pytest.raises(ConfigError, match="ground, first; say which"):
         read_site(path)

@@ -182,8 +182,8 @@ class OrderAcceptance:
             return
         nodes, edges = ([part for part in parts if part.released] for parts in (state.nodes, state.edges))
         if len(nodes) == len(edges):
-            # It is on the first edge.
-            x, y = state.last_place or self._vehicle.place
+            # It is on the first edge: about as long as from here.
+            x, y = self._vehicle.place
             nodes = [OrderNode("", -1, True, x=x, y=y), *nodes]
         yield from zip(edges, nodes, nodes[1:], strict=False)
 
