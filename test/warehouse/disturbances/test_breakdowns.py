@@ -16,6 +16,7 @@ from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import ConfigError
 from fleet_sim.warehouse.disturbances import Disturbances
 from fleet_sim.warehouse.disturbances.disturbances import cost_tables
+from fleet_sim.world.conditions import told_charge
 
 
 def hall(disturbances: Any, robots: int = 2, seed: int = 3, **simulation: Any) -> fs.MultiRobotSimulationCore:
@@ -68,6 +69,29 @@ def stops(standing: Any) -> list[tuple[int, int]]:
     """Return where True begins and ends."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], standing, [False]]).astype(int)))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+
+
+def test_what_disturbs_a_robot_at_once_holds_together_for_those_whom_patterns_name() -> None:
+    later = {"at": 2.0, "lasts": 5.0}
+    entries = [
+        {"kind": "slow", "pace": 0.7, "robots": "r*"},
+        {"kind": "slow", "pace": 0.35, "robots": ["*1"], **later},
+        {"kind": "manual", "mode": "semiautomatic", "pace": 0.9, "robots": "r2"},
+        {"kind": "battery_fault", "charge_error": -0.15, "robots": "r[12]"},
+        {"kind": "battery_fault", "charge_error": 0.4, "robots": ["r1", "r0"], **later},
+    ]
+    free, sim = hall([], robots=3), hall(entries, robots=3)
+    plain, told = moved(free, 160), []
+    rows = np.array([agent.row for agent in sim.agents])
+    slow = []
+    for steps in (60, 100):
+        slow.append(moved(sim, steps)[-1])
+        told.append(told_charge(sim.world, rows, np.full(3, 0.5)))
+    assert slow[0] == pytest.approx(np.array([0.7, 0.35, 0.7]) * plain[59])
+    assert slow[1] == pytest.approx(0.7 * plain[159])
+    assert told[0] == pytest.approx([0.9, 0.75, 0.35]) and told[1] == pytest.approx([0.5, 0.35, 0.35])
+    with pytest.raises(ConfigError, match=r"robots: .*r9"):
+        part(sim).begin("slow", robots="r9")
 
 
 def test_a_robot_stands_in_exactly_its_interval() -> None:
