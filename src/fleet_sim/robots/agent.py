@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from fleet_sim.base.arrays import Floats, as_float, as_floats
-from fleet_sim.base.errors import InvalidValueError, StaleHandleError, StateError
+from fleet_sim.base.errors import InvalidValueError, StateError
 from fleet_sim.base.gate import LONGEST_TIME
 from fleet_sim.base.geometry import Path, Pose, pose_arrays
 from fleet_sim.base.params import ActionCause, ControllerMode, MotionMode, MovementDirection
@@ -434,35 +434,6 @@ class Agent(EndEffectorHandle):
     def get_plugin(self, cls: type[Hook]) -> Hook | None:
         """Return the agent's plugin of type `cls`, or None."""
         return next((plugin for plugin in self.plugins if isinstance(plugin, cls)), None)
-
-    # ---- the battery: the feature of that name, given as `battery` when it is spawned --------------------------------
-
-    @property
-    def battery_plugin(self) -> Any:
-        """The battery, as `feature("battery")` returns it; None without one."""
-        try:
-            return self.feature("battery")
-        except StaleHandleError:
-            raise
-        except StateError:
-            # The same error for a robot without a battery and for a run in which nobody has one.
-            return None
-
-    @property
-    def battery_soc(self) -> float | None:
-        """The battery's state of charge, 0 to 1; None without a battery."""
-        battery = self.battery_plugin
-        return None if battery is None else float(battery.battery_soc)
-
-    @property
-    def is_charging(self) -> bool:
-        """Whether the robot has a battery that is connected to a charger."""
-        battery = self.battery_plugin
-        return battery is not None and bool(battery.is_charging)
-
-    def set_charging(self, charging: bool = True) -> None:
-        """Connect the battery to a charger, or disconnect it; raises StateError for a robot without a battery."""
-        self.feature("battery").set_charging(charging)
 
 
 def checked_path(path: Path | Sequence[Pose]) -> Path:

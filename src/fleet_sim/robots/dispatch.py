@@ -26,7 +26,7 @@ from fleet_sim.robots.agent import Agent
 from fleet_sim.robots.drive import Recipients, keep_sane, shaped
 from fleet_sim.robots.joint_values import limits_cause, place_of
 from fleet_sim.robots.sim_object import SimObject
-from fleet_sim.robots.spawning import LoadableSimulation, fill_scenario, remove, spawn_entry_rows
+from fleet_sim.robots.spawning import fill_scenario, remove, spawn_entry_rows
 from fleet_sim.world import commands as c
 from fleet_sim.world import steering
 from fleet_sim.world.checkpoint import NamedCheckpoints
@@ -215,7 +215,7 @@ class LoadWorld(Command):
         return True
 
 
-def load_world(sim: LoadableSimulation, command: LoadWorld) -> CommandAck:
+def load_world(sim: Any, command: LoadWorld) -> CommandAck:
     """Carry out the command in the simulation `sim`; raises FleetSimError, and what was there stays then."""
     # A refused world leaves no file behind, and replaces none.
     with discarding():
@@ -230,7 +230,7 @@ def load_world(sim: LoadableSimulation, command: LoadWorld) -> CommandAck:
     return command.ack(sim.world.clock.time)
 
 
-def try_world(sim: LoadableSimulation, scenario: Mapping[str, Any], source: str) -> None:
+def try_world(sim: Any, scenario: Mapping[str, Any], source: str) -> None:
     """Raise FleetSimError where `sim` cannot be filled with `scenario`: it is built beside it and thrown away."""
     check_entries(scenario, source=source)
     SimulationParams.from_dict(with_implied_settings(scenario, source=source), source=source)
@@ -280,7 +280,7 @@ class FleetCommandDispatcher:
     Emits `fleet_command` with the command before anything changes. `moments` are those that SaveState has saved.
     """
 
-    def __init__(self, sim: LoadableSimulation) -> None:
+    def __init__(self, sim: Any) -> None:
         self._sim = sim
         self.moments = NamedCheckpoints()
         self._handlers: dict[type[Command], Handler] = {

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import accumulate
 from operator import is_
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,7 +18,6 @@ from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.base.files import beside
 from fleet_sim.base.gate import LARGEST_EXTENT, MOST_ALIKE, check_extent
 from fleet_sim.base.geometry import TURN, Pose, pose_arrays
-from fleet_sim.base.params import SimulationParams
 from fleet_sim.base.scenario import open_sections, prepare_sections
 from fleet_sim.base.settings import Checked, read, setting
 from fleet_sim.base.spatial import quaternions
@@ -34,37 +33,8 @@ from fleet_sim.robots.spawn_params import (
     read_spawn_params,
 )
 from fleet_sim.robots.template import Template, make_template, model_of
-from fleet_sim.world.checkpoint import Checkpoint
 from fleet_sim.world.schema import KIND_AGENT
 from fleet_sim.world.world import World
-
-_Self = TypeVar("_Self", bound="LoadableSimulation")
-
-
-class LoadableSimulation(Protocol):
-    """A simulation as those below it see it that put a scenario into it, or carry out commands on it as a whole."""
-
-    params: SimulationParams
-    world: World
-    population: Any
-    """Keeps the scenario that it was filled with."""
-    origin: Any
-    """Keeps where that comes from."""
-
-    def __init__(self, params: SimulationParams) -> None: ...
-
-    def clear(self) -> None: ...
-
-    def reset(self) -> None: ...
-
-    def save_state(self) -> Checkpoint: ...
-
-    def restore_state(self, checkpoint: Checkpoint) -> None: ...
-
-    def __enter__(self: _Self) -> _Self: ...
-
-    def __exit__(self, *exception: object) -> None: ...
-
 
 # The templates of a world, found again for params that say the same. Checking params costs more than writing rows,
 # and programs that spawn one by one give the same params again and again.
@@ -565,7 +535,7 @@ ENTRIES: dict[str, tuple[type[SimObject], type[Any]]] = {
 """For each section of a scenario: the class of the handles, and the settings class of its entries."""
 
 
-def fill_scenario(sim: LoadableSimulation, config: Mapping[str, Any], *, source: str = "") -> None:
+def fill_scenario(sim: Any, config: Mapping[str, Any], *, source: str = "") -> None:
     """Put into the new simulation `sim` all that a scenario describes; raises ConfigError naming the entry.
 
     The one way to do so, whoever loads it: a second one would accept other scenarios, or make others of them.

@@ -14,7 +14,7 @@ from fleet_sim.base.arrays import NO_ROWS, Rows
 from fleet_sim.base.errors import DuplicateNameError, InvalidValueError, UnknownNameError
 from fleet_sim.base.params import MovementDirection
 from fleet_sim.base.spatial.quaternions import from_eulers, from_yaws, to_eulers, yaws
-from fleet_sim.robots.motion.laws import motion_law, motion_law_index, motion_law_names, register_motion_law
+from fleet_sim.robots.motion.laws import motion_law, motion_law_index, names, register_motion_law
 from fleet_sim.robots.motion.system import advance_joints
 from fleet_sim.world import steering as joint_steering
 from fleet_sim.world.clock import Clock
@@ -37,7 +37,7 @@ class Jump:
 
 
 def test_a_law_of_ones_own() -> None:
-    if Jump.name not in motion_law_names():
+    if Jump.name not in names():
         register_motion_law(Jump.name, Jump())
     fleet = Fleet(Jump.name, count=2)
     fleet.motion.law[0] = motion_law_index("omnidirectional")

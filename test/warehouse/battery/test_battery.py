@@ -18,7 +18,6 @@ from fleet_sim import (
     Navigate,
     Pose,
     SetVelocity,
-    StaleHandleError,
     StateError,
 )
 from fleet_sim.warehouse.battery import Battery, BatterySettings, SetCharging
@@ -193,24 +192,3 @@ def test_settings_are_objects_too(sim: Sim) -> None:
     assert Battery.of(agent).energy == 1800.0
     with pytest.raises(StateError, match="'plain' has no battery"):
         Battery.of(sim.spawn(AgentSpawnParams(name="plain")))
-
-
-def test_robots_have_their_battery_by_the_documented_names(make_sim: MakeSim) -> None:
-    sim = make_sim()
-    plain: Agent = sim.spawn(AgentSpawnParams())
-    assert (plain.battery_plugin, plain.battery_soc, plain.is_charging) == (None, None, False)
-    with pytest.raises(StateError, match="battery"):
-        plain.set_charging()
-    robot: Agent = sim.spawn(AgentSpawnParams(features={"battery": SETTINGS}))
-    assert robot.battery_soc == Battery.of(robot).battery_soc == 1.0
-    robot.battery_plugin.battery_soc = 0.25
-    robot.set_charging()
-    assert (robot.battery_soc, robot.is_charging) == (0.25, True)
-    sim.step_once()
-    assert robot.battery_soc > 0.25
-    robot.set_charging(False)
-    assert not robot.is_charging
-    assert plain.battery_soc is None
-    sim.remove_object(robot)
-    with pytest.raises(StaleHandleError):
-        _ = robot.battery_soc

@@ -219,11 +219,6 @@ def names() -> list[str]:
     return list(_names)
 
 
-def motion_law_names() -> list[str]:
-    """Return the names of all laws, in order of their index (from 1)."""
-    return _names[1:]
-
-
 def motion_law_index(name: str) -> int:
     """Return the index of the law called `name`, or at the dotted path `name`.
 
