@@ -46,7 +46,7 @@ def measure_steps(network: Network, robots: int) -> None:
     rng = np.random.default_rng(robots)
     first, goals = rng.permutation(len(network))[:robots], rng.permutation(len(network))[:robots]
     network.tables.rows_of(goals)
-    for name, window in (("pibt", 1), ("pibt", 10), ("prioritized", 10)):
+    for name, window in (("pibt", 1), ("pibt", 10)):
         planner, places = make_planner(name, network), [first]
 
         def advance(planner=planner, places=places, window=window) -> None:  # type: ignore[no-untyped-def]

@@ -36,7 +36,7 @@ class Polite(Planner):
 def main() -> None:
     """Let 20 robots drive for 300 steps with each planner, a new goal at each arrival."""
     network = Network.of_grid(Warehouse().site("hall"), radius=0.4)
-    for name in (f"{Polite.__module__}:Polite", "prioritized", "pibt"):
+    for name in (f"{Polite.__module__}:Polite", "lacam", "pibt"):
         chance, planner, done = np.random.default_rng(1), make_planner(name, network), 0
         places, goals = chance.permutation(len(network))[:20], chance.permutation(len(network))[:20]
         for _ in range(60):

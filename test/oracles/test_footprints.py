@@ -220,7 +220,7 @@ def test_large_robots_are_refused_where_they_cannot_drive() -> None:
             traffic.send(first, (0.5, 3.5))
         traffic.send(first, (8.5, 7.5), heading=math.pi)
         assert traffic.goal_of(first) == traffic.node_of((8.5, 7.5))
-    for planner in ("lacam", "prioritized", "astar"):
+    for planner in ("lacam", "astar"):
         with new_sim() as sim:
             traffic = offer_traffic(sim, site, planner=planner)
             agent = spawn(sim, 4, 1, 0.0)

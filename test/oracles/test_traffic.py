@@ -115,7 +115,6 @@ PLANNERS = [
         ("pibt", 16, {"disturbances": DISTURBED, "settings": {"allow_rotations": True}}), id="pibt, disturbed"
     ),
     pytest.param(("lacam", 8, {"disturbances": DISTURBED, "window": 8}), id="lacam, disturbed"),
-    pytest.param(("prioritized", 6, {"window": 10, "period": 0.5}), id="prioritized"),
 ]
 
 

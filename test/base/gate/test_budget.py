@@ -84,15 +84,15 @@ WORLDS = {
     "a camera in the world": (f"{{robots: [{{name: r}}], sensors: [{BIG_CAMERA}]}}", "pixels"),
     "20 robots with a camera": (f"{{site: {SITE}, {ROBOTS}, sensors: [{BIG_CAMERA}]}}]}}", "pixels"),
     "plans of 100,000 steps": (
-        f"{{site: {SITE}, {ROBOTS}}}], traffic: {{planner: prioritized, window: 100000}}}}",
+        f"{{site: {SITE}, {ROBOTS}}}], traffic: {{planner: pibt, window: 100000}}}}",
         "1,000,000 nodes of planning per simulated second, this asks for",
     ),
     "plans of a crowd": (
         f"{{site: {SITE}, {ROBOTS.replace('60', '400')}}}], traffic: {{planner: lacam, window: 0}}}}",
         "1,000,000 nodes of planning",
     ),
-    "plans in many orders": (
-        f"{{site: {SITE}, {ROBOTS}}}], traffic: {{planner: prioritized, settings: {{reorders: 100000}}}}}}",
+    "plans in many rounds": (
+        f"{{site: {SITE}, {ROBOTS}}}], traffic: {{planner: lacam, settings: {{refinements: 1000000}}}}}}",
         "nodes of planning",
     ),
     "plans that are made again at once where they fail": (

@@ -290,7 +290,7 @@ def test_wrong_pods_are_errors_that_name_the_key(tmp_path: Path, pods: dict[str,
     ("traffic", "pods", "message"),
     [
         ({"radius": 0.45}, {}, r"a robot with a pod has a radius of 0.4596 m, .* set traffic: {radius: 0.46}"),
-        ({"planner": "prioritized"}, {}, "planner 'prioritized' .*wide.* use pibt"),
+        ({"planner": "lacam"}, {}, "planner 'lacam' .*wide.* use pibt"),
         ({}, {"storage": [[3, 1, 9, 4]]}, r"from the storage place \(5.5, 3.5\) to the station .* leave an aisle"),
     ],
 )

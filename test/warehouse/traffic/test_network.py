@@ -20,7 +20,7 @@ from fleet_sim.warehouse.sites import Grid, Roadmap, Site, Zone, ZoneKind
 from fleet_sim.warehouse.traffic import Network, Problem, check_paths, checked_plan, make_planner
 from fleet_sim.warehouse.traffic.planners.pibt import Pibt
 from fleet_sim.warehouse.traffic.planners.planner import Planner
-from fleet_sim.warehouse.traffic.planners.reserved import fits_words
+from fleet_sim.warehouse.traffic.planners.refinement import fits_words
 
 
 def moves(network: Network) -> set[tuple[int, int]]:
@@ -209,7 +209,7 @@ class Waiting(Planner):
 
 @pytest.mark.parametrize(
     ("planner", "settings"),
-    [("pibt", "{}"), ("prioritized", "{}"), ("lacam", "{'refinements': 5}"), ("astar", "{}"), ("my_own:Waiting", "{}")],
+    [("pibt", "{}"), ("lacam", "{'refinements': 5}"), ("astar", "{}"), ("my_own:Waiting", "{}")],
 )
 def test_the_first_plan_compiles_nothing(tmp_path: Path, planner: str, settings: str) -> None:
     (tmp_path / "my_own.py").write_text(OWN)

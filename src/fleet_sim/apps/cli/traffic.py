@@ -68,13 +68,13 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     )
     runner.add_argument("--cell", type=float, metavar="M", help="size of the cells, a multiple of the file's")
     runner.add_argument("--level", help="the level to read, in a building with several")
-    runner.add_argument("--paths", metavar="FILE", help="with a .scen: write the plan in the format of lacam3")
+    runner.add_argument("--paths", metavar="FILE", help="with a .scen: write the plan in the format of SMART")
     add_options(runner, TrafficSettings, TRAFFIC)
     runner.set_defaults(command=_run)
     executor = actions.add_parser("execute", help="drive the paths that another program planned")
     executor.add_argument("--map", required=True, metavar="M", help="the map: a .map, or any other site")
     executor.add_argument("--scen", required=True, metavar="S", help="the .scen with starts and goals")
-    executor.add_argument("--paths", required=True, metavar="P", help="the paths, as SMART or lacam3 write them")
+    executor.add_argument("--paths", required=True, metavar="P", help="the paths, as SMART writes them")
     executor.set_defaults(command=_execute)
     _add_common_options(runner)
     _add_common_options(executor)
@@ -92,9 +92,6 @@ def _add_common_options(action: argparse.ArgumentParser) -> None:
         "--seed", type=not_negative, default=0, metavar="K", help="seed of all random streams (default: 0)"
     )
     action.add_argument("--json", metavar="FILE", help="write all figures, for `fleet-sim report`")
-    action.add_argument(
-        "--out", metavar="FILE", help="write the run in the format of the League of Robot Runners, for its PlanViz"
-    )
     action.add_argument("--quiet", action="store_true", help="print no progress")
     action.add_argument("--lenient", action="store_true", help="exit with 0 also where plans were refused")
     add_options(action, FleetSettings, FLEET)
@@ -110,7 +107,7 @@ def _run(args: argparse.Namespace) -> int:
 
     for name, low, high in (("seconds", 0.0, 1e9), ("dwell", 0.0, 1e6)):
         _check_range(name, getattr(args, name), low, high)
-    _check_files(args, "json", "out", "paths")
+    _check_files(args, "json", "paths")
     fleet, traffic = read_options(args, FleetSettings, FLEET), read_options(args, TrafficSettings, TRAFFIC)
     PLANNERS.find(args.planner)
     traffic.planner, traffic.settings, traffic.network = args.planner, key_values(args.setting, "--setting"), "grid"
@@ -143,7 +140,6 @@ def _run(args: argparse.Namespace) -> int:
         seed=args.seed,
         about=about,
         progress=_progress(args),
-        out=args.out,
     )
     return _report(args, outcome)
 
@@ -159,8 +155,6 @@ def _plan(
     args: argparse.Namespace, workload: Workload, fleet: FleetSettings, settings: dict[str, Any], time_limit: float
 ) -> int:
     """Plan once, to the end, and execute the plan."""
-    from fleet_sim.base.files import resolve_config
-    from fleet_sim.warehouse.sites.map_formats import map_name_of
     from fleet_sim.warehouse.traffic.path_files import write_paths
     from fleet_sim.warehouse.traffic.runs import drive_paths, plan_scenario
 
@@ -171,8 +165,7 @@ def _plan(
         workload.site, *ends, args.planner, settings, radius=room, time_limit=time_limit, seed=args.seed
     )
     if args.paths:
-        map_name = map_name_of(resolve_config(args.problem))
-        write_paths(args.paths, cells, workload.site.grid, goals=workload.goals, map_name=map_name)
+        write_paths(args.paths, cells, workload.site.grid)
     about = {**_about(args, workload.kind, fleet), "planner": args.planner}
     outcome = drive_paths(
         workload.site,
@@ -185,7 +178,6 @@ def _plan(
         planning_s=took,
         about=about,
         progress=_progress(args),
-        out=args.out,
     )
     return _report(args, outcome)
 
@@ -199,11 +191,11 @@ def _execute(args: argparse.Namespace) -> int:
     from fleet_sim.warehouse.traffic.workload import FleetSettings
 
     _check_range("seconds", args.seconds, 0.0, 1e9)
-    _check_files(args, "json", "out")
+    _check_files(args, "json")
     fleet = read_options(args, FleetSettings, FLEET)
     site = read_site(args.map)
     starts, goals = read_ends(args.scen, site)
-    cells = read_paths(args.paths, site.grid, starts).cells
+    cells = read_paths(args.paths, site.grid, starts)
     outcome = drive_paths(
         site,
         cells,
@@ -215,7 +207,6 @@ def _execute(args: argparse.Namespace) -> int:
         seed=args.seed,
         about=_about(args, "the plan of a file", fleet),
         progress=_progress(args),
-        out=args.out,
     )
     return _report(args, outcome)
 

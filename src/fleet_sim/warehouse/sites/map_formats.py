@@ -300,11 +300,6 @@ class ScenFormat(SiteFormat):
         return Site(path.stem, grid, starts=starts, goals=goals)
 
 
-def map_name_of(path: Path) -> str:
-    """Return the file name of the map that a scenario is for; raises ConfigError."""
-    return Path(_rows_of_scenario(read_text(path), path)[0][1][1]).name
-
-
 def ends_of_scenario(text: str, path: Path, grid: Grid) -> tuple[Ints, Ints]:
     """Return the starts and goals (S,) in `text` as cells of `grid`; raises ConfigError naming the line."""
     rows = _rows_of_scenario(text, path)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
+from fleet_sim.base.errors import StateFileError
 from fleet_sim.base.kernels import compiled
 from fleet_sim.base.params import CollisionMode
+from fleet_sim.base.settings.reader import plain
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ShapeArrays, ShapeKind
 from fleet_sim.sensing.collision.bounds import active_mask, shape_arrays, world_aabbs
@@ -23,9 +26,12 @@ from fleet_sim.warehouse.traffic.disturbances import Disturbances
 from fleet_sim.warehouse.traffic.execution import Execution
 from fleet_sim.warehouse.traffic.graph import Tracks, tracks_of
 from fleet_sim.warehouse.traffic.network import Network
+from fleet_sim.warehouse.traffic.planners.planner import Planner
+from fleet_sim.warehouse.traffic.planners.registry import PLANNERS
 from fleet_sim.warehouse.traffic.planning import PlanTiming
 from fleet_sim.warehouse.traffic.settings import TrafficSettings
 from fleet_sim.warehouse.traffic.sizes import Kind
+from fleet_sim.world.state_files import Form
 from fleet_sim.world.world import World
 
 # CoveredNodes: those that robots cannot use because something outside of the traffic is in the way.
@@ -488,3 +494,53 @@ class Floor:
 
     def _open(self) -> None:
         self.execution.open_mask[:] = ~(self.blocked | self.network.meeting(self.gates.shut | self.awaited))
+
+
+# How the traffic is written in state files: its network and planner are those of the simulation that reads it.
+
+
+def forms_of(make: Callable[[float, tuple[Kind, ...]], Floor]) -> Iterator[Form[Any]]:
+    """Yield the forms of one traffic; `make` returns what it drives on, for a radius and kinds where there is none."""
+    present: list[Floor] = []
+
+    def floor(saved: tuple[float, tuple[Kind, ...], str]) -> Floor:
+        found = make(*saved[:2])
+        if _digest(found.network) != saved[2]:
+            raise StateFileError("the site was changed since the state was saved: its network is another one")
+        present[:] = [found]
+        return found
+
+    def network(nothing: None) -> Network:
+        if not present:
+            raise StateFileError("a network without a traffic")
+        return present[0].network
+
+    def planner(saved: tuple[str, dict[str, Any]]) -> Planner:
+        own, (name, settings) = network(None), saved
+        known, cls = present[0].timing.planner, PLANNERS.get(name)
+        # One that is alike stays: what it has worked out for the network is still right.
+        return known if type(known) is cls and plain(known.settings) == settings else cls(own, **settings)
+
+    yield Form("floor", Floor, lambda floor: (floor.radius, floor.kinds, _digest(floor.network)), floor)
+    yield Form("network", Network, lambda network: None, network)
+    yield Form("planner", Planner, _of_planner, planner)
+
+
+def _of_planner(planner: Planner) -> object:
+    """Return name and settings of a planner, as written to a file; raises StateFileError for an unregistered one."""
+    name = next((name for name, cls in PLANNERS.registered().items() if cls is type(planner)), None)
+    if name is None:
+        cls = type(planner)
+        raise StateFileError(
+            f"the planner {cls.__module__}.{cls.__qualname__} cannot be saved: it has no name by which another process "
+            "finds it; give it one with PLANNERS.register(name, cls)"
+        )
+    return name, plain(planner.settings)
+
+
+def _digest(network: Network) -> str:
+    """Return a hash of places and ways."""
+    found = hashlib.sha256()
+    for values in (network.positions, network.neighbours, network.cells):
+        found.update(np.ascontiguousarray(values).tobytes())
+    return found.hexdigest()[:32]

@@ -21,6 +21,7 @@ from fleet_sim.robots.motion.path import ROUNDING, TINY
 from fleet_sim.robots.motion.path import SLACK as PATH_SLACK
 from fleet_sim.warehouse.traffic.columns import TrafficColumns
 from fleet_sim.warehouse.traffic.network import Network
+from fleet_sim.warehouse.traffic.problem import find_circles
 
 # Tracks: a network as robots drive it, as arrays by lane.
 
@@ -176,85 +177,32 @@ class Marks(NamedTuple):
     digest: Ints
 
 
-# Kernels that find robots which move round in a circle at once, each to the place that the next one leaves.
+# Kernels that number the robots which move round in a circle at once, each to the place that the next one leaves.
 
 
-UNSEEN, SEEN, DONE = range(3)
 NOBODY = -1
 SLACK = 1e-9
 
 
 @compiled
-def follows_itself(paths: Ints, step: int, lanes: Ints, tracks: Tracks, standing: Ints, search: Ints) -> int:
-    """Return a robot that cannot move before itself, as it follows others in a circle; -1: there is none.
+def number_rings(paths: Ints, tracks: Tracks, standing: Ints, rounds: Small) -> tuple[int, int, int]:
+    """Number the rotations of all steps from 1 on in `rounds` (R, T + 1), 0 before, where lanes claim nothing.
 
-    `search` (3, R) is scratch. Robots follow those that stand on what they need and move away in the same step.
+    Returns (robot, step, how many there are); the robot is one that has no room to move round, or NOBODY. `standing` is
+    scratch by node, -1 before and after.
     """
-    state, stack, slots = search[0], search[1], search[2]
-    state[:] = UNSEEN
-    for first in range(len(paths)):
-        if state[first] != UNSEEN:
-            continue
-        depth = 0
-        stack[0], slots[0], state[first] = first, 0, SEEN
-        while depth >= 0:
-            robot = stack[depth]
-            lane, slot, node = lanes[robot], slots[depth], paths[robot, step]
-            if lane < 0 or slot >= _needs_of(node, lane, tracks):
-                state[robot] = DONE
-                depth -= 1
+    known, marks = 0, np.empty(len(paths), np.int64)
+    for step in range(1, paths.shape[1]):
+        count = find_circles(paths, step, standing, marks)
+        for robot in range(len(paths) if count else 0):
+            if marks[robot] == 0:
                 continue
-            slots[depth] += 1
-            needed = _needed(node, lane, slot, tracks)
-            other = standing[needed]
-            if other < 0 or other == robot or state[other] == DONE:
-                continue
-            if state[other] == SEEN:
-                return robot
-            depth += 1
-            stack[depth], slots[depth], state[other] = other, 0, SEEN
-    return -1
-
-
-@compiled
-def _needs_of(node: int, lane: int, tracks: Tracks) -> int:
-    """Return how many resources a move along `lane` to `node` needs: the node, claims of the lane, what that holds."""
-    return 1 + tracks.begins[lane + 1] - tracks.begins[lane] + tracks.firsts[node + 1] - tracks.firsts[node]
-
-
-@compiled
-def _needed(node: int, lane: int, slot: int, tracks: Tracks) -> int:
-    """Return one of the resources that a move needs, by its number."""
-    if slot == 0:
-        return node
-    place, last = tracks.begins[lane] + slot - 1, tracks.begins[lane + 1]
-    return tracks.claims[place] if place < last else tracks.stands[tracks.firsts[node] + place - last]
-
-
-@compiled
-def find_rings(
-    paths: Ints, step: int, lanes: Ints, tracks: Tracks, standing: Ints, seen: Ints, rounds: Small, known: int
-) -> tuple[int, int]:
-    """Number the rotations of a step in `rounds` (R, T + 1), from `known` on, where lanes claim nothing.
-
-    Returns (robot, how many are known now); the robot is one that has no room to move round, or NOBODY. `seen` (R,) is
-    scratch. Each robot follows the one that stands where it moves to, if that moves too.
-    """
-    robots = len(paths)
-    seen[:] = NOBODY
-    for first in range(robots):
-        robot = first
-        while robot != NOBODY and seen[robot] == NOBODY:
-            seen[robot] = first
-            robot = standing[paths[robot, step]] if lanes[robot] >= 0 else NOBODY
-        # Where a walk comes back to itself is a circle.
-        if robot == NOBODY or seen[robot] != first:
-            continue
-        known += 1
-        while rounds[robot, step] != known:
-            rounds[robot, step] = known
-            after = standing[paths[robot, step]]
-            begin, end, left = paths[robot, step - 1], paths[robot, step], paths[after, step]
+            rounds[robot, step] = known + marks[robot]
+            begin, end = paths[robot, step - 1], paths[robot, step]
+            after = 0
+            while paths[after, step - 1] != end:
+                after += 1
+            left = paths[after, step]
             if not have_room(
                 tracks.positions[begin, 0] - tracks.positions[end, 0],
                 tracks.positions[begin, 1] - tracks.positions[end, 1],
@@ -263,9 +211,9 @@ def find_rings(
                 tracks.room,
                 tracks.square,
             ):
-                return robot, known
-            robot = after
-    return NOBODY, known
+                return robot, step, known
+        known += count
+    return NOBODY, -1, known
 
 
 @compiled
@@ -322,98 +270,38 @@ def wrapped(angle: float) -> float:
     return angle - WHOLE_TURN * np.floor(angle / WHOLE_TURN + 0.5)
 
 
-# Kernels that check plans, and count who passes what after whom. A plan is checked step by step: it begins where the
-# grants end and follows lanes, and no two robots use a node or a crossing in one step. Then each use is counted after
-# those before it, which is the whole graph.
+# Kernels that count who passes what after whom: each use of a node or a crossing is counted after those before it,
+# which is the whole graph.
 
 
-SOUND, START, NO_LANE, TAKEN, CIRCLE = range(5)
-WAITS, ASTRAY = -1, -2
-
-
-@compiled
-def first_fault(
-    paths: Ints, ends: Ints, tracks: Tracks, standing: Ints, taken: Ints, rounds: Small
-) -> tuple[int, int, int, int]:
-    """Return (kind, robot, other robot, step) of the first fault of `paths` that begin at `ends`, or SOUND.
-
-    `standing` and `taken` are scratch by resource, -1 before, and after a sound plan. `rounds` (R, T + 1), 0 before,
-    get the numbers of the rotations that robots make in a step; in a sound plan `robot` is how many there are.
-    """
-    robots, known = len(paths), 0
-    lanes = np.empty(robots, np.int64)
-    search = np.empty((3, robots), np.int64)
-    for robot in range(robots):
-        if paths[robot, 0] != ends[robot]:
-            # The plan has to begin where the robot will be.
-            return START, robot, -1, 0
-    for step in range(1, paths.shape[1]):
-        for robot in range(robots):
-            _mark(standing, paths[robot, step - 1], robot, tracks)
-            lanes[robot] = _lane(paths[robot, step - 1], paths[robot, step], tracks)
-            # Before anything is looked up at a node that may not exist.
-            if lanes[robot] == ASTRAY:
-                return NO_LANE, robot, -1, step
-        for robot in range(robots):
-            # Taken in the order of robots: who is second is at fault.
-            other = _take(robot, paths[robot, step], lanes[robot], tracks, taken)
-            if other >= 0:
-                return TAKEN, robot, other, step
-        if len(tracks.claims) or len(tracks.stands):
-            robot = follows_itself(paths, step, lanes, tracks, standing, search)
-        else:
-            robot, known = find_rings(paths, step, lanes, tracks, standing, search[0], rounds, known)
-        if robot >= 0:
-            return CIRCLE, robot, -1, step
-        for robot in range(robots):
-            _mark(standing, paths[robot, step - 1], -1, tracks)
-            _mark(taken, paths[robot, step], -1, tracks)
-            if lanes[robot] >= 0:
-                for at in range(tracks.begins[lanes[robot]], tracks.begins[lanes[robot] + 1]):
-                    taken[tracks.claims[at]] = -1
-    return SOUND, known, -1, -1
+WAITS = -1
 
 
 @compiled
-def _mark(marks: Ints, node: int, robot: int, tracks: Tracks) -> None:
-    """Write a robot to a node, and to all that it holds there."""
-    marks[node] = robot
-    for at in range(tracks.firsts[node], tracks.firsts[node + 1]):
-        marks[tracks.stands[at]] = robot
+def _needs_of(node: int, lane: int, tracks: Tracks) -> int:
+    """Return how many resources a move along `lane` to `node` needs: the node, claims of the lane, what that holds."""
+    return 1 + tracks.begins[lane + 1] - tracks.begins[lane] + tracks.firsts[node + 1] - tracks.firsts[node]
+
+
+@compiled
+def _needed(node: int, lane: int, slot: int, tracks: Tracks) -> int:
+    """Return one of the resources that a move needs, by its number."""
+    if slot == 0:
+        return node
+    place, last = tracks.begins[lane] + slot - 1, tracks.begins[lane + 1]
+    return tracks.claims[place] if place < last else tracks.stands[tracks.firsts[node] + place - last]
 
 
 @compiled
 def _lane(before: int, node: int, tracks: Tracks) -> int:
-    """Return the lane from one node to another; WAITS where they are the same, ASTRAY where there is none."""
+    """Return the lane from one node to a neighbour, WAITS where they are the same."""
     if node == before:
         return WAITS
     width = tracks.neighbours.shape[1]
-    if node >= 0:
-        for slot in range(width):
-            if tracks.neighbours[before, slot] == node:
-                return before * width + slot
-    return ASTRAY
-
-
-@compiled
-def _take(robot: int, node: int, lane: int, tracks: Tracks, taken: Ints) -> int:
-    """Let the robot use a node, and what the lane to it claims; return who uses some of it already, -1 for nobody."""
-    if taken[node] >= 0:
-        return taken[node]
-    # Its place, then what it covers there, and what its lane crosses.
-    taken[node] = robot
-    for at in range(tracks.firsts[node], tracks.firsts[node + 1]):
-        other = taken[tracks.stands[at]]
-        if other >= 0 and other != robot:
-            return other
-        taken[tracks.stands[at]] = robot
-    if lane >= 0:
-        for at in range(tracks.begins[lane], tracks.begins[lane + 1]):
-            other = taken[tracks.claims[at]]
-            if other >= 0 and other != robot:
-                return other
-            taken[tracks.claims[at]] = robot
-    return -1
+    slot = 0
+    while tracks.neighbours[before, slot] != node:
+        slot += 1
+    return before * width + slot
 
 
 @compiled
@@ -589,8 +477,7 @@ class ActionDependencyGraph:
             np.full(resources, NOBODY),
             np.zeros(resources, np.int32),
         )
-        # Scratch of `first_fault`: who stands where before a step of the plan, and who uses what in it.
-        self._standing, self._taken = np.full(resources, NOBODY), np.full(resources, NOBODY)
+        self._standing = np.full(nodes, NOBODY)
         self.ways = self._allocated(capacity, 16)
         self.rounds = _rounds(np.zeros((0, 1), np.int32), 0)
 
@@ -614,24 +501,32 @@ class ActionDependencyGraph:
         """Replace what is planned but not granted by `paths` (R, T + 1), which begin where the grants of `rows` end.
 
         `holders` are all robots in the traffic, those without a path among them: they keep what they were granted.
-        Raises PlanError, without a change, for paths that begin elsewhere or leave the lanes, two robots that use one
-        node or crossing in a step, and robots that move round in a circle at once, each to the place of the next.
+        Paths are those that `check_paths` returns. Raises PlanError, without a change, for paths that begin elsewhere,
+        and for robots that move round in a circle at once and have no room for it.
         """
         given = np.ascontiguousarray(paths, np.int64)
+        astray = np.flatnonzero(given[:, 0] != self.ends(table, rows))
+        if len(astray):
+            at = f"robot {astray[0]} starts at node {given[astray[0], 0]}"
+            raise PlanError(f"{at}, which is not where its granted way ends")
         # What is held of a way stays, and the new path comes after it.
         longest = int((table.granted[holders] - table.behind[holders]).max(initial=0)) + 2 + given.shape[1]
         self._reserve(table.capacity, longest)
-        rounds = np.zeros(given.shape, np.int32)
-        scratch = self._standing, self._taken
-        kind, robot, other, step = first_fault(given, self.ends(table, rows), self.tracks, *scratch, rounds)
-        if kind != SOUND:
-            # Left as it was when the fault was found.
-            self._standing[:] = self._taken[:] = NOBODY
-            raise PlanError(_fault_text(given, kind, robot, other, step))
+        rounds, count = np.zeros(given.shape, np.int32), 0
+        # With claims plans have no circles.
+        if not len(self.tracks.claims) and not len(self.tracks.stands):
+            robot, step, count = number_rings(given, self.tracks, self._standing, rounds)
+            if robot != NOBODY:
+                begin, end = given[robot, step - 1 : step + 1]
+                raise PlanError(
+                    f"robot {robot} moves from node {begin} to {end} at step {step}, in a circle of robots that all"
+                    " wait for the next to leave, and discs of this size have no room to move round at once; plan"
+                    " without rotations, or use smaller robots"
+                )
         self.version += 1
         self.plans += 1
         append(holders, rows, given, rounds, self.tracks, marks_of(table), self.ways, self.uses)
-        self.rounds = _rounds(rounds, robot)
+        self.rounds = _rounds(rounds, count)
 
     def forget(self, table: TrafficColumns, holders: Rows, row: int, *, stays: bool) -> None:
         """Take the robot in `row` out of the traffic; the others, `holders`, pass in their order without it.
@@ -721,18 +616,3 @@ def _rounds(numbers: Small, count: int) -> Rotations:
 
 def _rounds_of(sizes: Small) -> Rotations:
     return Rotations(sizes, np.zeros(len(sizes), np.int32), np.zeros(len(sizes), np.int64))
-
-
-def _fault_text(paths: Ints, kind: int, robot: int, other: int, step: int) -> str:
-    """Return why a plan cannot be added to what was granted; robots are numbered by their places in the plan."""
-    if kind == START:
-        return f"robot {robot} starts at node {paths[robot, 0]}, which is not where its granted way ends"
-    move = f"robot {robot} moves from node {paths[robot, step - 1]} to {paths[robot, step]} at step {step}"
-    if kind == TAKEN:
-        return f"{move}, which robot {other} uses at the same time"
-    if kind == CIRCLE:
-        return (
-            f"{move}, in a circle of robots that all wait for the next to leave, and discs of this size have no room to"
-            " move round at once; plan without rotations, or use smaller robots"
-        )
-    return f"{move}, where no lane leads"

@@ -719,3 +719,21 @@ def area_of(site: Site, place: Place | Area) -> Zone | None:
     if isinstance(place, tuple) and place and not isinstance(place[0], (int, float, np.number)):
         return Zone("area", ZoneKind.NO_GO, as_floats(place, (None, 2), "corners of an area"))
     return None
+
+
+def cells_of(network: Network, site: Site, places: ManyPlaces) -> Ints:
+    """Return the cells (K,) of the site's grid at places; raises InvalidValueError for those that are no free space."""
+    grid = site.grid
+    chosen: list[Ints] = []
+    for place in places if isinstance(places, (list, np.ndarray)) else [places]:
+        area = area_of(site, place)
+        if area is not None:
+            cells = np.flatnonzero(area.contains(grid.middles) & grid.free_mask.ravel())
+        elif isinstance(place, tuple):
+            cells = grid.cells_at(as_floats(place, (2,), "place")[None])
+        else:
+            cells = grid.cells_at(network.positions[node_of(network, site, place)][None])
+        if not len(cells) or not grid.is_free(cells).all():
+            raise InvalidValueError(f"{brief(place)}: there is no free space of the site, whose walls stay as they are")
+        chosen.append(cells)
+    return np.unique(np.concatenate([np.empty(0, np.int64), *chosen]))

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fleet_sim.base.arrays import Ints, Rows, as_float, as_floats
+from fleet_sim.base.arrays import Ints, Rows
 from fleet_sim.base.budget import Work
-from fleet_sim.base.errors import FleetSimError, InvalidValueError, brief, unknown_name
-from fleet_sim.base.gate import LARGEST_SPEED
-from fleet_sim.warehouse.sites.site import Site
-from fleet_sim.warehouse.traffic.columns import STOPPED, TrafficColumns
-from fleet_sim.warehouse.traffic.control import TrafficControl
+from fleet_sim.base.errors import InvalidValueError, brief, unknown_name
+from fleet_sim.warehouse.traffic.columns import TrafficColumns
 from fleet_sim.warehouse.traffic.floor import Floor
-from fleet_sim.warehouse.traffic.network import ManyPlaces, area_of, node_of, nodes_of
-from fleet_sim.world.commands import Command, CommandAck, NamedCommand, command
+from fleet_sim.world.commands import Command, NamedCommand, command
 from fleet_sim.world.world import World
 
 # Commands, and how they are carried out.
@@ -54,103 +50,22 @@ class HoldRobots(NamedCommand):
     hold: bool = True
 
 
-def _close(control: TrafficControl, site: Site, places: ManyPlaces, speed: float) -> Ints:
-    nodes = nodes_of(control.floor.network, site, places)
-    control.close(nodes)
-    return nodes
-
-
-def _open(control: TrafficControl, site: Site, places: ManyPlaces, speed: float) -> Ints:
-    nodes = nodes_of(control.floor.network, site, places)
-    control.close(nodes, closed=False)
-    return nodes
-
-
-def limit_speed(control: TrafficControl, site: Site, places: ManyPlaces, speed: float) -> Ints:
-    """Limit the speed at places; 0: as the site does. Raises InvalidValueError."""
-    given = as_float(speed, "speed in m/s", low=0.0, high=LARGEST_SPEED)
-    nodes = nodes_of(control.floor.network, site, places)
-    control.floor.limit(nodes, given or np.nan)
-    return nodes
-
-
-def occupy(control: TrafficControl, site: Site, places: ManyPlaces, speed: float = 0.0) -> Ints:
-    """Let something stand in the cells of the map at places; raises InvalidValueError for too many of them."""
-    cells, floor = _cells_of(control, site, places), control.floor
-    count = int(np.count_nonzero(floor.occupied)) + len(cells)
-    if count > MOST_OCCUPIED:
-        raise InvalidValueError(f"at most {MOST_OCCUPIED:,} cells may be occupied, with these there are {count:,}")
-    floor.occupy(cells, occupied=True)
-    return cells
-
-
-def free(control: TrafficControl, site: Site, places: ManyPlaces, speed: float = 0.0) -> Ints:
-    """Let cells be free that were occupied; raises InvalidValueError for those of walls."""
-    cells = _cells_of(control, site, places)
-    control.floor.occupy(cells, occupied=False)
-    return cells
-
-
-OPERATIONS: dict[str, Callable[[TrafficControl, Site, ManyPlaces, float], Ints]] = {
-    "close": _close,
-    "open": _open,
-    "limit_speed": limit_speed,
-    "occupy": occupy,
-    "free": free,
-}
+OPERATIONS = ("close", "open", "limit_speed", "occupy", "free")
 """What ChangePlaces does: close and open nodes, limit the speed, occupy and free cells of the map."""
 
 
-def _cells_of(control: TrafficControl, site: Site, places: ManyPlaces) -> Ints:
-    """Return the cells (K,) of the site's grid at places; raises InvalidValueError for those that are no free space."""
-    grid = site.grid
-    chosen: list[Ints] = []
-    for place in places if isinstance(places, (list, np.ndarray)) else [places]:
-        area = area_of(site, place)
-        if area is not None:
-            cells = np.flatnonzero(area.contains(grid.middles) & grid.free_mask.ravel())
-        elif isinstance(place, tuple):
-            cells = grid.cells_at(as_floats(place, (2,), "place")[None])
-        else:
-            node = node_of(control.floor.network, site, place)
-            cells = grid.cells_at(control.floor.network.positions[node][None])
-        if not len(cells) or not grid.is_free(cells).all():
-            raise InvalidValueError(f"{brief(place)}: there is no free space of the site, whose walls stay as they are")
-        chosen.append(cells)
-    return np.unique(np.concatenate([np.empty(0, np.int64), *chosen]))
-
-
-def change_places(control: TrafficControl, site: Site, asked: ChangePlaces) -> CommandAck:
-    """Carry out a ChangePlaces; raises FleetSimError, and then nothing is changed."""
-    operation = OPERATIONS.get(asked.operation)
-    if operation is None:
-        raise unknown_name("operation", asked.operation, OPERATIONS)
+def places_of(asked: ChangePlaces) -> list[Any]:
+    """Return the places of a command as `nodes_of` has them; raises InvalidValueError for none, and for too many."""
     if not isinstance(asked.places, (tuple, list)) or not asked.places:
         raise InvalidValueError(f"places: expected at least one, got {brief(asked.places)}")
     places = [_place(place) for place in asked.places]
     PLACES.charge(sum(len(place) if isinstance(place, tuple) else 1 for place in places))
-    cells = operation(control, site, places, asked.speed)
-    return CommandAck(asked.command_id, asked.source, control.time, value=cells)
+    return places
 
 
 def _place(given: object) -> Any:
-    """Return a place as `nodes_of` has them: logs have lists where a point or an area is a tuple."""
+    # Logs have lists where a point or an area is a tuple.
     return tuple(map(_place, given)) if isinstance(given, (tuple, list)) else given
-
-
-def hold_robots(world: World, table: TrafficColumns, control: TrafficControl, asked: HoldRobots) -> CommandAck:
-    """Carry out a HoldRobots; without names for all that take part."""
-    accepted: list[str] = []
-    rejected: dict[str, str] = {}
-    for name in asked.names or [world.label(row) for row in control.rows.tolist()]:
-        try:
-            row = row_in_traffic(world, table, name)
-        except FleetSimError as error:
-            rejected[name] = str(error)
-            continue
-        (control.hold if asked.hold else control.let_go)(np.array([row]), STOPPED)
-        accepted.append(name)
-    return asked.ack(control.time, accepted, rejected)
 
 
 def row_in_traffic(world: World, table: TrafficColumns, name: str) -> int:

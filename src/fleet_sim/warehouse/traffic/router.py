@@ -6,8 +6,9 @@ import copy
 import heapq
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.base.spatial.shapes import distances_to_lines
 from fleet_sim.robots.attachments import footprint_radius
 from fleet_sim.robots.drive import AT_REST
-from fleet_sim.warehouse.sites.site import Roadmap, Site
+from fleet_sim.warehouse.sites.site import Roadmap, Site, Zone, ZoneKind
 from fleet_sim.warehouse.traffic.across import (
     Across,
     Point,
@@ -30,7 +31,7 @@ from fleet_sim.warehouse.traffic.across import (
     gap_to_boxes,
     joined,
 )
-from fleet_sim.world.routes import NoRoute, Route, Wanted
+from fleet_sim.world.routes import NoRoute, Route, RouteNeeds, Stretch, Wanted
 from fleet_sim.world.schema import KIND_AGENT, NO_ROW
 from fleet_sim.world.world import World
 
@@ -476,3 +477,65 @@ def retreat(
         return past.whole(past.router.nearest(past.clear, radius, speed=speed, wanted=wanted))
 
     return past_all(plain, start, discs, radius, find)
+
+
+# Routes for the robots of a world.
+
+
+class SiteRoutes:
+    """The ways of `router` for the robots of `world` (a RouteSource). A site is one storey, whatever heights say."""
+
+    detours: ClassVar[bool] = True
+
+    def __init__(self, world: World, router: Router) -> None:
+        self._world, self._whole = world, router
+        self._closed: tuple[str, ...] = ()
+        self._open = router
+        """The routes around what is closed, and the ids of that."""
+
+    @property
+    def _router(self) -> Router:
+        closed = self._world.routes.closed
+        if tuple(closed) != self._closed:
+            self._closed = tuple(closed)
+            site = self._whole.site
+            zones = [Zone(f"closed: {name}", ZoneKind.NO_GO, corners) for name, corners in closed.items()]
+            around = replace(site, zones=(*site.zones, *zones))
+            self._open = Router(around, self._whole.clearance) if zones else self._whole
+        return self._open
+
+    def find(self, start: Floats, goal: Floats, radius: float, *, speed: float, mode: RouteMode) -> Route | NoRoute:
+        """Return the route from `start` to `goal` (3,) in m, or why there is none."""
+        return self._router.find(start, goal, radius, speed=speed, mode=mode)
+
+    def journey(
+        self, row: int, start: Floats, goal: Floats, needs: RouteNeeds, *, detour: bool
+    ) -> list[Stretch] | NoRoute:
+        """Return `find` as a way of one stretch; a detour leads around robots that stand near the one in `row`."""
+        radius, speed, mode = needs
+        if not detour:
+            found = self.find(start, goal, radius, speed=speed, mode=mode)
+            return found if isinstance(found, NoRoute) else [Stretch(found)]
+
+        def find(past: Passing) -> list[Route] | NoRoute:
+            return past.whole(past.router.find(past.clear, goal, radius, speed=speed, mode=mode))
+
+        return _stretches(past_all(self._router, start[:2], self._discs(row), radius, find))
+
+    def retreat(
+        self, row: int, start: Floats, radius: float, *, speed: float, wanted: Wanted
+    ) -> list[Stretch] | NoRoute:
+        """Return the way of the robot in `row` from `start` (3,) to the nearest place that is `wanted`."""
+        discs = self._discs(row)
+        return _stretches(retreat(self._router, start[:2], discs, radius, speed=speed, wanted=wanted))
+
+    def rise(self, start: float, goal: float) -> float:
+        """Return 0: a site is one storey."""
+        return 0.0
+
+    def _discs(self, row: int) -> Floats:
+        return standing_discs(self._world, row, -np.inf, np.inf)
+
+
+def _stretches(routes: list[Route] | NoRoute) -> list[Stretch] | NoRoute:
+    return routes if isinstance(routes, NoRoute) else [Stretch(route) for route in routes]

@@ -24,7 +24,7 @@ from fleet_sim.base.scenario import SettingsSection
 from fleet_sim.base.settings import Checked, setting
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.disturbances.disturbances import cost_tables
-from fleet_sim.warehouse.sites.grid import NO_CELL, Grid
+from fleet_sim.warehouse.sites.grid import Grid
 from fleet_sim.warehouse.sites.map_formats import ends_of_scenario
 from fleet_sim.warehouse.sites.reading import read_text
 from fleet_sim.warehouse.sites.site import Site
@@ -42,7 +42,6 @@ from fleet_sim.warehouse.traffic.figures import (
     summary_of,
     tell_starved,
 )
-from fleet_sim.warehouse.traffic.league_file import LeagueRecorder, write_league
 from fleet_sim.warehouse.traffic.network import Network
 from fleet_sim.warehouse.traffic.planners.planner import checked_plan
 from fleet_sim.warehouse.traffic.planners.registry import make_planner
@@ -53,7 +52,6 @@ from fleet_sim.warehouse.traffic.traffic import Traffic
 from fleet_sim.warehouse.traffic.workload import (
     Crew,
     FleetSettings,
-    NextGoals,
     RunFleet,
     Tasks,
     Workload,
@@ -105,7 +103,7 @@ def read_ends(path: str | Path, site: Site) -> tuple[Ints, Ints]:
 # Steps a fleet to the end of a run, and measures how long that takes.
 
 
-OURS = ("astar", "lacam", "pibt", "prioritized")
+OURS = ("astar", "lacam", "pibt")
 """Planners that are compiled when they are first asked."""
 
 SHOWN_EACH = 0.5
@@ -269,17 +267,10 @@ class GoalGiver:
     """
 
     def __init__(
-        self,
-        world: World,
-        traffic: Traffic,
-        crew: Crew,
-        tasks: Tasks,
-        dwell: float,
-        collector: FigureCollector,
-        recorder: LeagueRecorder | None = None,
+        self, world: World, traffic: Traffic, crew: Crew, tasks: Tasks, dwell: float, collector: FigureCollector
     ) -> None:
         self.crew, self.collector = crew, collector
-        self._world, self._traffic, self._tasks, self._recorder = world, traffic, tasks, recorder
+        self._world, self._traffic, self._tasks = world, traffic, tasks
         self._dwell_ticks = world.clock.ticks(dwell) if dwell > 0.0 else 0
         self._network = traffic.network
         self._node_of = nodes_of_cells(self._network)
@@ -330,8 +321,6 @@ class GoalGiver:
         goal cell on which no robot has room.
         """
         goals = self._tasks.next(robots, cells)
-        if self._recorder is not None:
-            self._recorder.sent(robots, goals, self._tasks)
         now = self._world.clock.time
         ended = robots[goals.done_mask]
         # From when a robot had the task until now; the first goals have ended none.
@@ -393,13 +382,11 @@ def drive_paths(
     planning_s: float | None = None,
     about: Mapping[str, str] | None = None,
     progress: Progress | None = None,
-    out: str | Path | None = None,
 ) -> Outcome:
     """Return the outcome of robots that drive the paths `cells` (R, T + 1) of `site`, until all have, at the longest.
 
     A task is to stand on the cell `goals[i]` (R,) at the end. It ends early with a deadlock, and after `seconds` of
-    simulated time. `out` is a file for what robots did, as the League of Robot Runners writes it. Raises PlanError for
-    paths that robots of this size may not drive.
+    simulated time. Raises PlanError for paths that robots of this size may not drive.
     """
     robots = fleet or FleetSettings()
     # Before the clock of the run starts: compiling is no part of it.
@@ -410,12 +397,9 @@ def drive_paths(
         made.traffic.drive_rows(crew.rows, _nodes(made.traffic.network, cells))
         collector = FigureCollector(site.open_grid, deadlock_after=robots.deadlock_after)
         watch = Watch(made.sim, made.traffic, crew, collector)
-        recorder = None if out is None else LeagueRecorder(made, robots.speed)
-        ends = _PathEnds(made.sim, crew, watch, goals, cells[:, -1] == goals, recorder)
+        ends = _PathEnds(made.sim, crew, watch, cells[:, -1] == goals)
         made.sim.pipeline.add(System("figures", Phase.OBSERVE, ends.look))
         timing = step_to(made, seconds, ends.are_over, lambda: collector.tasks_done, progress)
-        if out is not None and recorder is not None:
-            write_league(out, recorder.run())
         figures = {**watch.figures(), **timing.figures(collector.simulated), **_figures_of_plan(cells, planning_s)}
         # Without an end for each robot there is none for all.
         figures["makespan_s"] = round(ends.last, 6) if ends.there_mask.all() else None
@@ -434,25 +418,14 @@ def _figures_of_plan(cells: Ints, planning_s: float | None) -> dict[str, float |
 class _PathEnds:
     """Notes in each step which robots have come to the ends of their paths."""
 
-    def __init__(
-        self,
-        sim: MultiRobotSimulationCore,
-        crew: Crew,
-        watch: Watch,
-        goals: Ints,
-        right_mask: Bools,
-        recorder: LeagueRecorder | None,
-    ) -> None:
-        """`goals` (R,) are cells; `right_mask` (R,) tells whose path ends there. A `recorder` is told all, too."""
+    def __init__(self, sim: MultiRobotSimulationCore, crew: Crew, watch: Watch, right_mask: Bools) -> None:
+        """`right_mask` (R,) tells whose path ends at its goal."""
         self._sim = sim
         self._crew = crew
         self._watch = watch
         self._right_mask = right_mask
         self._nobody: Bools = np.zeros(len(right_mask), bool)
         self.there_mask: Bools = np.zeros(len(right_mask), bool)
-        self._recorder = recorder
-        if recorder is not None:
-            recorder.sent(crew.robots, NextGoals(goals, np.zeros(len(goals), bool)))
         self.last = 0.0
         """When the last one so far came, in s."""
 
@@ -465,10 +438,6 @@ class _PathEnds:
             self.last = self._sim.sim_time
             right = np.flatnonzero(came_mask & self._right_mask)
             self._watch.collector.tasks_ended(np.full(len(right), self.last))
-            if self._recorder is not None:
-                self._recorder.sent(right, NextGoals(np.full(len(right), NO_CELL), np.ones(len(right), bool)))
-        if self._recorder is not None:
-            self._recorder.look(dt)
         self._watch.look(dt, self._nobody, ~self.there_mask)
 
     def are_over(self) -> bool:
@@ -516,7 +485,7 @@ def plan_scenario(
 # Work: robots in a traffic that go from task to task, and the figures of that.
 
 
-TASKS, FIGURES, RECORD = "tasks", "figures", "record"
+TASKS, FIGURES = "tasks", "figures"
 
 
 class Work:
@@ -526,26 +495,18 @@ class Work:
     """
 
     def __init__(
-        self,
-        sim: MultiRobotSimulationCore,
-        traffic: Traffic,
-        tasks: Tasks,
-        dwell: float,
-        deadlock_after: float,
-        recorder: LeagueRecorder | None = None,
+        self, sim: MultiRobotSimulationCore, traffic: Traffic, tasks: Tasks, dwell: float, deadlock_after: float
     ) -> None:
         self.traffic = traffic
         self.collector = FigureCollector(traffic.site.open_grid, deadlock_after=deadlock_after)
         self._sim = sim
         crew = Crew(sim.world, traffic)
-        self._giver = GoalGiver(sim.world, traffic, crew, tasks, dwell, self.collector, recorder)
+        self._giver = GoalGiver(sim.world, traffic, crew, tasks, dwell, self.collector)
         self._watch = Watch(sim, traffic, crew, self.collector)
         self._giver.begin()
         # Goals are given before the traffic plans; figures are taken when all has been moved and checked.
         sim.pipeline.add(System(TASKS, Phase.UPDATE, self._giver.step), before="traffic")
         sim.pipeline.add(System(FIGURES, Phase.OBSERVE, self._look))
-        if recorder is not None:
-            sim.pipeline.add(System(RECORD, Phase.OBSERVE, recorder.look))
         sim.checkpoints.register_late(TASKS, self._giver)
 
     def _look(self, dt: float) -> None:
@@ -606,13 +567,11 @@ def drive_workload(
     seed: int = 0,
     about: Mapping[str, str] | None = None,
     progress: Progress | None = None,
-    out: str | Path | None = None,
 ) -> Outcome:
     """Return the outcome of `seconds` of simulated time; it ends earlier when no robot has a task left.
 
     Robots of a problem of the League of Robot Runners are as its file says, unless a `fleet` is given.
-    `dwell` is the stay at each goal in s, by default that of the workload; `out` a file for what robots did, as the
-    League of Robot Runners writes it. Raises InvalidValueError and ConfigError for
+    `dwell` is the stay at each goal in s, by default that of the workload. Raises InvalidValueError and ConfigError for
     what does not fit together, and PlanError where the planner never had a plan.
     """
     league, plans = workload.league, traffic or TrafficSettings()
@@ -623,16 +582,13 @@ def drive_workload(
     made = make_fleet(workload.site, workload.starts, robots, plans, seed)
     with made.sim:
         stay = workload.dwell if dwell is None else dwell
-        recorder = None if out is None else LeagueRecorder(made, robots.speed)
-        work = Work(made.sim, made.traffic, workload.tasks, stay, robots.deadlock_after, recorder)
+        work = Work(made.sim, made.traffic, workload.tasks, stay, robots.deadlock_after)
         timing = step_to(made, seconds, lambda: work.all_done, lambda: work.collector.tasks_done, progress)
         told = made.traffic.figures()
         refusal = str(told["last_refusal"])
         # Some plans may fail; if none succeeded, figures of standing robots would mislead.
         if not told["plans"] and told["refusals"]:
             raise PlanError(f"no robot was moved, as all {told['refusals']} plans failed: {refusal}")
-        if out is not None and recorder is not None:
-            write_league(out, recorder.run())
         title = f"{workload.name}, {len(workload.starts)} robots, {plans.planner}"
         return Outcome(work.run(title, about or {}, timing.figures(work.collector.simulated)), timing.stopped, refusal)
 

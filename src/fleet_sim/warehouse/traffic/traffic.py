@@ -2,46 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from fleet_sim.base.arrays import AnyArray, Bools, Floats, Ints, Rows, as_float
-from fleet_sim.base.errors import ConfigError, InvalidValueError, StateError, located, unknown_name
-from fleet_sim.base.params import RouteMode
+from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows, as_float
+from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, StateError, located, unknown_name
+from fleet_sim.base.gate import LARGEST_SPEED
 from fleet_sim.base.scenario import SettingsSection
 from fleet_sim.base.settings import read, setting
+from fleet_sim.base.spatial import quaternions
+from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots.agent import Agent
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.sites.section import SiteSection, SiteSettings
-from fleet_sim.warehouse.sites.site import Site, Zone, ZoneKind
-from fleet_sim.warehouse.traffic.columns import BROKEN, SERVING, STOPPED, TrafficColumns, not_enrolled
-from fleet_sim.warehouse.traffic.control import TrafficControl
-from fleet_sim.warehouse.traffic.network import ManyPlaces, Network, Place, node_of, nodes_of
+from fleet_sim.warehouse.sites.site import Site
+from fleet_sim.warehouse.traffic.columns import (
+    BACKWARD,
+    BROKEN,
+    NEAR,
+    SERVING,
+    STOPPED,
+    TrafficColumns,
+    enter,
+    hindrance,
+    not_enrolled,
+    refused,
+    turning_speeds,
+)
+from fleet_sim.warehouse.traffic.floor import Floor, forms_of
+from fleet_sim.warehouse.traffic.network import ManyPlaces, Network, Place, cells_of, node_of, nodes_of
+from fleet_sim.warehouse.traffic.planned_paths import PlannedPaths
+from fleet_sim.warehouse.traffic.planners.planner import NO_BARS
 from fleet_sim.warehouse.traffic.planners.registry import PLANNERS
 from fleet_sim.warehouse.traffic.policies import POLICIES
 from fleet_sim.warehouse.traffic.requests import (
+    MOST_OCCUPIED,
+    OPERATIONS,
     ChangePlaces,
     Grant,
     HoldRobots,
-    change_places,
-    free,
     grants_of,
-    hold_robots,
-    limit_speed,
-    occupy,
+    places_of,
+    row_in_traffic,
 )
-from fleet_sim.warehouse.traffic.router import LARGEST_RADIUS, Passing, Router, past_all, retreat, standing_discs
+from fleet_sim.warehouse.traffic.router import LARGEST_RADIUS, Router, SiteRoutes
 from fleet_sim.warehouse.traffic.settings import TrafficRobotSettings, TrafficSettings
+from fleet_sim.warehouse.traffic.sizes import ALIGNED, Kind, kind_of, way_of
+from fleet_sim.warehouse.traffic.waits import explained, waits_for
 from fleet_sim.world.commands import CommandAck
 from fleet_sim.world.features import FAULTS, Feature, FeatureHost
 from fleet_sim.world.pipeline import Phase, System
-from fleet_sim.world.routes import NoRoute, Route, RouteNeeds, Stretch, Wanted
 from fleet_sim.world.schema import NO_ROW
-from fleet_sim.world.world import World
+from fleet_sim.world.state_files import Form
+from fleet_sim.world.steering import IDLE
+from fleet_sim.world.world import DriveRule, World
 
 # TrafficBars: places that low robots pass through and wide ones do not, as something stands above them.
 
@@ -52,46 +70,121 @@ class TrafficBars:
     `traffic.bars`; its methods raise StateError before a robot was enrolled, as the network depends on its size.
     """
 
-    def __init__(self, site: Site, world: World, table: TrafficColumns, control: TrafficControl) -> None:
-        self._site, self._world, self._table, self._control = site, world, table, control
+    def __init__(self, traffic: Traffic) -> None:
+        self._traffic = traffic
 
     @property
     def radius(self) -> float:
         """The radius in m of the largest footprint that may take part: what a robot carries has to be within it."""
-        return self._control.floor.radius
+        return self._traffic.floor.radius
 
     def add(self, places: ManyPlaces) -> None:
         """Bar places to wide robots: these enter them only as their goals, while all others pass.
 
         Raises InvalidValueError for a planner that does not keep wide robots off.
         """
-        self._control.bar(nodes_of(self._control.floor.network, self._site, places))
+        if not self._traffic.floor.timing.planner.keeps_bars:
+            raise InvalidValueError(f"planner {self._traffic.settings.planner!r} {NO_BARS}")
+        self._bar(places, True)
 
     def remove(self, places: ManyPlaces) -> None:
         """Let wide robots enter places again."""
-        self._control.bar(nodes_of(self._control.floor.network, self._site, places), barred=False)
+        self._bar(places, False)
 
     def set_wide(self, agent: Agent, wide: bool = True) -> None:
         """Let a robot keep off barred places from now on, other than its goal, or no longer.
 
         Raises InvalidValueError for a robot that takes no part, and to make one wide that is driving.
         """
-        self._control.widen(self._row(agent), wide=wide)
+        row, table, floor = self._traffic.row_of(agent), self._traffic.table, self._traffic.floor
+        ahead = floor.execution.graph.held(table, np.array([row]))[1:]
+        if wide and (floor.timing.barred[ahead].any() or table.speed[row] > 0.0 or table.progress[row] > 0.0):
+            raise InvalidValueError(
+                f"{agent.name!r} cannot become wide while it drives; let it stop at its goal before"
+            )
+        table.wide[row] = wide
+        floor.timing.changed = True
 
     def is_wide(self, agent: Agent) -> bool:
         """Return whether a robot keeps off barred places."""
-        return bool(self._table.wide[self._row(agent)])
+        return bool(self._traffic.table.wide[self._traffic.row_of(agent)])
 
     def pass_under(self, objects: Sequence[SimObject]) -> None:
         """Let these be no obstacles while they stand by themselves."""
-        self._control.floor.obstacles.pass_under([thing.object_id for thing in objects])
+        self._traffic.floor.obstacles.pass_under([thing.object_id for thing in objects])
 
-    def _row(self, agent: Agent) -> int:
-        if not isinstance(agent, Agent) or agent.world is not self._world:
-            raise InvalidValueError(f"expected a robot of this simulation, got {agent!r}")
-        if not self._table.present[agent.row]:
-            raise not_enrolled(self._world, agent.row)
-        return agent.row
+    def _bar(self, places: ManyPlaces, barred: bool) -> None:
+        floor = self._traffic.floor
+        floor.timing.barred[nodes_of(floor.network, self._traffic.site, places)] = barred
+        floor.open_up()
+
+
+class InTraffic(DriveRule):
+    """A robot in the traffic is driven by nothing else; actions send it by the traffic (a Conveyance)."""
+
+    reason = "it takes part in the traffic; send it there (MoveTo with route=True), or let it leave the traffic first"
+
+    def __init__(self, traffic: Traffic) -> None:
+        self._traffic, self._table = traffic, traffic.table
+
+    def refuses(self, rows: Rows) -> Bools:
+        """Return which of `rows` take part."""
+        return np.asarray(self._table.present[rows])
+
+    def drives(self, row: int) -> bool:
+        """Return whether the robot in `row` takes part."""
+        return bool(self._table.present[row])
+
+    def check_goal(self, row: int, point: Floats, heading: float | None, tolerance: float) -> None:
+        """Raise InvalidValueError where `send_to` would."""
+        self._traffic.check_goals(*self._goal(row, point, heading, tolerance))
+
+    def send_to(self, row: int, point: Floats, heading: float | None, tolerance: float) -> None:
+        """Send a robot to the node that is within `tolerance` m of `point` (2,); raises InvalidValueError."""
+        self._traffic.send_rows(*self._goal(row, point, heading, tolerance))
+
+    def _goal(self, row: int, point: Floats, heading: float | None, tolerance: float) -> tuple[Rows, Ints, Floats]:
+        """Return robot, node and heading as `send_rows` has them; raises InvalidValueError for a point at no node."""
+        network = self._traffic.floor.network
+        node = int(network.node_at(point[None])[0])
+        place = f"({point[0]:g}, {point[1]:g})"
+        # Checked here and not in `send_rows`: an action may ask for a point, the traffic knows only nodes.
+        if node < 0:
+            raise InvalidValueError(f"the goal {place} is at no node: in a wall, outside, or too narrow for the robot")
+        off = trig.hypot_of(*(network.positions[node] - point).tolist())
+        if off > max(tolerance, NEAR):
+            x, y = network.positions[node].tolist()
+            raise InvalidValueError(
+                f"the goal {place} is {off:.3g} m from the node at ({x:g}, {y:g}); go there, or with that tolerance"
+            )
+        return np.array([row]), np.array([node]), np.array([np.nan if heading is None else heading])
+
+    def has_brought(self, row: int) -> bool:
+        """Return whether the robot has arrived."""
+        return bool(self._table.arrived[row])
+
+    def goals(self, rows: Rows) -> tuple[Floats, Floats, Bools]:
+        """Return points (N, 2) and headings (N,) of those of `rows` that were sent somewhere and are not there yet."""
+        table = self._table
+        sent_mask = table.present[rows] & (table.goal[rows] >= 0) & ~table.arrived[rows]
+        points = np.zeros((len(rows), 2))
+        if np.count_nonzero(sent_mask):
+            points[sent_mask] = self._traffic.floor.network.positions[table.goal[rows[sent_mask]]]
+        return points, table.heading[rows], sent_mask
+
+    def waits_for(self, rows: Rows) -> Rows:
+        """Return whom each of `rows` (N,) waits for in the traffic, NO_ROW for nobody."""
+        traffic = self._traffic
+        return waits_for(traffic.floor, self._table, rows) if len(traffic.rows) else np.full(len(rows), NO_ROW)
+
+    def stopped(self, rows: Rows, *, stay: bool) -> None:
+        """Let robots stand that were told to stop; those whose action ended have no goal any more."""
+        ours = rows[self._table.present[rows]]
+        # A stop by a user holds the robot; one at the end of an action only ends its goal.
+        if len(ours) and stay:
+            self._traffic.hold(ours, STOPPED)
+        elif len(ours):
+            self._traffic.withdraw_goals(ours)
 
 
 class Traffic:
@@ -103,22 +196,33 @@ class Traffic:
     """
 
     def __init__(
-        self, site: Site, settings: TrafficSettings, world: World, table: TrafficColumns, control: TrafficControl
+        self, sim: MultiRobotSimulationCore, site: Site, table: TrafficColumns, settings: TrafficSettings
     ) -> None:
-        """See `offer_traffic`, which makes the parts."""
-        self.site, self.settings = site, settings
-        self._world, self._table, self._control = world, table, control
-        self.bars = TrafficBars(site, world, table, control)
+        """`offer_traffic` makes one."""
+        self.site, self.settings, self.table = site, settings, table
+        self._sim, self._world = sim, sim.world
+        self._floor: Floor | None = None
+        self.rule = InTraffic(self)
+        self.bars = TrafficBars(self)
         """What some robots pass under, and others must drive around."""
-        self.planned = control.paths
+        self.planned = PlannedPaths(
+            self._world, table, lambda: None if self._floor is None else self._floor.execution.graph
+        )
         """Where the last plan leads robots: `planned.paths_of(rows)`."""
 
-    # ---- who takes part ----------------------------------------------------------------------------------------------
+    @property
+    def floor(self) -> Floor:
+        """What depends on the network; raises StateError before there is one."""
+        if self._floor is None:
+            raise StateError("no robot takes part in the traffic yet, and its network depends on their size; enrol one")
+        return self._floor
 
     @property
     def network(self) -> Network:
         """The nodes and moves; raises StateError before a robot was enrolled, as they depend on its size."""
-        return self._control.floor.network
+        return self.floor.network
+
+    # ---- who takes part ----------------------------------------------------------------------------------------------
 
     @property
     def robots(self) -> list[Agent]:
@@ -128,38 +232,158 @@ class Traffic:
     @property
     def rows(self) -> Rows:
         """Their rows in the columns of the world."""
-        return self._control.rows
+        return NO_ROWS if self._floor is None else self._floor.execution.rows
+
+    def row_of(self, agent: Agent) -> int:
+        """Return the row of a robot; raises InvalidValueError for one that takes no part."""
+        if not isinstance(agent, Agent) or agent.world is not self._world:
+            raise InvalidValueError(f"expected a robot of this simulation, got {agent!r}")
+        if not self.table.present[agent.row]:
+            raise not_enrolled(self._world, agent.row)
+        return agent.row
 
     def enroll(self, agents: Agent | Sequence[Agent]) -> None:
         """Let `agents` take part from now on; each stands at a node. Raises InvalidValueError, and then enrols none."""
+        world, table = self._world, self.table
         given = [agents] if isinstance(agents, Agent) else list(agents)
         for agent in given:
-            self._check_own(agent)
-        self._control.enroll(np.array([agent.row for agent in given], np.int64))
+            if not isinstance(agent, Agent) or agent.world is not world:
+                raise InvalidValueError(f"expected a robot of this simulation, got {agent!r}")
+        rows = np.array([agent.row for agent in given], np.int64)
+        for row in rows.tolist():
+            reason = "it takes part already" if table.present[row] else hindrance(world, row)
+            if reason:
+                raise refused(world, row, reason)
+        try:
+            for row in rows.tolist():
+                enter(world, table, row)
+            self._take_places(rows)
+        except BaseException:
+            table.clear_rows(rows)
+            # As if nothing had been tried: the columns are filled before places are known to be free.
+            raise
+        finally:
+            world.version += 1
+        for row in world.actions.busy(rows).tolist():
+            world.actions.cancel_base(row, "the robot takes part in the traffic now")
+        self.floor.timing.changed = True
+
+    def _take_places(self, rows: Rows) -> None:
+        world, table = self._world, self.table
+        floor = self._floor or self._floor_of(rows)
+        world.version += 1
+        present = floor.execution.rows
+        before = np.setdiff1d(present, rows)
+        floor.timing.charge(before, rows)
+        # Places of robots that stay, as well as of those that come together.
+        held = set(floor.execution.graph.held(table, before).tolist())
+        nodes = floor.network.node_at(world.position[rows, :2])
+        for index, (row, node) in enumerate(zip(rows.tolist(), nodes.tolist(), strict=True)):
+            at = world.position[row, :2].tolist()
+            if node < 0 or np.abs(floor.network.positions[node] - at).max() > NEAR:
+                raise refused(world, row, f"it stands at ({at[0]:g}, {at[1]:g}), where there is no node")
+            if table.radius[row] > floor.radius * (1.0 + 1e-9):
+                nodes[index] = self._own_node(floor, row, node)
+            taken = {node, *floor.network.stands.of(int(nodes[index])).tolist()}
+            if not held.isdisjoint(taken):
+                raise refused(world, row, f"another robot has node {node}, or a part of what it needs there")
+            held |= taken
+            if floor.gates.is_in_swing(int(nodes[index])):
+                raise refused(world, row, f"it stands at ({at[0]:g}, {at[1]:g}), where a door moves that is not open")
+        floor.execution.stand(rows, nodes)
+        floor.disturbances.enter(rows)
+        self._floor = floor
+
+    def _floor_of(self, rows: Rows) -> Floor:
+        """Return a floor for the first robots: the largest that fit into a cell decide for all, others have kinds."""
+        table, settings = self.table, self.settings
+        radius, kinds = settings.radius or float(table.radius[rows].max()), list[Kind]()
+        grid, margin = self.site.grid, 0.5 * self._sim.params.collision_margin
+        roadmap = settings.network == "roadmap" or (settings.network == "auto" and self.site.roadmap is not None)
+        if settings.radius is None and not roadmap:
+            single_mask = table.radius[rows] + margin <= 0.5 * grid.cell * (1.0 + 1e-9)
+            kinds = [kind_of(self._world, table, row, grid, margin) for row in rows[~single_mask].tolist()]
+            if kinds:
+                radius = float(table.radius[rows[single_mask]].max(initial=0.0)) or 0.5 * grid.cell - margin
+        return Floor(self._sim, self.site, table, settings, radius, tuple(sorted(set(kinds))))
+
+    def _own_node(self, floor: Floor, row: int, node: int) -> int:
+        """Return where a robot that takes more than a cell stands; raises InvalidValueError where it cannot."""
+        world, table, network = self._world, self.table, floor.network
+        grid = network.grid
+        kind = None if grid is None else kind_of(world, table, row, grid, 0.5 * self._sim.params.collision_margin)
+        if grid is None or kind not in network.own:
+            raise refused(world, row, f"its footprint of {table.radius[row]:g} m is larger than {floor.radius:g} m")
+        backward = table.lead[row] == BACKWARD
+        way, off = way_of(float(table.yaw[row]) + np.pi * backward, grid)
+        if kind.ways > 1 and off > ALIGNED:
+            raise refused(world, row, "it takes more than a cell, and stands neither along a row nor a column")
+        own = int(network.own[kind][node, way % kind.ways])
+        if own < 0:
+            at = network.positions[node].tolist()
+            raise refused(world, row, f"it stands at ({at[0]:g}, {at[1]:g}), where it has no room")
+        if kind.ways > 1:
+            self._align(row, grid.origin[2] - 0.5 * np.pi * way - np.pi * backward)
+        return own
+
+    def _align(self, row: int, yaw: float) -> None:
+        """Turn a robot by the little that it is off its direction."""
+        world, table = self._world, self.table
+        table.yaw[row] = float(quaternions.wrapped(np.array([yaw]))[0])
+        turned = quaternions.multiply(quaternions.from_yaws(table.yaw[row : row + 1]), table.tilt[row][None])
+        if not np.array_equal(turned[0], world.orientation[row]):
+            world.orientation[row] = turned[0]
+            world.touch(np.array([row]))
 
     def leave(self, agents: Agent | Sequence[Agent]) -> None:
         """Let `agents` take no part any more. They stop at once, where they are; others drive around them."""
         given = [agents] if isinstance(agents, Agent) else list(agents)
-        for row in [self._row(agent) for agent in given]:
-            self._control.remove(np.array([row]), "it was asked to")
+        for row in [self.row_of(agent) for agent in given]:
+            self.remove(np.array([row]), "it was asked to")
+
+    def remove(self, rows: Rows, reason: str) -> None:
+        """Let robots take no part any more; emits traffic_left for each."""
+        world, table, execution = self._world, self.table, self.floor.execution
+        for row in rows.tolist():
+            execution.graph.forget(table, execution.rows, row, stays=True)
+            table.clear_rows(np.array([row]))
+            world.version += 1
+        world.rest(rows)
+        self.floor.timing.changed = True
+        # Actions that wait for an arrival are told that there will be none.
+        self._sim.actions.arrived(rows)
+        for row in rows.tolist():
+            # When all are out, as a handler may enrol one of them again.
+            world.events.emit("traffic_left", agent=world.handles[row], reason=reason)
+            world.entity_events.emit(row, "traffic_left", reason=reason)
+
+    def removed(self, rows: Rows) -> None:
+        """Forget robots that are removed from the world."""
+        table = self.table
+        for row in rows[table.present[rows]].tolist():
+            execution = self.floor.execution
+            execution.graph.forget(table, execution.rows, row, stays=False)
+            table.clear_rows(np.array([row]))
+            execution.renew()
+            self.floor.timing.changed = True
 
     def takes_part(self, agent: Agent) -> bool:
         """Return whether `agent` takes part."""
-        return bool(self._table.present[agent.row])
+        return bool(self.table.present[agent.row])
 
     def turns(self, agent: Agent) -> bool:
         """Return whether a robot turns towards where it drives."""
-        return bool(self._table.turns[self._row(agent)])
+        return bool(self.table.turns[self.row_of(agent)])
 
     # ---- where they go -----------------------------------------------------------------------------------------------
 
     def put_first(self, rows: Rows) -> None:
         """Let robots in `rows` (N,) go before all others until the next call, where the planner has an order."""
-        self._control.floor.timing.first = rows
+        self.floor.timing.first = rows
 
     def plan_soon(self) -> None:
         """Plan in the next step of the traffic, if the policy agrees, though the period is not over."""
-        self._control.floor.timing.hurry()
+        self.floor.timing.hurry()
 
     def send(self, agent: Agent, place: Place, heading: float | None = None) -> None:
         """Send a robot to a place; a stopped one drives on. Takes effect with the next plan; its actions end.
@@ -168,71 +392,80 @@ class Traffic:
         robot that takes no part, a place that is not at a node, and one that no way leads to, UnknownNameError for a
         unknown station.
         """
-        turned = np.array([np.nan if heading is None else as_float(heading, "heading in rad", low=-1e5, high=1e5)])
-        self._control.send(np.array([self._row(agent)]), np.array([self.node_of(place)]), turned)
+        turned = np.nan if heading is None else as_float(heading, "heading in rad", low=-1e5, high=1e5)
+        self.send_rows(np.array([self.row_of(agent)]), np.array([self.node_of(place)]), np.array([turned]))
 
-    def send_rows(self, rows: Rows, nodes: Ints) -> None:
-        """Send the robots in `rows` (N,) to `nodes` (N,), all or none; raises as `send` does."""
-        self._control.send(np.asarray(rows, np.int64), np.asarray(nodes, np.int64), np.full(len(rows), np.nan))
+    def send_rows(self, rows: Rows, nodes: Ints, headings: Floats | None = None) -> None:
+        """Send the robots in `rows` (N,) to `nodes` (N,), all or none; raises as `send` does.
 
-    def node_of(self, place: Place) -> int:
-        """Return the node at a place; raises InvalidValueError where there is none."""
-        return node_of(self.network, self.site, place)
-
-    def goal_of(self, agent: Agent) -> int | None:
-        """Return the node that a robot was sent to, None before it was."""
-        goal = int(self.goals(np.array([self._row(agent)]))[0])
-        return None if goal < 0 else goal
-
-    def has_arrived(self, agent: Agent) -> bool:
-        """Return whether a robot has stood at the goal that it has now."""
-        return bool(self._table.arrived[self._row(agent)])
-
-    def is_waiting(self, agent: Agent) -> bool:
-        """Return whether a robot stands because others pass first, or its way is blocked."""
-        return bool(self._table.waiting[self._row(agent)])
-
-    def waits_for(self, agent: Agent) -> Agent | None:
-        """Return the robot that a waiting one waits for next; None for nobody."""
-        row = int(self._control.waits_for(np.array([self._row(agent)]))[0])
-        return None if row == NO_ROW else self._world.handles[row]
-
-    def explain(self, agent: Agent) -> str:
-        """Return why a robot does not drive: "a waits for b, which waits for c, which stands at desk"."""
-        return self._control.explained(self._row(agent))
-
-    def shared_nodes(self) -> Ints:
-        """Return the nodes (K,) to which any robot can be sent, whatever its size, if a way leads there at all."""
-        return self._control.shared_nodes()
-
-    def goals(self, rows: Rows) -> Ints:
-        """Return the goals (N,) of robots in `rows`, -1 for none."""
-        return self._control.goals(rows)
-
-    def nodes(self, rows: Rows, *, ahead: bool = False) -> Ints:
-        """Return the nodes (N,) that robots in `rows` stand on, or passed last; `ahead`: those planned to be next."""
-        return self._control.next_nodes(rows) if ahead else self._control.nodes(rows)
-
-    # ---- stopping ----------------------------------------------------------------------------------------------------
-
-    def stop(self, agent: Agent) -> None:
-        """Let a robot brake and stand, also between nodes, until `resume` or `send`; others drive around it."""
-        self._control.hold(np.array([self._row(agent)]), STOPPED)
-
-    def resume(self, agent: Agent) -> None:
-        """Let a stopped robot drive on to its goal."""
-        self._control.let_go(np.array([self._row(agent)]), STOPPED)
-
-    def pause_rows(self, rows: Rows) -> None:
-        """Let robots in `rows` (N,) stand until `continue_rows`, as at a goal while they are served.
-
-        They keep their place in the order: unlike around a stopped robot, others wait for them.
+        `headings` (N,) are in rad, nan for any.
         """
-        self._control.hold(np.asarray(rows, np.int64), SERVING)
+        rows, turned = np.asarray(rows, np.int64), np.full(len(rows), np.nan) if headings is None else headings
+        nodes, turned = self.check_goals(rows, np.asarray(nodes, np.int64), turned)
+        table = self.table
+        for row in self._world.actions.busy(rows).tolist():
+            self._world.actions.cancel_base(row, "the traffic was told to send the robot elsewhere")
+        table.goal[rows] = nodes
+        table.heading[rows] = quaternions.wrapped(turned)
+        table.arrived[rows] = False
+        self.let_go(rows, STOPPED)
 
-    def continue_rows(self, rows: Rows) -> None:
-        """Let robots that were paused drive on."""
-        self._control.let_go(np.asarray(rows, np.int64), SERVING)
+    def check_goals(self, rows: Rows, nodes: Ints, headings: Floats) -> tuple[Ints, Floats]:
+        """Return nodes and headings as robots of all sizes have them; raises InvalidValueError as `send_rows` does."""
+        table, floor = self.table, self.floor
+        if len(rows) != len(nodes):
+            raise InvalidValueError(f"expected a node for each of {len(rows)} robots, got {len(nodes)}")
+        # All is checked before the first goal is set, so that none is set if one is wrong.
+        strange = np.flatnonzero(~table.present[rows])
+        if len(strange):
+            raise not_enrolled(self._world, int(rows[strange[0]]))
+        off = np.flatnonzero((nodes < 0) | (nodes >= len(floor.network)))
+        if len(off):
+            raise InvalidValueError(f"node {nodes[off[0]]}: nodes are numbered from 0 to {len(floor.network) - 1}")
+        ends = floor.execution.graph.ends(table, rows)
+        if floor.network.stands:
+            nodes, headings = self._own_goals(rows, ends, nodes, headings)
+        # Regions take one comparison; a planner would search the whole floor before it gives up.
+        apart = np.flatnonzero(floor.regions[ends] != floor.regions[nodes])
+        if len(apart):
+            row = int(rows[apart[0]])
+            raise InvalidValueError(f"no way leads {self._world.label(row)!r} to node {nodes[apart[0]]}")
+        turned = np.flatnonzero(~np.isnan(headings))
+        fixed = turned[turning_speeds(self._world, rows[turned]) <= 0.0] if len(turned) else turned
+        if len(fixed):
+            raise InvalidValueError(f"{self._world.label(int(rows[fixed[0]]))!r} cannot turn to a heading")
+        return nodes, headings
+
+    def _own_goals(self, rows: Rows, ends: Ints, nodes: Ints, headings: Floats) -> tuple[Ints, Floats]:
+        """Return goals (N,) of robots at `ends` (N,), with own ones of those that take several cells, and headings.
+
+        Raises InvalidValueError where one has no room, and for headings other than along rows and columns.
+        """
+        network, nodes, headings = self.floor.network, self.floor.network.bases[nodes], headings.copy()
+        for index in np.flatnonzero(network.kinds[ends] >= 0).tolist():
+            kind = self.floor.kinds[network.kinds[ends[index]]]
+            own, label = network.own[kind][nodes[index]], self._world.label(int(rows[index]))
+            if not np.isnan(headings[index]) and (kind.ways > 1 or kind.length != kind.width):
+                own = own[[self._way_at_goal(int(rows[index]), kind, float(headings[index]))]]
+                headings[index] = np.nan
+            own = own[own >= 0]
+            if not len(own):
+                raise InvalidValueError(f"{label!r} has no room at node {nodes[index]}")
+            with network.lock:
+                ways = [int(network.distances(node)[ends[index]]) for node in own.tolist()]
+            # The direction in which it is there soonest.
+            nodes[index] = min(zip(ways, own.tolist(), strict=True), key=lambda pair: (pair[0] < 0, *pair))[1]
+        return nodes, headings
+
+    def _way_at_goal(self, row: int, kind: Kind, heading: float) -> int:
+        """Return the direction of a robot that takes several cells, for a heading; raises InvalidValueError."""
+        grid = self.floor.network.grid
+        assert grid is not None
+        way, off = way_of(heading + np.pi * (self.table.lead[row] == BACKWARD), grid)
+        if kind.ways < 4 or off > ALIGNED:
+            which = "no heading can be asked for" if kind.ways < 4 else "it stands along rows and columns only"
+            raise InvalidValueError(f"{self._world.label(row)!r} takes more than a cell: {which}")
+        return way
 
     def drive_rows(self, rows: Rows, paths: Ints) -> None:
         """Let robots in `rows` (R,) drive `paths` (R, T + 1), nodes at each step; the last ones become their goals.
@@ -240,79 +473,299 @@ class Traffic:
         The order in which they pass each node is that of the paths, whatever the speeds. The policy `given` makes no
         plans that would replace them. Raises PlanError, without a change, for paths that robots may not drive.
         """
-        self._control.drive(np.asarray(rows, np.int64), np.asarray(paths, np.int64))
+        rows, paths = np.asarray(rows, np.int64), np.asarray(paths, np.int64)
+        strange = np.flatnonzero(~self.table.present[rows])
+        # Other robots keep their plans.
+        if len(strange):
+            raise not_enrolled(self._world, int(rows[strange[0]]))
+        self.floor.timing.drive(rows, paths)
+        self.table.goal[rows] = paths[:, -1]
+        self.table.arrived[rows] = False
 
     def withdraw_goal(self, agent: Agent) -> None:
         """Let a robot stop at the next node that it can, with no goal any more; it gives way to others there."""
-        self._control.withdraw_goal(np.array([self._row(agent)]))
+        self.withdraw_goals(np.array([self.row_of(agent)]))
 
-    def close(self, places: ManyPlaces) -> None:
-        """Close places: no robot enters these nodes, except those that cannot stop before any more.
+    def withdraw_goals(self, rows: Rows) -> None:
+        """Take the goals of robots away: they stand where their grants end."""
+        self.table.goal[rows] = -1
+        self.table.arrived[rows] = False
+        self.floor.timing.changed = True
 
-        Places are stations, nodes and points, as for `send`, names of zones, and areas by their corners ((x, y), ...).
-        """
-        self._control.close(self._nodes_of(places))
+    def node_of(self, place: Place) -> int:
+        """Return the node at a place; raises InvalidValueError where there is none."""
+        return node_of(self.network, self.site, place)
 
-    def open(self, places: ManyPlaces) -> None:
-        """Open closed places."""
-        self._control.close(self._nodes_of(places), closed=False)
+    def goal_of(self, agent: Agent) -> int | None:
+        """Return the node that a robot was sent to, None before it was."""
+        goal = int(self.goals(np.array([self.row_of(agent)]))[0])
+        return None if goal < 0 else goal
 
-    def limit_speed(self, places: ManyPlaces, speed: float) -> None:
-        """Let robots drive at most at `speed` in m/s at places, whatever zones and lanes say; 0: as they say again."""
-        limit_speed(self._control, self.site, places, speed)
+    def goals(self, rows: Rows) -> Ints:
+        """Return the nodes (N,) that robots were sent to, -1 for none."""
+        goals = self.table.goal[rows]
+        return goals if self._floor is None else np.where(goals >= 0, self._floor.network.bases[goals], goals)
 
-    def occupy(self, places: ManyPlaces) -> None:
-        """Let something stand in the cells of the map at places: robots come nowhere where they would touch it."""
-        occupy(self._control, self.site, places)
+    def nodes(self, rows: Rows) -> Ints:
+        """Return the nodes (N,) that robots stand on, or passed last."""
+        graph = self.floor.execution.graph
+        return self.floor.network.bases[graph.ways.nodes[rows, self.table.at[rows]]]
 
-    def free(self, places: ManyPlaces) -> None:
-        """Let cells be free again that were occupied; raises InvalidValueError for walls of the site."""
-        free(self._control, self.site, places)
+    def shared_nodes(self) -> Ints:
+        """Return the nodes (K,) to which any robot can be sent, whatever its size, if a way leads there at all."""
+        floor, rows = self.floor, self.rows
+        network, regions = floor.network, floor.regions
+        shared_mask = network.bases == np.arange(len(network))
+        ends = floor.execution.graph.ends(self.table, rows)
+        for region in np.unique(regions[ends[network.kinds[ends] >= 0]]).tolist() if network.stands else ():
+            joined_mask = np.zeros(len(network), np.bool_)
+            joined_mask[network.bases[(regions == region) & (network.kinds >= 0)]] = True
+            shared_mask &= joined_mask
+        return np.flatnonzero(shared_mask)
+
+    def has_arrived(self, agent: Agent) -> bool:
+        """Return whether a robot has stood at the goal that it has now."""
+        return bool(self.table.arrived[self.row_of(agent)])
+
+    def is_waiting(self, agent: Agent) -> bool:
+        """Return whether a robot stands because others pass first, or its way is blocked."""
+        return bool(self.table.waiting[self.row_of(agent)])
+
+    def waits_for(self, agent: Agent) -> Agent | None:
+        """Return the robot that a waiting one waits for next; None for nobody."""
+        row = int(self.rule.waits_for(np.array([self.row_of(agent)]))[0])
+        return None if row == NO_ROW else self._world.handles[row]
+
+    def explain(self, agent: Agent) -> str:
+        """Return why a robot does not drive: "a waits for b, which waits for c, which stands at desk"."""
+        return explained(self._world, self.floor, self.table, self.site, self.row_of(agent))
 
     def grants(self, agents: Agent | Sequence[Agent] | None = None) -> list[Grant]:
         """Return which nodes robots have, who waits, and for whom; None: all, in the order they were spawned."""
         given = [agents] if isinstance(agents, Agent) else agents
-        rows = self.rows if given is None else np.array([self._row(agent) for agent in given], np.int64)
-        return grants_of(self._world, self._table, self._control.floor, rows) if len(rows) else []
+        rows = self.rows if given is None else np.array([self.row_of(agent) for agent in given], np.int64)
+        return grants_of(self._world, self.table, self.floor, rows) if len(rows) else []
+
+    # ---- stopping ----------------------------------------------------------------------------------------------------
+
+    def stop(self, agent: Agent) -> None:
+        """Let a robot brake and stand, also between nodes, until `resume` or `send`; others drive around it."""
+        self.hold(np.array([self.row_of(agent)]), STOPPED)
+
+    def resume(self, agent: Agent) -> None:
+        """Let a stopped robot drive on to its goal."""
+        self.let_go(np.array([self.row_of(agent)]), STOPPED)
+
+    def pause_rows(self, rows: Rows) -> None:
+        """Let robots in `rows` (N,) stand until `continue_rows`, as at a goal while they are served.
+
+        They keep their place in the order: unlike around a stopped robot, others wait for them.
+        """
+        self.hold(rows, SERVING)
+
+    def continue_rows(self, rows: Rows) -> None:
+        """Let robots that were paused drive on."""
+        self.let_go(rows, SERVING)
+
+    def hold(self, rows: Rows, reason: int) -> None:
+        """Let robots brake and stand, for a reason."""
+        self.table.held[rows] |= np.uint8(reason)
+        self.floor.timing.changed = True
+
+    def let_go(self, rows: Rows, reason: int) -> None:
+        """Let robots drive on that stand for this reason, unless they stand for others too."""
+        self.table.held[rows] &= ~np.uint8(reason)
+        self.floor.timing.changed = True
+
+    def hold_robots(self, asked: HoldRobots) -> CommandAck:
+        """Carry out a HoldRobots; without names for all that take part."""
+        world, accepted, rejected = self._world, list[str](), dict[str, str]()
+        for name in asked.names or [world.label(row) for row in self.rows.tolist()]:
+            try:
+                row = row_in_traffic(world, self.table, name)
+            except FleetSimError as error:
+                rejected[name] = str(error)
+                continue
+            (self.hold if asked.hold else self.let_go)(np.array([row]), STOPPED)
+            accepted.append(name)
+        return asked.ack(world.clock.time, accepted, rejected)
+
+    # ---- places ------------------------------------------------------------------------------------------------------
+
+    def close(self, places: ManyPlaces) -> Ints:
+        """Close places: no robot enters these nodes, except those that cannot stop before any more.
+
+        Places are stations, nodes and points, as for `send`, names of zones, and areas by their corners ((x, y), ...).
+        Returns their nodes (K,).
+        """
+        return self._close(places, True)
+
+    def open(self, places: ManyPlaces) -> Ints:
+        """Open closed places; returns their nodes (K,)."""
+        return self._close(places, False)
+
+    def _close(self, places: ManyPlaces, closed: bool) -> Ints:
+        nodes = nodes_of(self.network, self.site, places)
+        self.floor.closed[nodes] = closed
+        self.floor.open_up()
+        return nodes
+
+    def limit_speed(self, places: ManyPlaces, speed: float) -> Ints:
+        """Let robots drive at most at `speed` in m/s at places, whatever zones and lanes say; 0: as they say again.
+
+        Returns the nodes (K,) there.
+        """
+        given = as_float(speed, "speed in m/s", low=0.0, high=LARGEST_SPEED)
+        nodes = nodes_of(self.network, self.site, places)
+        self.floor.limit(nodes, given or np.nan)
+        return nodes
+
+    def occupy(self, places: ManyPlaces) -> Ints:
+        """Let something stand in the cells of the map at places: robots come nowhere where they would touch it.
+
+        Returns the cells (K,); raises InvalidValueError for those of walls, and for too many of them.
+        """
+        cells = cells_of(self.network, self.site, places)
+        count = int(np.count_nonzero(self.floor.occupied)) + len(cells)
+        if count > MOST_OCCUPIED:
+            raise InvalidValueError(f"at most {MOST_OCCUPIED:,} cells may be occupied, with these there are {count:,}")
+        self.floor.occupy(cells, occupied=True)
+        return cells
+
+    def free(self, places: ManyPlaces) -> Ints:
+        """Let cells be free that were occupied, and return them; raises InvalidValueError for walls of the site."""
+        cells = cells_of(self.network, self.site, places)
+        self.floor.occupy(cells, occupied=False)
+        return cells
+
+    def change_places(self, asked: ChangePlaces) -> CommandAck:
+        """Carry out a ChangePlaces; raises FleetSimError, and then nothing is changed."""
+        if asked.operation not in OPERATIONS:
+            raise unknown_name("operation", asked.operation, OPERATIONS)
+        places, more = places_of(asked), (asked.speed,) if asked.operation == "limit_speed" else ()
+        changed: Ints = getattr(self, asked.operation)(places, *more)
+        return CommandAck(asked.command_id, asked.source, self._world.clock.time, value=changed)
 
     def wait_for(self, nodes: Bools) -> None:
         """Let robots wait before these nodes (N,) until it is called with others: plans lead through, as it is short.
 
         A robot that cannot stop before one any more enters it.
         """
-        self._control.floor.wait_for(nodes)
-
-    def _nodes_of(self, places: ManyPlaces) -> Ints:
-        return nodes_of(self.network, self.site, places)
+        self.floor.wait_for(nodes)
 
     @property
     def blocked(self) -> tuple[Bools, Bools]:
         """Which nodes (N,) are closed, by `close` or by schedule; and on which, or before which, an obstacle is."""
-        floor = self._control.floor
+        floor = self.floor
         return floor.closed | floor.scheduled | floor.occupied_nodes, floor.covered.copy()
 
-    # ---- figures -----------------------------------------------------------------------------------------------------
+    # ---- the step ----------------------------------------------------------------------------------------------------
+
+    def step(self, dt: float) -> None:
+        """Plan if it is time to, and move the robots; emits traffic_arrived for those that stand at their goals."""
+        floor = self._floor
+        if floor is None or not len(floor.execution.rows):
+            return
+        self._keep_others_off()
+        displaced = floor.execution.displaced()
+        if len(displaced):
+            # Before anything is granted: a robot that was carried away must not keep its nodes.
+            self.remove(displaced, "it was brought elsewhere")
+        floor.execution.hold_unfit(self.rule)
+        self._disturb(floor)
+        floor.look()
+        floor.ask()
+        floor.timing.step(floor.blocked)
+        rules = [rule for rule in self._world.speed_rules if rule.in_traffic]
+        for rule in rules:
+            rule.lower()
+        try:
+            arrived = floor.execution.advance(dt)
+        finally:
+            for rule in reversed(rules):
+                rule.restore()
+        if len(arrived):
+            self._tell_arrived(arrived)
+
+    def _disturb(self, floor: Floor) -> None:
+        gone, changed = floor.disturbances.step(floor.execution.rows)
+        if len(gone):
+            self._sim.remove_rows(gone)
+        floor.timing.changed |= changed
+
+    def _keep_others_off(self) -> None:
+        """End what drives a robot past the rule, such as an action or a controller in Python."""
+        world, rows = self._world, self.rows
+        strays = rows[world.motion.control[rows] != IDLE]
+        if len(strays):
+            for row in world.actions.busy(strays).tolist():
+                world.actions.cancel_base(row, InTraffic.reason)
+            world.waypoints.discard(world.motion, strays)
+            world.motion.control[strays] = IDLE
+
+    def _tell_arrived(self, rows: Rows) -> None:
+        world = self._world
+        self._sim.actions.arrived(rows)
+        if not (world.events.has_handlers("traffic_arrived") or len(world.entity_events)):
+            return
+        nodes = self.nodes(rows)
+        for row, node in zip(rows.tolist(), nodes.tolist(), strict=True):
+            # An earlier handler may have removed it.
+            if self.table.present[row]:
+                world.events.emit("traffic_arrived", agent=world.handles[row], node=node)
+                world.entity_events.emit(row, "traffic_arrived", node=node)
+
+    # ---- figures and state -------------------------------------------------------------------------------------------
 
     def figures(self) -> Mapping[str, Any]:
         """Return what happened so far: plans and refusals with the latest reason, planning times in ms, waiting."""
-        return self._control.figures()
+        table, rows = self.table, self.rows
+        seconds = self._world.clock.seconds
+        floor = self._floor
+        counts = {} if floor is None else {**floor.timing.figures(), **floor.disturbances.counts._asdict()}
+        return {
+            "robots": len(rows),
+            "waiting_s": seconds(int(table.waited[rows].sum())),
+            "driven_m": float(table.driven[rows].sum()),
+            **counts,
+        }
 
     @property
     def planning_times(self) -> Floats:
         """How long the latest plans took (K,), in s of wall time."""
-        return self._control.floor.timing.times
+        return self.floor.timing.times
 
-    # ---- helpers -----------------------------------------------------------------------------------------------------
+    def forms(self) -> Iterator[Form[Any]]:
+        """Yield how the traffic is written in state files."""
+        return forms_of(self._floor_for)
 
-    def _row(self, agent: Agent) -> int:
-        self._check_own(agent)
-        if not self._table.present[agent.row]:
-            raise not_enrolled(self._world, agent.row)
-        return agent.row
+    def _floor_for(self, radius: float, kinds: tuple[Kind, ...]) -> Floor:
+        return self._floor or Floor(self._sim, self.site, self.table, self.settings, radius, kinds)
 
-    def _check_own(self, agent: object) -> None:
-        if not isinstance(agent, Agent) or agent.world is not self._world:
-            raise InvalidValueError(f"expected a robot of this simulation, got {agent!r}")
+    def save(self) -> Any:
+        """Return the state outside the columns, for a checkpoint."""
+        floor = self._floor
+        if floor is None:
+            return None
+        graph, timing = floor.execution.graph.save(), floor.timing.save()
+        return floor, floor.changes(), graph, timing, floor.disturbances.counts
+
+    def restore(self, saved: Any) -> None:
+        """Restore what `save` returned."""
+        if saved is None:
+            self._floor = None
+            return
+        self._floor, changes, graph, timing, counts = saved
+        floor = self.floor
+        floor.execution.graph.restore(graph)
+        floor.execution.renew()
+        floor.timing.restore(timing)
+        floor.disturbances.counts = counts
+        changed = floor.timing.changed
+        # Closed places are looked up again, as they may have changed between the two moments.
+        floor.look()
+        floor.restore(*changes)
+        floor.timing.changed = changed
 
 
 # The key `traffic` of a spawn entry, which `setup.cfg` declares: robots that take part as soon as they are spawned.
@@ -324,10 +777,8 @@ NAME = "traffic"
 class TrafficBooth:
     """The place of the traffic in a simulation, there before the traffic itself: robots are spawned first."""
 
-    def __init__(self, world: World, table: TrafficColumns) -> None:
+    def __init__(self, world: World) -> None:
         self.traffic: Traffic | None = None
-        self._control: TrafficControl | None = None
-        self._table = table
         self.announced = False
         """Whether a section of the scenario will open a traffic when its robots are spawned."""
         self._world = world
@@ -337,23 +788,11 @@ class TrafficBooth:
         """Return what the entry of a robot says that was spawned before there was a traffic; None: nothing."""
         return self._wishes.get(int(self._world.object_id[row]))
 
-    def open(self, traffic: Traffic, control: TrafficControl) -> None:
-        """Let robots with the key take part in `traffic` from now on."""
-        self.traffic, self._control, self.announced = traffic, control, False
-
-    def change(self, asked: ChangePlaces) -> CommandAck:
-        """Carry out a ChangePlaces."""
-        traffic, control = self._opened()
-        return change_places(control, traffic.site, asked)
-
-    def hold(self, asked: HoldRobots) -> CommandAck:
-        """Carry out a HoldRobots."""
-        return hold_robots(self._world, self._table, self._opened()[1], asked)
-
-    def _opened(self) -> tuple[Traffic, TrafficControl]:
-        if self.traffic is None or self._control is None:
+    def opened(self) -> Traffic:
+        """Return the traffic; raises StateError where there is none."""
+        if self.traffic is None:
             raise StateError("there is no traffic in this simulation")
-        return self.traffic, self._control
+        return self.traffic
 
     def close(self) -> None:
         """Called when the traffic is closed."""
@@ -388,9 +827,9 @@ class TrafficFeature(Feature[TrafficRobotSettings, TrafficColumns]):
 
     def start(self, host: FeatureHost, table: TrafficColumns) -> TrafficBooth:
         """Return the place of the traffic."""
-        booth = TrafficBooth(host.world, table)
-        host.dispatcher.handle(ChangePlaces, booth.change)
-        host.dispatcher.handle(HoldRobots, booth.hold)
+        booth = TrafficBooth(host.world)
+        host.dispatcher.handle(ChangePlaces, lambda asked: booth.opened().change_places(asked))
+        host.dispatcher.handle(HoldRobots, lambda asked: booth.opened().hold_robots(asked))
         return booth
 
     def enter(self, part: TrafficBooth, table: TrafficColumns, rows: Rows) -> None:
@@ -487,42 +926,33 @@ def offer_traffic(
     booth: TrafficBooth = sim.features.use(NAME)
     table = sim.features.table(NAME)
     assert isinstance(table, TrafficColumns)
-    control = TrafficControl(sim, site, table, chosen)
-    traffic = Traffic(site, chosen, world, table, control)
+    traffic = Traffic(sim, site, table, chosen)
     sim.register_manager(traffic, NAME)
-    sim.checkpoints.register_late(NAME, control)
-    sim.pipeline.add(System(NAME, Phase.UPDATE, control.step), before="motion")
+    sim.checkpoints.register_late(NAME, traffic)
+    sim.pipeline.add(System(NAME, Phase.UPDATE, traffic.step), before="motion")
     # Machine code is loaded for the traffic anyway.
     sim.collisions.use_kernels()
     world.compiled = True
-    world.drive_rules.append(control.rule)
-    world.routes.conveyance = control.rule
-    world.waypoints.sources.append(control.paths.paths_of)
-    world.on_remove.append(control.removed)
-    booth.open(traffic, control)
-    _end_with_building(sim, traffic, control, booth)
-    return traffic
-
-
-def _end_with_building(
-    sim: MultiRobotSimulationCore, traffic: Traffic, control: TrafficControl, booth: TrafficBooth
-) -> None:
-    """Take the traffic out of the simulation when that is cleared."""
-    world = sim.world
+    world.drive_rules.append(traffic.rule)
+    world.routes.conveyance = traffic.rule
+    world.waypoints.sources.append(traffic.planned.paths_of)
+    world.on_remove.append(traffic.removed)
+    # Robots with the key take part from now on.
+    booth.traffic, booth.announced = traffic, False
 
     def leave() -> None:
-        """Take the traffic out of the simulation; called when it is cleared."""
         # With `sim.clear()` the building is gone, and all robots.
         sim.pipeline.remove(NAME)
         sim.unregister_manager(traffic)
-        world.drive_rules.remove(control.rule)
+        world.drive_rules.remove(traffic.rule)
         world.routes.conveyance = None
-        world.waypoints.sources.remove(control.paths.paths_of)
-        world.on_remove.remove(control.removed)
+        world.waypoints.sources.remove(traffic.planned.paths_of)
+        world.on_remove.remove(traffic.removed)
         booth.close()
         sim.events.off("cleared", leave)
 
     sim.events.on("cleared", leave)
+    return traffic
 
 
 SECTION = TrafficSection(
@@ -534,65 +964,6 @@ SECTION = TrafficSection(
 
 
 # The section `site` of a scenario, with routes in its building.
-
-
-class SiteRoutes:
-    """The ways of `router` for the robots of `world` (a RouteSource). A site is one storey, whatever heights say."""
-
-    detours: ClassVar[bool] = True
-
-    def __init__(self, world: World, router: Router) -> None:
-        self._world, self._whole = world, router
-        self._closed: tuple[str, ...] = ()
-        self._open = router
-        """The routes around what is closed, and the ids of that."""
-
-    @property
-    def _router(self) -> Router:
-        closed = self._world.routes.closed
-        if tuple(closed) != self._closed:
-            self._closed = tuple(closed)
-            site = self._whole.site
-            zones = [Zone(f"closed: {name}", ZoneKind.NO_GO, corners) for name, corners in closed.items()]
-            around = replace(site, zones=(*site.zones, *zones))
-            self._open = Router(around, self._whole.clearance) if zones else self._whole
-        return self._open
-
-    def find(self, start: Floats, goal: Floats, radius: float, *, speed: float, mode: RouteMode) -> Route | NoRoute:
-        """Return the route from `start` to `goal` (3,) in m, or why there is none."""
-        return self._router.find(start, goal, radius, speed=speed, mode=mode)
-
-    def journey(
-        self, row: int, start: Floats, goal: Floats, needs: RouteNeeds, *, detour: bool
-    ) -> list[Stretch] | NoRoute:
-        """Return `find` as a way of one stretch; a detour leads around robots that stand near the one in `row`."""
-        radius, speed, mode = needs
-        if not detour:
-            found = self.find(start, goal, radius, speed=speed, mode=mode)
-            return found if isinstance(found, NoRoute) else [Stretch(found)]
-
-        def find(past: Passing) -> list[Route] | NoRoute:
-            return past.whole(past.router.find(past.clear, goal, radius, speed=speed, mode=mode))
-
-        return _stretches(past_all(self._router, start[:2], self._discs(row), radius, find))
-
-    def retreat(
-        self, row: int, start: Floats, radius: float, *, speed: float, wanted: Wanted
-    ) -> list[Stretch] | NoRoute:
-        """Return the way of the robot in `row` from `start` (3,) to the nearest place that is `wanted`."""
-        discs = self._discs(row)
-        return _stretches(retreat(self._router, start[:2], discs, radius, speed=speed, wanted=wanted))
-
-    def rise(self, start: float, goal: float) -> float:
-        """Return 0: a site is one storey."""
-        return 0.0
-
-    def _discs(self, row: int) -> Floats:
-        return standing_discs(self._world, row, -np.inf, np.inf)
-
-
-def _stretches(routes: list[Route] | NoRoute) -> list[Stretch] | NoRoute:
-    return routes if isinstance(routes, NoRoute) else [Stretch(route) for route in routes]
 
 
 @dataclass

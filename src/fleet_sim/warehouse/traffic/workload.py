@@ -61,10 +61,6 @@ class Tasks(ABC):
         self._given[robots] += 1
         return NextGoals(goals.cells, goals.done_mask & ~first_mask)
 
-    def errands(self, robot: int) -> Sequence[int] | None:
-        """Return the cells of the task that `robot` has, in their order; None where each goal is a task of its own."""
-        return None
-
     @abstractmethod
     def _next(self, robots: Ints, cells: Ints) -> NextGoals:
         """Return the goals; the first `done_mask` of a robot is not looked at."""
@@ -152,11 +148,6 @@ class TaskList(Tasks):
             if (task := int(self._task[robot])) != NO_TASK:
                 goals[place] = self._stops(task)[int(self._visited[robot])]
         return NextGoals(goals, done_mask)
-
-    def errands(self, robot: int) -> Sequence[int] | None:
-        """Return the cells of the task that `robot` has; None where it has none."""
-        task = int(self._task[robot])
-        return None if task == NO_TASK else self._stops(task)
 
     def _stops(self, task: int) -> Sequence[int]:
         return self._tasks[task % len(self._tasks)]

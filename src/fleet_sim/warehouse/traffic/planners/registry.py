@@ -22,8 +22,7 @@ from fleet_sim.base.settings import setting
 from fleet_sim.warehouse.traffic.network import Network
 from fleet_sim.warehouse.traffic.planners.lacam import Lacam
 from fleet_sim.warehouse.traffic.planners.pibt import Pibt
-from fleet_sim.warehouse.traffic.planners.planner import Planner, PlannerSettings
-from fleet_sim.warehouse.traffic.planners.prioritized import AStar, Prioritized
+from fleet_sim.warehouse.traffic.planners.planner import AStar, Planner, PlannerSettings
 from fleet_sim.warehouse.traffic.problem import Problem
 
 # Planners that are programs: a problem file in, a path file out.
@@ -152,7 +151,7 @@ PLANNERS: Registry[type[Planner]] = Registry(
     "planner",
     subclasses_of(Planner),
     group="fleet_sim.planner",
-    built_in={"astar": AStar, "external": ExternalPlanner, "lacam": Lacam, "pibt": Pibt, "prioritized": Prioritized},
+    built_in={"astar": AStar, "external": ExternalPlanner, "lacam": Lacam, "pibt": Pibt},
 )
 """Classes of planners by name; `find` takes dotted paths, too."""
 
