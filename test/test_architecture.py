@@ -220,7 +220,6 @@ PUBLIC = {
     "fleet_sim.learning.envs.rllib": "imported by its name; it needs RLlib",
     "fleet_sim.learning.envs.stable_baselines": "imported by its name; it needs Stable-Baselines3",
     "fleet_sim.ros.launching": "for launch files, ours and others'",
-    "fleet_sim.warehouse.nav2.launching": "launch files import it",
 }
 
 

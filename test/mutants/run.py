@@ -78,7 +78,6 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "warehouse/battery/ros": ("oracles/test_ros_commands.py",),
     "warehouse/equipment/ros": ("system/test_belts_and_lights.py",),
     "warehouse/nav2/behaviors": ("oracles/test_ros_behaviors.py", "system/test_nav2.py", "system/test_nav2_gps.py"),
-    "warehouse/nav2/launching": ("system/test_nav2_settings.py",),
     "warehouse/nav2/maps": ("ros/test_maps_and_paths.py", "oracles/test_ros_nav2.py"),
     "warehouse/nav2/planning": ("ros/test_maps_and_paths.py", "system/test_nav2_smoothing.py"),
     "warehouse/nav2": ("ros/test_maps_and_paths.py", "system/test_nav2_teleop.py", "system/test_nav2.py"),

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from node_program import launched, ros_command
 
-from fleet_sim.warehouse.nav2.launching import SERVERS, parameters
 from fleet_sim_msgs.msg import FleetState
 
 ROOT = Path(__file__).parents[2]
@@ -75,7 +74,6 @@ def test_rviz_is_started_beside_a_running_simulation(tmp_path: Path) -> None:
         assert f":=/left{name}" in started
 
 
-# nav2.launch.py starts nothing where Nav2 is not installed.
 @pytest.mark.parametrize("name", ["arm", "bin_picking", "fleet", "mobile_manipulator", "rmf", "sensors", "warehouse"])
 @pytest.mark.slow
 def test_rviz_shows_only_topics_that_are_there(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,22 +125,3 @@ def test_every_launch_file_lists_its_arguments_and_can_show_rviz(file: Path) -> 
 def test_a_launch_file_shows_its_arguments() -> None:
     code, output = launch_to_its_end("fleet.launch.py", "--show-args")
     assert code == 0 and "'rviz'" in output
-
-
-def test_without_nav2_the_launch_says_so_and_starts_nothing() -> None:
-    code, output = launch_to_its_end("nav2.launch.py")
-    assert code != 0
-    assert "Nav2 is not installed here" in output and "process started" not in output
-    code, output = launch_to_its_end("nav2.launch.py", "drive:=robot-0")
-    assert code != 0 and "expected names of robots" in output
-
-
-def test_a_nav2_is_given_frames_and_topics_of_its_robot() -> None:
-    given = parameters("amr", 0.3)
-    assert {f"/amr/{name}" for name in SERVERS} < given.keys()
-    local = given["/amr/local_costmap/local_costmap"]["ros__parameters"]
-    assert (local["global_frame"], local["robot_base_frame"]) == ("amr/odom", "amr/base_link")
-    assert local["obstacle_layer"]["scan"]["topic"] == "/amr/scan"
-    shared = given["/amr/global_costmap/global_costmap"]["ros__parameters"]
-    assert (shared["global_frame"], shared["static_layer"]["map_topic"], shared["robot_radius"]) == ("map", "/map", 0.3)
-    assert all(values["ros__parameters"]["use_sim_time"] for values in given.values())

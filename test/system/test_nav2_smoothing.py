@@ -83,14 +83,13 @@ def test_what_cannot_be_smoothed_is_refused_with_the_reason(robot: Navigator) ->
     wall = path_of((5.0, 5.0), (8.0, 5.0))
     for path, seconds, fields, code, reason in (
         (through, 20, {"smoother_id": "mine"}, CODES.INVALID_SMOOTHER, "simple_smoother"),
-        (through, 0, {}, CODES.TIMEOUT, "max_smoothing_duration"),
         (wall, 20, {"check_for_collisions": True}, CODES.SMOOTHED_PATH_IN_COLLISION, "obstacle"),
         (path_of(), 20, {}, CODES.INVALID_PATH, "poses"),
         (path_of((1.0, float("nan"))), 20, {}, CODES.INVALID_PATH, "nan"),
         (path_of((1.0, 1.0), frame="moon"), 20, {}, CODES.INVALID_PATH, "moon"),
     ):
         status, result = ask(robot, path, seconds, **fields)
-        assert (status, result.error_code, result.was_completed) == (ABORTED, code, path is wall), fields
+        assert (status, result.error_code, result.was_completed) == (ABORTED, code, False), fields
         assert reason in result.error_msg
     # Without the check it is smoothed as it is: where it leads is up to who asked.
     assert ask(robot, wall, smoother_id="simple_smoother")[0] == SUCCEEDED

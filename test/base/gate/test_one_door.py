@@ -33,8 +33,6 @@ EXCEPTIONS = {
     ("sensing/sensors/render/film_file.py", "subprocess.Popen"): "ffmpeg, which is given a file that the door named",
     ("warehouse/traffic/planners/registry.py", "subprocess.Popen"): "the operator's own planner; refused from outside",
     ("ros/main.py", "open"): "what the kernel says of threads of ours",
-    ("warehouse/nav2/launching.py", "import tempfile"): "a file for the nodes of Nav2, which read it later",
-    ("warehouse/nav2/launching.py", "tempfile.NamedTemporaryFile"): "the same",
 }
 """By module and call: why it is none of the door's."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -26,8 +25,6 @@ class Nav2Interface(Interface):
         from fleet_sim.warehouse.nav2.topics import LocalizationTopics, MapTopics, TeleopTopics
 
         self._robot_maps = RobotMaps(bridge)
-        # One thread for all: it begins with the first path.
-        self._pool = ThreadPoolExecutor(1, "smoother")
         self._localization = LocalizationTopics(bridge)
         self._maps = MapTopics(bridge, self._robot_maps)
         self._teleop = TeleopTopics(bridge, self._robot_maps)
@@ -58,14 +55,10 @@ class Nav2Interface(Interface):
 
     def _serve(self, robot: str) -> list[Any]:
         """Return the servers of one robot; their message packages are needed only here."""
-        from fleet_sim.warehouse.nav2.planning import PathServer, SmootherServer
+        from fleet_sim.warehouse.nav2.planning import PathServer
         from fleet_sim.warehouse.nav2.topics import RobotServices
 
-        return [
-            PathServer(self.bridge, robot),
-            SmootherServer(self.bridge, self._robot_maps, self._pool, robot),
-            RobotServices(self.bridge, self._robot_maps, robot),
-        ]
+        return [PathServer(self.bridge, self._robot_maps, robot), RobotServices(self.bridge, self._robot_maps, robot)]
 
 
 def nav2_actions() -> dict[str, ActionKind]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -14,17 +13,14 @@ from nav2_msgs.srv import LoadMap
 from nav_msgs.msg import OccupancyGrid as OccupancyGridMsg
 
 from fleet_sim.base.arrays import Bools, Floats
-from fleet_sim.base.errors import ConfigError, InvalidValueError, MissingDependencyError
-from fleet_sim.base.files import as_path, beside, check_file, is_file, remote_input, resolve_config
+from fleet_sim.base.files import as_path, beside, resolve_config
 from fleet_sim.robots.attachments import footprint_radius
-from fleet_sim.robots.dispatch import world_folders
 from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.messages import time_to_msg
 from fleet_sim.ros.monitoring import map_height
 from fleet_sim.sensing.collision.bounds import refresh_bounds
 from fleet_sim.sensing.sensors import OccupancyGrid, occupancy_grid
 from fleet_sim.sensing.sensors.occupancy import OCCUPIED, immovable_rows
-from fleet_sim.warehouse.sites import Building, Site, read_site
 from fleet_sim.world.schema import NO_ROW
 
 if TYPE_CHECKING:
@@ -209,7 +205,7 @@ class RobotMaps:
         return with_boxes(window(grid, (x, y), size), lower[near, :2], upper[near, :2])
 
 
-# Maps that clients name: those of the simulation's own walls can be loaded, others cannot.
+# Maps that clients name: that of the simulation's own walls can be loaded, others cannot.
 
 
 CODES = LoadMap.Response
@@ -224,57 +220,16 @@ class MapProblem(NamedTuple):
 
 
 def problem_with_map(sim: MultiRobotSimulationCore, url: str) -> MapProblem | None:
-    """Return None where the map `url` is of the walls that are there, of the site or of a storey, else why it is not.
-
-    The file of the scenario's own site is known by its path; others are read, from the folders that messages may name,
-    and compared cell by cell.
-    """
+    """Return None where the map `url` is the file that the walls were read from, else why it cannot be loaded."""
     path = url.removeprefix("file://")
     if not path or "://" in path:
         return MapProblem(CODES.RESULT_MAP_DOES_NOT_EXIST, "map_url: expected a path, or file:// and a path")
-    own = _own_file(sim)
-    own = None if own is None else own.resolve()
-    if as_path(path).resolve() == own:
-        return None
-    try:
-        with remote_input(world_folders(sim.world)):
-            try:
-                file = resolve_config(path)
-            except ConfigError as error:
-                return MapProblem(CODES.RESULT_MAP_DOES_NOT_EXIST, f"map_url: {error}")
-            # By the name of a shipped one, too.
-            if file.resolve() == own:
-                return None
-            check_file(file, "map_url")
-            if not is_file(file):
-                return MapProblem(CODES.RESULT_MAP_DOES_NOT_EXIST, f"map_url: there is no file {path[:200]!r}")
-            found = read_site(file)
-    except InvalidValueError as error:
-        return MapProblem(CODES.RESULT_UNDEFINED_FAILURE, str(error))
-    except (ConfigError, MissingDependencyError) as error:
-        return MapProblem(CODES.RESULT_INVALID_MAP_DATA, str(error))
-    same = any(_is_same(found, site) for site in _sites(sim))
-    return None if same else MapProblem(CODES.RESULT_UNDEFINED_FAILURE, OTHER_WALLS)
-
-
-def _own_file(sim: MultiRobotSimulationCore) -> Path | None:
-    """Return the file that the walls were read from, None for those of no file."""
     for section in ("site", "building"):
         entry = sim.origin.scenario.get(section)
         name = entry.get("map") if isinstance(entry, Mapping) else entry
-        if isinstance(name, str):
-            file = resolve_config(beside(sim.origin.source, name))
-            return file if is_file(file) else None
-    return None
-
-
-def _sites(sim: MultiRobotSimulationCore) -> list[Site]:
-    site, building = sim.extensions.find_manager("site"), sim.extensions.find_manager("building")
-    sites = [site] if isinstance(site, Site) else []
-    return sites + ([level.site for level in building.levels] if isinstance(building, Building) else [])
-
-
-def _is_same(one: Site, other: Site) -> bool:
-    """Return whether two sites have the same free cells at the same place."""
-    same_place = np.allclose((one.grid.cell, *one.grid.origin), (other.grid.cell, *other.grid.origin))
-    return bool(same_place) and np.array_equal(one.grid.free_mask, other.grid.free_mask)
+        # As the scenario names it, and by its path.
+        if isinstance(name, str) and (
+            path == name or as_path(path).resolve() == resolve_config(beside(sim.origin.source, name)).resolve()
+        ):
+            return None
+    return MapProblem(CODES.RESULT_UNDEFINED_FAILURE, OTHER_WALLS)
