@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
-from fleet_sim.base.errors import FleetSimError, InvalidValueError, StateFileError, unknown_name
+from fleet_sim.base.errors import FleetSimError, InvalidValueError, unknown_name
 from fleet_sim.base.gate import LARGEST_EXTENT, LARGEST_SIZE, LARGEST_SPEED
 from fleet_sim.base.registry import saved
 from fleet_sim.base.settings import Checked, setting, time_setting
@@ -25,13 +25,13 @@ from fleet_sim.robots.attachments import footprint_radius
 from fleet_sim.robots.sim_object import FeatureHandle
 from fleet_sim.warehouse.equipment.door import Doors, set_wanted
 from fleet_sim.warehouse.equipment.fittings import approach, fittings_mask
-from fleet_sim.world.checkpoint import check_row
 from fleet_sim.world.columns import FeatureColumns, column
 from fleet_sim.world.commands import Command, CommandAck, command
 from fleet_sim.world.features import Feature, FeatureHost
 from fleet_sim.world.pipeline import Phase, System
 from fleet_sim.world.routes import LiftStop
 from fleet_sim.world.schema import KIND_AGENT, NO_ROW
+from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import FeatureRows, World
 
 
@@ -199,17 +199,24 @@ STEP = 0.3
 """What stands this much in m above or below the floor of a cabin, stands on it."""
 
 
+@saved
+@dataclass
 class LiftSession:
     """Whose a lift is, what it was asked for last, and who waits for it."""
 
-    def __init__(self) -> None:
-        self.name = ""
-        self.kind = 1
-        self.calls: deque[int] = deque()
+    name: str = ""
+    kind: int = 1
+    calls: deque[int] = field(default_factory=deque)
+
+    def copy(self) -> LiftSession:
+        """Return it with calls of its own."""
+        return replace(self, calls=self.calls.copy())
 
 
-class Lifts(FeatureRows[LiftColumns]):
+class Lifts(FeatureRows[LiftColumns], Stateful):
     """Moves all cabins in each step, before doors and robots move."""
+
+    STATE = ("_sessions", "riders")
 
     def __init__(self, world: World, table: LiftColumns, doors: Doors) -> None:
         super().__init__(world, table)
@@ -401,33 +408,6 @@ class Lifts(FeatureRows[LiftColumns]):
         above = places[:, 2] - self.table.height[row]
         return np.asarray((np.abs(x) <= half[0]) & (np.abs(y) <= half[1]) & (above >= -STEP) & (above <= 2.0 * half[2]))
 
-    # ---- state -------------------------------------------------------------------------------------------------------
-
-    def save(self) -> Any:
-        """Return the sessions and the calls, by the name of the lift."""
-        label = self.world.label
-        return {label(row): [own.name, own.kind, list(own.calls)] for row, own in self._living()}
-
-    def restore(self, saved: Any) -> None:
-        """Restore what `save` returned."""
-        for row, own in self._living():
-            own.name, own.kind, calls = saved.get(self.world.label(row), ("", 1, ()))
-            own.calls = deque(calls)
-
-    def check_saved(self, saved: Any) -> None:
-        """Raise StateFileError unless `saved` is of lifts with these floors."""
-        for row, _ in self._living():
-            name = self.world.label(row)
-            if name not in saved:
-                continue
-            session, kind, calls = saved[name]
-            floors = len(self._plans[row].names)
-            if not (isinstance(session, str) and isinstance(kind, int) and all(0 <= call < floors for call in calls)):
-                raise StateFileError(f"lift {name!r}: it has no such session or floors: {saved[name]!r}"[:200])
-
-    def _living(self) -> list[tuple[int, LiftSession]]:
-        return [(row, self._sessions[row]) for row in self.rows.tolist()]
-
     def _removed(self, rows: Rows) -> None:
         for row in rows[np.isin(rows, list(self._sessions))].tolist():
             self._sessions[row] = LiftSession()
@@ -520,12 +500,14 @@ class LiftService(NamedTuple):
     longest: float = 0.0
 
 
-class LiftLines:
+class LiftLines(Stateful):
     """Who waits for which lift, in the order in which they asked first, and where (a LiftLine).
 
     A robot has a lift to itself from when it comes for it until it has left it: calls wait that long, and requests are
     refused. It takes it when nobody else has a session with it.
     """
+
+    STATE = ("_lines", "_places", "_asked", "_taken", "_service")
 
     def __init__(self, world: World, lifts: Lifts) -> None:
         self._world, self._lifts = world, lifts
@@ -661,36 +643,6 @@ class LiftLines:
             float(gap) > footprint_radius(world, row)
             for row, gap in zip(near.tolist(), away[away < WIDEST], strict=True)
         )
-
-    # ---- state -------------------------------------------------------------------------------------------------------
-
-    def save(self) -> Any:
-        """Return who waits where, and who has which lift."""
-        lines = {lift: list(line) for lift, line in self._lines.items()}
-        counts = dict(self._asked), dict(self._taken), dict(self._service)
-        return lines, dict(self._places), dict(self._lifts.riders), counts
-
-    def restore(self, saved: Any) -> None:
-        """Restore what `save` returned."""
-        lines, places, riders, counts = saved
-        self._asked, self._taken, self._service = (dict(count) for count in counts)
-        self._lines, self._places = {lift: list(line) for lift, line in lines.items()}, dict(places)
-        self._lifts.riders = dict(riders)
-
-    def check_saved(self, saved: Any) -> None:
-        """Raise StateFileError unless `saved` names rows, and places in m."""
-        lines, places, riders, (asked, taken, service) = saved
-        for lift in (*taken, *service):
-            check_row(self._world, lift)
-        for lift, line in lines.items():
-            for row in (lift, *line):
-                check_row(self._world, row)
-        for lift, robot in (*places, *asked, *riders.items()):
-            check_row(self._world, lift)
-            check_row(self._world, robot)
-        for place in places.values():
-            if not (isinstance(place, WaitingPlace) and type(place.floor) is int and np.isfinite(place).all()):
-                raise StateFileError(f"lift_lines: {place!r} is not a place to wait at"[:200])
 
     def _removed(self, rows: Rows) -> None:
         """Forget the lines of lifts in `rows`, and take robots in `rows` out of all lines."""

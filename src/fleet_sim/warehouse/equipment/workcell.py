@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
-from fleet_sim.base.errors import FleetSimError, InvalidValueError, StateFileError
+from fleet_sim.base.errors import FleetSimError, InvalidValueError
 from fleet_sim.base.gate import LARGEST_SIZE
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.params import Mode
@@ -23,6 +23,7 @@ from fleet_sim.world.commands import Command, CommandAck, command
 from fleet_sim.world.features import Feature, FeatureHost
 from fleet_sim.world.pipeline import Phase, System
 from fleet_sim.world.schema import KIND_OBJECT, NO_ROW
+from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import FeatureRows, World
 
 
@@ -76,9 +77,11 @@ MOST_REMEMBERED = 10_000
 """Requests whose outcome a cell remembers."""
 
 
-class Workcells(FeatureRows[WorkcellColumns]):
+class Workcells(FeatureRows[WorkcellColumns], Stateful):
     """Serves robots when it is asked to. Each outcome is the event `robot_served`, also of a request that is repeated:
     `cell`, `request`, `success` and `reason`."""
+
+    STATE = ("_outcomes",)
 
     def __init__(self, world: World, table: WorkcellColumns) -> None:
         super().__init__(world, table)
@@ -210,23 +213,6 @@ class Workcells(FeatureRows[WorkcellColumns]):
             raise InvalidValueError("there is no robot to serve")
         offsets = self.world.position[rows] - self.world.position[row]
         return int(rows[int((offsets * offsets).sum(axis=1).argmin())])
-
-    # ---- state -------------------------------------------------------------------------------------------------------
-
-    def save(self) -> Any:
-        """Return the outcomes of requests, by the names of the cells."""
-        return {self.world.label(row): dict(known) for row, known in self._outcomes.items()}
-
-    def restore(self, saved: Any) -> None:
-        """Restore what `save` returned."""
-        label = self.world.label
-        self._outcomes = {row: dict(saved[label(row)]) for row in self.rows.tolist() if label(row) in saved}
-
-    def check_saved(self, saved: Any) -> None:
-        """Raise StateFileError unless `saved` are texts by requests by cells."""
-        for name, known in saved.items():
-            if not all(isinstance(text, str) for pair in known.items() for text in pair):
-                raise StateFileError(f"work cell {name!r}: outcomes of requests are texts")
 
     def _removed(self, rows: Rows) -> None:
         for row in rows.tolist():

@@ -7,14 +7,15 @@ nothing to do is charged without being asked.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Any
 
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Rows
-from fleet_sim.base.errors import InvalidValueError, StateFileError, unknown_name
+from fleet_sim.base.errors import InvalidValueError, unknown_name
+from fleet_sim.base.registry import saved
+from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import EnergyColumns, World, energy_columns_with
 
 REACH = 0.3
@@ -23,6 +24,7 @@ RELEASED_FOR = 1.0
 """How long in s a charger tells that it was disconnected before it is idle again."""
 
 
+@saved
 class ChargerState(IntEnum):
     """What a charger does; the numbers are those of rmf_charger_msgs."""
 
@@ -32,6 +34,7 @@ class ChargerState(IntEnum):
     RELEASED = 4
 
 
+@saved
 @dataclass
 class Charger:
     """One charger. `position` is in m; `robot` and `request` are those of its latest charge, "" while it is idle."""
@@ -47,6 +50,10 @@ class Charger:
     refuses: str = ""
     """The robot whose charge was cancelled: nothing is charged until it has left."""
 
+    def copy(self) -> Charger:
+        """Return another one like it."""
+        return replace(self)
+
     @property
     def is_busy(self) -> bool:
         """Whether it is assigned to a robot, or charges one."""
@@ -61,8 +68,10 @@ class Charger:
             self.robot = robot
 
 
-class Chargers:
+class Chargers(Stateful):
     """All chargers of a simulation. Each charges one robot at a time, the one it is assigned to or who comes first."""
+
+    STATE = ("_chargers",)
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -174,36 +183,6 @@ class Chargers:
         """Return the row of a robot, and the columns of batteries where it is there and has one."""
         row = int(self._world.index.rows_named([robot])[0])
         return row, energy_columns_with(self._world, row) if row >= 0 else None
-
-    # ---- state -------------------------------------------------------------------------------------------------------
-
-    def save(self) -> dict[str, list[Any]]:
-        """Return what all chargers do, by their names; where they are is no state."""
-        return {
-            one.name: [int(one.state), one.request, one.fleet, one.robot, one.until, one.refuses]
-            for one in self._chargers.values()
-        }
-
-    def restore(self, saved: Mapping[str, list[Any]]) -> None:
-        """Restore what `save` returned; chargers that were not there then are idle."""
-        for name, one in self._chargers.items():
-            values = saved.get(name)
-            self._chargers[name] = Charger(name, one.position, *(() if values is None else _checked(values)))
-
-    def check_saved(self, saved: Mapping[str, list[Any]]) -> None:
-        """Raise StateFileError unless `saved` is what chargers do."""
-        for name, values in saved.items():
-            try:
-                _checked(values)
-            except (TypeError, ValueError) as error:
-                raise StateFileError(f"charger {name!r}: it can do no such thing: {values!r}"[:200]) from error
-
-
-def _checked(values: list[Any]) -> tuple[ChargerState, str, str, str, float | None, str]:
-    state, request, fleet, robot, until, refuses = values
-    if not all(isinstance(text, str) for text in (request, fleet, robot, refuses)):
-        raise TypeError("names are texts")
-    return ChargerState(state), request, fleet, robot, None if until is None else float(until), refuses
 
 
 def _near_mask(positions: Floats, heights: Floats, charger: tuple[float, float, float]) -> Bools:

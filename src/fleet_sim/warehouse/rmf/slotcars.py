@@ -6,17 +6,16 @@ can move is right before it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Bytes, Floats, Ints, Rows
-from fleet_sim.base.errors import StateFileError
 from fleet_sim.base.gate import LARGEST_SIZE, LARGEST_SPEED
 from fleet_sim.base.params import CollisionMode
+from fleet_sim.base.registry import saved
 from fleet_sim.base.settings import Checked, setting
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
@@ -28,6 +27,7 @@ from fleet_sim.world.columns import FeatureColumns, column
 from fleet_sim.world.commands import Command, command
 from fleet_sim.world.conditions import conditions_of
 from fleet_sim.world.schema import NO_ROW
+from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import DriveRule, FeatureRows, World
 
 # How slotcars drive: the speeds that they take next, of all at once.
@@ -98,6 +98,7 @@ class Pause(IntEnum):
     RESUME = 2
 
 
+@saved
 class Waypoint(NamedTuple):
     """A place to go to: x, y in m and yaw in rad, when it is expected there, and how fast it may come there."""
 
@@ -210,19 +211,21 @@ class CancelCharge(SlotcarCommand):
     request: str
 
 
-# SlotcarTask: what numbers cannot say of a slotcar.
-
-
+@saved
+@dataclass
 class SlotcarTask:
     """What numbers cannot say of a slotcar: its task, the waypoints that are left, and the action it performs."""
 
-    def __init__(self) -> None:
-        self.task = ""
-        self.left: list[Waypoint] = []
-        self.told: list[Waypoint] = []
-        """What is left of the path as others see it: the old one, while a new one began too far away."""
-        self.action = ""
-        self.last: Waypoint | None = None
+    task: str = ""
+    left: list[Waypoint] = field(default_factory=list)
+    told: list[Waypoint] = field(default_factory=list)
+    """What is left of the path as others see it: the old one, while a new one began too far away."""
+    action: str = ""
+    last: Waypoint | None = None
+
+    def copy(self) -> SlotcarTask:
+        """Return it with paths of its own."""
+        return replace(self, left=self.left.copy(), told=self.told.copy())
 
 
 # The columns of slotcars.
@@ -290,8 +293,10 @@ class OnPath(DriveRule):
         self._slotcars.forget_paths(rows)
 
 
-class Slotcars(FeatureRows[SlotcarColumns]):
+class Slotcars(FeatureRows[SlotcarColumns], Stateful):
     """Drives slotcars in each step. `levels` are the heights of levels in m, `chargers` those of the building."""
+
+    STATE = ("_tasks", "chargers")
 
     def __init__(self, world: World, table: SlotcarColumns) -> None:
         super().__init__(world, table)
@@ -473,49 +478,9 @@ class Slotcars(FeatureRows[SlotcarColumns]):
         near = (offsets * offsets).sum(axis=2) < (table.stop_radius[rows] ** 2)[:, None]
         return np.asarray((near & (others[None] != rows[:, None])).any(axis=1))
 
-    # ---- state -------------------------------------------------------------------------------------------------------
-
-    def save(self) -> Any:
-        """Return the tasks by the names of the robots, and the chargers."""
-        label = self.world.label
-        tasks = {
-            label(row): [
-                own.task,
-                own.action,
-                *(list(map(tuple, part)) for part in (own.left, own.told, _one(own.last))),
-            ]
-            for row, own in self._tasks.items()
-        }
-        return {"tasks": tasks, "chargers": self.chargers.save()}
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Restore what `save` returned."""
-        self._tasks.clear()
-        for row in self.rows.tolist():
-            own = self.tasks(row)
-            given = saved["tasks"].get(self.world.label(row))
-            if given is not None:
-                own.task, own.action, left, told, last = given
-                own.left, own.told = [Waypoint(*one) for one in left], [Waypoint(*one) for one in told]
-                own.last = Waypoint(*last[0]) if last else None
-        self.chargers.restore(saved["chargers"])
-
-    def check_saved(self, saved: Any) -> None:
-        """Raise StateFileError unless `saved` are tasks and chargers."""
-        if not {"tasks", "chargers"} <= saved.keys():
-            raise StateFileError("slotcars: it has no tasks and chargers")
-        for name, given in saved["tasks"].items():
-            if len(given) != 5 or any(len(one) != len(Waypoint._fields) for part in given[2:] for one in part):
-                raise StateFileError(f"slotcar {name!r}: it has no such task: {given!r}"[:200])
-        self.chargers.check_saved(saved["chargers"])
-
     def _removed(self, rows: Rows) -> None:
         for row in rows.tolist():
             self._tasks.pop(row, None)
-
-
-def _one(waypoint: Waypoint | None) -> list[Waypoint]:
-    return [] if waypoint is None else [waypoint]
 
 
 # What is written under `slotcar:` in the entry of a robot.
