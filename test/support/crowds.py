@@ -77,7 +77,7 @@ class Crowd:
     def _somewhere(self, rows: Rows) -> Ints:
         """Return a random node for each of `rows`, of those that it can reach."""
         network = self.traffic.network
-        labels = regions_of(network.neighbours)
+        labels = regions_of(network)
         homes = labels[network.node_at(self.sim.world.position[rows, :2])]
         return np.array([self._rng.choice(np.flatnonzero(labels == home)) for home in homes.tolist()], np.int64)
 

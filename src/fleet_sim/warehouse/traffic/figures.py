@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
-from fleet_sim.base.errors import MissingDependencyError
 from fleet_sim.base.kernels import compiled
 from fleet_sim.base.registry import saved
 from fleet_sim.base.spatial import quaternions
@@ -96,11 +95,7 @@ class Closest:
         # Sorted anew only when robots came or went; else the order of the last step is nearly right.
         if len(self._order) != len(places):
             self._order = np.argsort(places[:, 0], kind="stable")
-        given = (outlines, self._order, self.distance, self.gap)
-        try:
-            self.distance, self.gap = nearest(*given)
-        except MissingDependencyError:
-            self.distance, self.gap = nearest.in_python(*given)
+        self.distance, self.gap = nearest(outlines, self._order, self.distance, self.gap)
 
 
 @compiled
@@ -517,11 +512,7 @@ class FigureCollector:
         """Add up the step, and return how many robots (S,) are in each state."""
         counts, most = np.zeros(len(self.states), np.int64), len(self._driven)
         logs = Logs(self._driven, self._points, self._present, self.standstill.waited(most), self._in_state)
-        step = (dt, robots, points, codes, self._waits, self.heat.squares(most), logs, counts)
-        try:
-            longest = tally(*step)
-        except MissingDependencyError:
-            longest = tally.in_python(*step)
+        longest = tally(dt, robots, points, codes, self._waits, self.heat.squares(most), logs, counts)
         self.standstill.judge(dt, longest, self._by_role(counts))
         return counts
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.base.errors import StateFileError
-from fleet_sim.base.kernels import compiled
 from fleet_sim.base.params import CollisionMode
 from fleet_sim.base.settings.reader import plain
 from fleet_sim.base.spatial import quaternions
@@ -241,44 +240,22 @@ def _gaps(points: Floats, shapes: ShapeArrays, index: int, lower: Floats, upper:
 # Regions: which nodes of a network are connected at all.
 
 
-def regions_of(neighbours: Ints) -> Ints:
+def regions_of(network: Network) -> Ints:
     """Return the number of the region (N,) of each node; nodes of different regions have no lanes between them.
 
-    Lanes count in both directions: within a region a way may still be missing.
+    Lanes count in both directions: within a region a way may still be missing. Regions are numbered by their first
+    nodes, from 0.
     """
-    begins, slots = np.nonzero(neighbours >= 0)
-    ends = neighbours[begins, slots]
-    # Both ways: a region is what hangs together, whatever the direction of its lanes.
-    origins, tos = np.concatenate((begins, ends)), np.concatenate((ends, begins))
-    order = np.argsort(origins, kind="stable")
-    firsts = np.searchsorted(origins[order], np.arange(len(neighbours) + 1))
-    return _labelled(firsts, tos[order])
-
-
-@compiled
-def _labelled(firsts: Ints, ends: Ints) -> Ints:
-    """Return the number of the region of each node (N,); `ends[firsts[n] : firsts[n + 1]]` are the neighbors of n.
-
-    Regions are numbered by their first nodes, from 0.
-    """
-    count = len(firsts) - 1
-    labels = np.full(count, -1)
-    stack = np.empty(count, np.int64)
-    label = 0
-    for start in range(count):
-        if labels[start] >= 0:
-            continue
-        # A stack of its own: recursion would be as deep as the region is large.
-        labels[start], stack[0], depth = label, start, 1
-        while depth:
-            depth -= 1
-            node = stack[depth]
-            for at in range(firsts[node], firsts[node + 1]):
-                if labels[ends[at]] < 0:
-                    labels[ends[at]] = label
-                    stack[depth] = ends[at]
-                    depth += 1
-        label += 1
+    beside = np.concatenate((network.neighbours, network.sources()), axis=1)
+    labels, count = np.full(len(network), -1), 0
+    for start in range(len(network)):
+        front = np.array([start]) if labels[start] < 0 else NO_ROWS
+        count += len(front)
+        while len(front):
+            labels[front] = count - 1
+            around = beside[front].ravel()
+            # A node may be beside several of the front, and must be walked on from once.
+            front = np.unique(around[(around >= 0) & (labels[around] < 0)])
     return labels
 
 
@@ -404,7 +381,7 @@ class Floor:
         self.execution = Execution(sim.world, table, tracks)
         self.obstacles = CoveredNodes(sim.world, table, self.network, tracks, reach, f"{site.name}_wall_")
         self.gates = Gates(sim.world, table, self.execution, self.obstacles)
-        self.regions = regions_of(self.network.neighbours)
+        self.regions = regions_of(self.network)
         self.closed: Bools = np.zeros(len(self.network), np.bool_)
         self.covered: Bools = np.zeros(len(self.network), np.bool_)
         self.scheduled: Bools = np.zeros(len(self.network), np.bool_)
