@@ -14,7 +14,7 @@ from networks import HALL, site_of
 
 from fleet_sim.base.arrays import Ints
 from fleet_sim.warehouse.traffic import Planner, Problem, make_planner
-from fleet_sim.warehouse.traffic.planning import Aside, Late
+from fleet_sim.warehouse.traffic.planning import Aside
 
 RELEASED = Event()
 HUNG = Event()
@@ -170,7 +170,7 @@ def test_calls_share_a_thread_until_one_is_late() -> None:
         ended.set()
         return "too late"
 
-    with pytest.raises(Late):
+    with pytest.raises(TimeoutError):
         aside.call(hang, 0.01)
     # Its answer is nobody's, whenever it comes.
     open_gate.set()

@@ -103,7 +103,7 @@ def _run(args: argparse.Namespace) -> int:
     from fleet_sim.warehouse.traffic.planners.registry import PLANNERS
     from fleet_sim.warehouse.traffic.runs import drive_workload
     from fleet_sim.warehouse.traffic.settings import TrafficSettings
-    from fleet_sim.warehouse.traffic.workload import FleetSettings, league_of, read_workload
+    from fleet_sim.warehouse.traffic.workload import FleetSettings, league_fleet, league_of, read_workload
 
     for name, low, high in (("seconds", 0.0, 1e9), ("dwell", 0.0, 1e6)):
         _check_range(name, getattr(args, name), low, high)
@@ -112,7 +112,7 @@ def _run(args: argparse.Namespace) -> int:
     PLANNERS.find(args.planner)
     traffic.planner, traffic.settings, traffic.network = args.planner, key_values(args.setting, "--setting"), "grid"
     league = league_of(args.problem)
-    for name, value in ({} if league is None else league.fleet).items():
+    for name, value in ({} if league is None else league_fleet(league)).items():
         # Options go before the file, and the run says so.
         if getattr(args, name) is None:
             setattr(fleet, name, value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from fleet_sim.warehouse.rmf.slotcars import (
     SlotcarSettings,
     Waypoint,
 )
-from fleet_sim.world.commands import Command, CommandAck
+from fleet_sim.world.commands import CommandAck
 from fleet_sim.world.features import Feature, FeatureHost
 from fleet_sim.world.pipeline import Phase, System
 from fleet_sim.world.schema import KIND_AGENT
@@ -44,19 +44,6 @@ LARGEST_NUMBER = 2**63 - 1
 """Of requests; columns hold no larger ones."""
 
 
-def _carried_out(which: str) -> Callable[[Callable[[SlotcarRequests, Any], None]], Any]:
-    """Make a handler of a method that carries out a command, to the one that the field `which` of it names."""
-
-    def handler(carry_out: Callable[[SlotcarRequests, Any], None]) -> Callable[[SlotcarRequests, Any], CommandAck]:
-        @wraps(carry_out)
-        def handle(self: SlotcarRequests, order: Any) -> CommandAck:
-            return self.answer(order, getattr(order, which), partial(carry_out, self, order))
-
-        return handle
-
-    return handler
-
-
 class SlotcarRequests:
     """Commands to slotcars: for one by its name, refused with the reason and counted where that is none."""
 
@@ -64,7 +51,6 @@ class SlotcarRequests:
         self._world = world
         self._slotcars = slotcars
 
-    @_carried_out("robot")
     def follow(self, order: FollowWaypoints) -> None:
         """Carry out a FollowWaypoints; a task that is known already goes on as before."""
         row = self._row(order.robot)
@@ -72,7 +58,6 @@ class SlotcarRequests:
         if order.task != self._slotcars.tasks(row).task:
             self._slotcars.start_path(row, order.task, self._checked(order.path))
 
-    @_carried_out("robot")
     def set_mode(self, order: SetSlotcarMode) -> None:
         """Carry out a SetSlotcarMode."""
         row = self._row(order.robot)
@@ -83,7 +68,6 @@ class SlotcarRequests:
         table.mode[row], table.mode_request[row] = order.mode, self._number(order.request)
         self._slotcars.tasks(row).action = order.action
 
-    @_carried_out("robot")
     def pause(self, order: PauseSlotcar) -> None:
         """Carry out a PauseSlotcar."""
         row = self._row(order.robot)
@@ -93,7 +77,6 @@ class SlotcarRequests:
         table.pause[row], table.pause_request[row] = order.pause, self._number(order.request)
         table.checkpoint[row] = order.checkpoint
 
-    @_carried_out("charger")
     def charge(self, order: RequestCharge) -> None:
         """Carry out a RequestCharge."""
         row = self._row(order.robot)
@@ -104,19 +87,20 @@ class SlotcarRequests:
         timeout = as_float(order.timeout, "start_timeout", low=0.0, high=LONGEST_TIMEOUT)
         self._slotcars.chargers.assign(order.charger, order.robot, order.fleet, order.request, timeout)
 
-    @_carried_out("charger")
     def cancel_charge(self, order: CancelCharge) -> None:
         """Carry out a CancelCharge."""
         self._slotcars.chargers.cancel(order.charger, order.request)
 
-    def answer(self, order: Command, name: str, carry_out: Callable[[], None]) -> CommandAck:
-        """Carry out a command to the slotcar or charger `name`, unless that raises a FleetSimError."""
+    def answer(self, which: str, carry_out: Callable[[Any], None], order: Any) -> CommandAck:
+        """Carry out a command to the slotcar or charger that its field `which` names, unless that is refused."""
+        names, rejected = (getattr(order, which),), dict[str, str]()
         try:
-            carry_out()
+            carry_out(order)
         except FleetSimError as error:
             self._slotcars.refused += 1
-            return order.ack(self._world.clock.time, (), {name: str(error)})
-        return order.ack(self._world.clock.time, (name,))
+            names, rejected = (), {names[0]: str(error)}
+        acked: CommandAck = order.ack(self._world.clock.time, names, rejected)
+        return acked
 
     def _row(self, name: str) -> int:
         row = int(self._world.index.rows_named([name])[0])
@@ -162,11 +146,14 @@ class SlotcarFeature(Feature[SlotcarSettings, SlotcarColumns]):
         slotcars = Slotcars(host.world, table)
         requests = SlotcarRequests(host.world, slotcars)
         host.pipeline.add(System("slotcars", Phase.UPDATE, slotcars.step), before="motion")
-        host.dispatcher.handle(FollowWaypoints, requests.follow)
-        host.dispatcher.handle(SetSlotcarMode, requests.set_mode)
-        host.dispatcher.handle(PauseSlotcar, requests.pause)
-        host.dispatcher.handle(RequestCharge, requests.charge)
-        host.dispatcher.handle(CancelCharge, requests.cancel_charge)
+        for kind, which, carry_out in (
+            (FollowWaypoints, "robot", requests.follow),
+            (SetSlotcarMode, "robot", requests.set_mode),
+            (PauseSlotcar, "robot", requests.pause),
+            (RequestCharge, "charger", requests.charge),
+            (CancelCharge, "charger", requests.cancel_charge),
+        ):
+            host.dispatcher.handle(kind, partial(requests.answer, which, carry_out))
         host.checkpoints.register_late("slotcars", slotcars)
         return slotcars
 

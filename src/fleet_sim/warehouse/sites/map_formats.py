@@ -18,7 +18,6 @@ import yaml
 from fleet_sim.base.arrays import AnyArray, Bools, Bytes, Floats, Ints
 from fleet_sim.base.errors import ConfigError, InvalidValueError
 from fleet_sim.base.files import is_file, picture, read_bytes, write_file, write_png
-from fleet_sim.base.params import Mode
 from fleet_sim.base.settings import Checked, read, setting
 from fleet_sim.warehouse.sites.grid import MOST_CELLS, Grid, check_size
 from fleet_sim.warehouse.sites.reading import LARGEST_FILE, SiteFormat, beside, check_suffix, fail, read_text
@@ -401,27 +400,6 @@ FOR_RUNS = ("taskAssignmentStrategy", "numTasksReveal", "agentSize", "agentCount
 """What a run of the whole problem keeps, beside the map, the starts and the tasks."""
 
 
-class EventModel(Mode):
-    """How the robots that are delayed in a tick are drawn."""
-
-    BERNOULLI = "bernoulli"
-    POISSON = "poisson"
-
-
-class DurationModel(Mode):
-    """How long delays are."""
-
-    UNIFORM = "uniform"
-    GAUSSIAN = "gaussian"
-
-
-class Strategy(Mode):
-    """Who does which task, in problems of 2023."""
-
-    ROUNDROBIN = "roundrobin"
-    GREEDY = "greedy"
-
-
 @dataclass
 class DelayConfig(Checked):
     """Delays of a problem of 2026, in ticks."""
@@ -429,9 +407,9 @@ class DelayConfig(Checked):
     seed: int = setting(0, low=0, high=2**62, doc="Of the delays.")
     minDelay: int = setting(1, low=1, high=LONGEST, doc="The shortest delay, in ticks.")
     maxDelay: int = setting(1, low=1, high=LONGEST, doc="The longest delay, in ticks.")
-    eventModel: EventModel = setting(EventModel.BERNOULLI, doc="How robots are drawn in a tick.")
+    eventModel: Literal["bernoulli", "poisson"] = setting("bernoulli", doc="How robots are drawn in a tick.")
     pDelay: float = setting(0.0, low=0.0, high=1.0, doc="Of a robot that is not delayed, in each tick.")
-    durationModel: DurationModel = setting(DurationModel.UNIFORM, doc="How long delays are.")
+    durationModel: Literal["uniform", "gaussian"] = setting("uniform", doc="How long delays are.")
     gaussMeanRatio: float = setting(0.5, low=0.0, high=1.0, doc="The mean, as a share of the range.")
     gaussStdRatio: float = setting(0.0, low=0.0, high=100.0, doc="The standard deviation, as such a share.")
 
@@ -450,7 +428,7 @@ class LeagueProblem(Checked):
     taskFile: str | None = setting(None, doc="The tasks.")
     teamSize: int | None = setting(None, low=1, high=LARGEST_TEAM, doc="How many robots; null: all of the agent file.")
     version: str | None = setting(None, doc="Of the format, such as 2026 LoRR; what holds follows from the keys.")
-    taskAssignmentStrategy: Strategy | None = setting(None, doc="2023: who does which task.")
+    taskAssignmentStrategy: Literal["roundrobin", "greedy"] | None = setting(None, doc="2023: who does which task.")
     numTasksReveal: float | None = setting(
         None, above=0.0, high=1e6, doc="Tasks that are known at a time, as a multiple of the robots."
     )

@@ -12,7 +12,7 @@ from copy import deepcopy
 from queue import Empty, SimpleQueue
 from threading import Thread
 from time import perf_counter
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,14 +36,7 @@ from fleet_sim.world.world import World
 # Planning: asks a planner for paths, in time, and keeps count of those that robots may not drive.
 
 
-Answer = TypeVar("Answer")
-
-
-class Late(Exception):
-    """A call has not returned within its time."""
-
-
-class Aside(Generic[Answer]):
+class Aside:
     """Makes calls one by one in a thread of its own, which ends with this object or with the program.
 
     A new thread for each call would cost a tenth of a millisecond, and as much again for the memory that it takes anew.
@@ -52,13 +45,13 @@ class Aside(Generic[Answer]):
     def __init__(self) -> None:
         self._close: Callable[[], object] | None = None
 
-    def call(self, work: Callable[[], Answer], limit: float) -> Answer:
-        """Return what `work` returns, or raise what it raises; raises Late after `limit` s of wall time.
+    def call(self, work: Callable[[], Ints], limit: float) -> Ints:
+        """Return what `work` returns, or raise what it raises; raises TimeoutError after `limit` s of wall time.
 
         A late call goes on in its thread, which is left to it: the next call has a new one.
         """
         if self._close is None:
-            self._asked, self._answers = SimpleQueue[Callable[[], Answer] | None](), SimpleQueue[Future[Answer]]()
+            self._asked, self._answers = SimpleQueue[Callable[[], Ints] | None](), SimpleQueue[Future[Ints]]()
             # A daemon: one that never returns must not keep the program from ending.
             Thread(target=_serve, args=(self._asked, self._answers), name="planner", daemon=True).start()
             self._close = weakref.finalize(self, self._asked.put, None)
@@ -69,10 +62,10 @@ class Aside(Generic[Answer]):
             # Queues of its own, so that its answer is nobody's when it comes after all.
             self._close()
             self._close = None
-            raise Late from None
+            raise TimeoutError from None
         return answer.result()
 
-    def _awaited(self, limit: float) -> Future[Answer]:
+    def _awaited(self, limit: float) -> Future[Ints]:
         for _ in range(MOST_LIMITS - 1):
             since = seconds_in_python()
             try:
@@ -87,9 +80,9 @@ MOST_LIMITS = 20
 """How many times its limit a call may take while kernels run in Python, some hundred times slower than compiled."""
 
 
-def _serve(asked: SimpleQueue[Callable[[], Answer] | None], answers: SimpleQueue[Future[Answer]]) -> None:
+def _serve(asked: SimpleQueue[Callable[[], Ints] | None], answers: SimpleQueue[Future[Ints]]) -> None:
     while (work := asked.get()) is not None:
-        answer: Future[Answer] = Future()
+        answer: Future[Ints] = Future()
         try:
             answer.set_result(work())
         except BaseException as error:  # it belongs to the thread that asks
@@ -124,7 +117,7 @@ class Planning:
         plan_nothing(make_planner("astar", network))
         self._made().prepare()
         self.planner = self._made()
-        self._aside: Aside[Ints] = Aside()
+        self._aside = Aside()
         self.plans = 0
         self.refusals = 0
         self.last_refusal = ""
@@ -176,7 +169,7 @@ class Planning:
         limit = self._settings.time_limit + GRACE
         try:
             return self._aside.call(lambda: checked_plan(planner, problem), limit)
-        except Late:
+        except TimeoutError:
             # A new one: the old one may still be at work, on state that nobody may share with it.
             self.planner = self._made()
             raise PlanError(f"planner {self._settings.planner!r} did not return within {limit:g} s") from None

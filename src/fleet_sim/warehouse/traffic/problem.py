@@ -558,8 +558,3 @@ def steps_to_rest(paths: Ints) -> Ints:
 def sum_of_costs(paths: Ints) -> int:
     """Return the sum over all robots of the steps until each is where it stays: the usual cost of a plan."""
     return int(steps_to_rest(paths).sum())
-
-
-def makespan(paths: Ints) -> int:
-    """Return the steps until the last robot is where it stays."""
-    return int(steps_to_rest(paths).max(initial=0))

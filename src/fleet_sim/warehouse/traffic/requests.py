@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -96,23 +95,16 @@ class Grant(NamedTuple):
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class _Use:
-    """A use of a node or crossing by a robot: after so many others, -1 where it has it."""
-
-    row: int
-    need: int
-
-
 def grants_of(world: World, table: TrafficColumns, floor: Floor, rows: Rows) -> list[Grant]:
     """Return what each of `rows`, robots in the traffic, has and waits for."""
     graph = floor.execution.graph
     asking = [row for row in rows.tolist() if table.waiting[row] or table.held[row]]
-    uses: dict[int, list[_Use]] = {}
+    # Of nodes and crossings: the row of each who uses it, and after how many others; -1 where it has it.
+    uses: dict[int, list[tuple[int, int]]] = {}
     # Once for all: each use of each way is looked at.
     for other in floor.execution.rows.tolist() if asking else ():
         for resource, need in _uses_of(table, floor, other):
-            uses.setdefault(resource, []).append(_Use(other, need))
+            uses.setdefault(resource, []).append((other, need))
     found = []
     for row in rows.tolist():
         nodes = graph.ways.nodes[row, table.behind[row] : table.granted[row] + 1].astype(np.int64)
@@ -135,7 +127,9 @@ def _uses_of(table: TrafficColumns, floor: Floor, row: int) -> Iterator[tuple[in
             yield claim, int(ways.needs[row, place, 1 + slot]) if planned else -1
 
 
-def _explained(world: World, table: TrafficColumns, floor: Floor, grant: Grant, uses: dict[int, list[_Use]]) -> Grant:
+def _explained(
+    world: World, table: TrafficColumns, floor: Floor, grant: Grant, uses: dict[int, list[tuple[int, int]]]
+) -> Grant:
     """Return a grant with what the robot waits for."""
     graph, row = floor.execution.graph, grant.row
     if table.held[row]:
@@ -158,7 +152,7 @@ def _explained(world: World, table: TrafficColumns, floor: Floor, grant: Grant, 
     for slot, resource in enumerate([node, *claims]):
         need = int(graph.ways.needs[row, place, slot])
         if left[resource] < need:
-            before.update(use.row for use in uses.get(resource, ()) if use.need < need)
+            before.update(user for user, after in uses.get(resource, ()) if after < need)
     number = int(graph.ways.rounds[row, place])
     if number and graph.rounds.sizes[number]:
         rounds, others = graph.ways.rounds, floor.execution.rows

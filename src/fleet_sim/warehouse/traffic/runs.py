@@ -52,10 +52,11 @@ from fleet_sim.warehouse.traffic.traffic import Traffic
 from fleet_sim.warehouse.traffic.workload import (
     Crew,
     FleetSettings,
-    RunFleet,
     Tasks,
     Workload,
     endless_tasks,
+    league_fleet,
+    league_traffic,
     make_fleet,
 )
 from fleet_sim.world.pipeline import Phase, System
@@ -123,10 +124,13 @@ class Timing(NamedTuple):
 
 
 def step_to(
-    fleet: RunFleet, seconds: float, done: Callable[[], bool], tasks: Callable[[], int], progress: Progress | None
+    sim: MultiRobotSimulationCore,
+    seconds: float,
+    done: Callable[[], bool],
+    tasks: Callable[[], int],
+    progress: Progress | None,
 ) -> Timing:
     """Step until `seconds` are simulated or `done()`; return how long it took, and whether Ctrl-C ended it."""
-    sim = fleet.sim
     begin = shown = time.perf_counter()
     begin_cpu = time.process_time()
     stopped = False
@@ -151,18 +155,18 @@ def warm_up(planner: str = "pibt", settings: Mapping[str, object] | None = None)
     """
     site = Site("yard", Grid(np.ones((2, 3), bool)))
     # Robots in two corners that exchange places: that needs a plan, grants, and turns.
-    fleet = make_fleet(site, np.array([0, 5]), FleetSettings(), TrafficSettings(), 0)
-    with fleet.sim:
-        nodes = fleet.traffic.nodes(fleet.traffic.rows)
-        fleet.traffic.send_rows(fleet.traffic.rows, nodes[::-1].copy())
+    sim, traffic = make_fleet(site, np.array([0, 5]), FleetSettings(), TrafficSettings(), 0)
+    with sim:
+        nodes = traffic.nodes(traffic.rows)
+        traffic.send_rows(traffic.rows, nodes[::-1].copy())
         for _ in range(30):
-            fleet.sim.step_once()
+            sim.step_once()
         if planner not in OURS:
             return
-        made = make_planner(planner, fleet.traffic.network, **(settings or {}))
+        made = make_planner(planner, traffic.network, **(settings or {}))
         # The time limit passes while code is loaded: whether there is a plan does not matter.
         with suppress(PlanError):
-            made.plan(Problem(fleet.traffic.network, nodes, nodes[::-1].copy(), window=4, time_limit=1.0))
+            made.plan(Problem(traffic.network, nodes, nodes[::-1].copy(), window=4, time_limit=1.0))
 
 
 # Watch: looks at a fleet in every step, and turns what it saw into figures.
@@ -288,15 +292,15 @@ def drive_paths(
     robots = fleet or FleetSettings()
     # Before the clock of the run starts: compiling is no part of it.
     warm_up()
-    made = make_fleet(site, cells[:, 0], robots, TrafficSettings(policy="given", network="grid"), seed)
-    with made.sim:
-        crew = Crew(made.sim.world, made.traffic)
-        made.traffic.drive_rows(crew.rows, _nodes(made.traffic.network, cells))
+    sim, traffic = make_fleet(site, cells[:, 0], robots, TrafficSettings(policy="given", network="grid"), seed)
+    with sim:
+        crew = Crew(sim.world, traffic)
+        traffic.drive_rows(crew.rows, _nodes(traffic.network, cells))
         collector = FigureCollector(site.open_grid, deadlock_after=robots.deadlock_after)
-        watch = Watch(made.sim, made.traffic, crew, collector)
-        ends = _PathEnds(made.sim, crew, watch, cells[:, -1] == goals)
-        made.sim.pipeline.add(System("figures", Phase.OBSERVE, ends.look))
-        timing = step_to(made, seconds, ends.are_over, lambda: collector.tasks_done, progress)
+        watch = Watch(sim, traffic, crew, collector)
+        ends = _PathEnds(sim, crew, watch, cells[:, -1] == goals)
+        sim.pipeline.add(System("figures", Phase.OBSERVE, ends.look))
+        timing = step_to(sim, seconds, ends.are_over, lambda: collector.tasks_done, progress)
         figures = {**watch.figures(), **timing.figures(collector.simulated), **_figures_of_plan(cells, planning_s)}
         # Without an end for each robot there is none for all.
         figures["makespan_s"] = round(ends.last, 6) if ends.there_mask.all() else None
@@ -539,16 +543,16 @@ def drive_workload(
     what does not fit together, and PlanError where the planner never had a plan.
     """
     league, plans = workload.league, traffic or TrafficSettings()
-    robots = fleet or (FleetSettings() if league is None else FleetSettings(**league.fleet))
+    robots = fleet or (FleetSettings() if league is None else FleetSettings(**league_fleet(league)))
     if league is not None:
-        plans = league.traffic(plans, robots)
+        plans = league_traffic(league, plans, robots)
     warm_up(plans.planner, plans.settings)
-    made = make_fleet(workload.site, workload.starts, robots, plans, seed)
-    with made.sim:
+    sim, offered = make_fleet(workload.site, workload.starts, robots, plans, seed)
+    with sim:
         stay = workload.dwell if dwell is None else dwell
-        work = Work(made.sim, made.traffic, workload.tasks, stay, robots.deadlock_after)
-        timing = step_to(made, seconds, lambda: work.all_done, lambda: work.collector.tasks_done, progress)
-        told = made.traffic.figures()
+        work = Work(sim, offered, workload.tasks, stay, robots.deadlock_after)
+        timing = step_to(sim, seconds, lambda: work.all_done, lambda: work.collector.tasks_done, progress)
+        told = offered.figures()
         refusal = str(told["last_refusal"])
         # Some plans may fail; if none succeeded, figures of standing robots would mislead.
         if not told["plans"] and told["refusals"]:

@@ -20,8 +20,8 @@ from fleet_sim.base.params import MovementDirection, SimulationParams
 from fleet_sim.base.settings import Checked, setting
 from fleet_sim.robots.spawn_params import AgentSpawnParams, ShapeParams
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.warehouse.sites import map_formats
 from fleet_sim.warehouse.sites.grid import NO_CELL, Grid
+from fleet_sim.warehouse.sites.map_formats import QUARTER, TICK, LeagueProblem, read_problem, read_tasks
 from fleet_sim.warehouse.sites.reading import read_site, read_text
 from fleet_sim.warehouse.sites.section import build_walls
 from fleet_sim.warehouse.sites.site import Site, StationKind
@@ -29,8 +29,8 @@ from fleet_sim.warehouse.traffic.columns import TrafficColumns
 from fleet_sim.warehouse.traffic.disturbances import DelaySettings
 from fleet_sim.warehouse.traffic.settings import TrafficSettings
 from fleet_sim.warehouse.traffic.traffic import Traffic, offer_traffic
-from fleet_sim.world.checkpoint import check_range
 from fleet_sim.world.clock import purpose_key, uniforms
+from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import World
 
 # Tasks: where robots go, and where they go next when they have been there.
@@ -238,66 +238,58 @@ class Workload:
     """What the goals are, in words."""
     goals: Ints | None = None
     """With one task for each robot its goal (R,) as a cell."""
-    league: League | None = None
-    """What the file says of its robots, if it is a problem of the League of Robot Runners."""
+    league: LeagueProblem | None = None
+    """What the file says, if it is a problem of the League of Robot Runners."""
 
 
-@dataclass(frozen=True)
-class League:
-    """How robots of the League of Robot Runners move: never backwards; `problem` says how large and fast they are.
+def league_fleet(problem: LeagueProblem) -> dict[str, Any]:
+    """Return the settings of the robots of a problem: never backwards, and as large and as fast as it says.
 
     With `agentSize` they keep a square of that size free around them, of the cells as they are, and with `agentCounter`
-    they take so many ticks of 0.1 s for a cell and for a quarter turn. The League knows no acceleration: they have
-    their speed at once.
+    they take so many ticks of 0.1 s for a cell of 1 m and for a quarter turn. The League knows no acceleration: they
+    have their speed at once.
     """
-
-    problem: map_formats.LeagueProblem
-    cell: float
-
-    @property
-    def fleet(self) -> dict[str, Any]:
-        """The settings of robots that follow from the file."""
-        found: dict[str, Any] = {"backwards": False}
-        size, counter = self.problem.agentSize, self.problem.agentCounter
-        if size is not None:
-            # Squares may touch. The disc within one is shorter, so that rounding never makes a collision of it.
-            found.update(radius=0.5 * size * self.cell - TOUCH, margin=0.0)
-        if counter is not None:
-            each = counter * map_formats.TICK
-            found.update(speed=self.cell / each, turn_speed=map_formats.QUARTER / each, timestep=0.5 * map_formats.TICK)
-            found.update(acceleration=AT_ONCE, turn_acceleration=AT_ONCE)
-        return found
-
-    def traffic(self, given: TrafficSettings, fleet: FleetSettings) -> TrafficSettings:
-        """Return settings of the traffic with squares and delays as in the file.
-
-        Squares are kept by a `fleet` of the radius that the file says, and delays where `given` has none.
-        """
-        size, delays = self.problem.agentSize, self.problem.delayConfig
-        if size is not None and fleet.radius == self.fleet["radius"]:
-            given = replace(given, footprint="square", radius=0.5 * size * self.cell)
-        if delays is not None and delays.pDelay > 0.0 and given.disturbances.delays is None:
-            held = DelaySettings(
-                probability=delays.pDelay,
-                shortest=delays.minDelay * map_formats.TICK,
-                longest=delays.maxDelay * map_formats.TICK,
-                tick=map_formats.TICK,
-                events="poisson" if delays.eventModel is map_formats.EventModel.POISSON else "each",
-                durations="gaussian" if delays.durationModel is map_formats.DurationModel.GAUSSIAN else "uniform",
-                mean=delays.gaussMeanRatio,
-                deviation=delays.gaussStdRatio,
-                seed=delays.seed,
-            )
-            given = replace(given, disturbances=replace(given.disturbances, delays=held))
-        return given
+    found: dict[str, Any] = {"backwards": False}
+    if problem.agentSize is not None:
+        # Squares may touch. The disc within one is shorter, so that rounding never makes a collision of it.
+        found.update(radius=0.5 * problem.agentSize - TOUCH, margin=0.0)
+    if problem.agentCounter is not None:
+        each = problem.agentCounter * TICK
+        found.update(speed=1.0 / each, turn_speed=QUARTER / each, timestep=0.5 * TICK)
+        found.update(acceleration=AT_ONCE, turn_acceleration=AT_ONCE)
+    return found
 
 
-def league_of(path: str | Path) -> League | None:
-    """Return how robots move in the problem of the League of Robot Runners in a file, None for any other file."""
+def league_traffic(problem: LeagueProblem, given: TrafficSettings, fleet: FleetSettings) -> TrafficSettings:
+    """Return settings of the traffic with squares and delays as in a problem.
+
+    Squares are kept by a `fleet` of the radius that the file says, and delays where `given` has none.
+    """
+    size, delays = problem.agentSize, problem.delayConfig
+    if size is not None and fleet.radius == league_fleet(problem)["radius"]:
+        given = replace(given, footprint="square", radius=0.5 * size)
+    if delays is not None and delays.pDelay > 0.0 and given.disturbances.delays is None:
+        held = DelaySettings(
+            probability=delays.pDelay,
+            shortest=delays.minDelay * TICK,
+            longest=delays.maxDelay * TICK,
+            tick=TICK,
+            events="poisson" if delays.eventModel == "poisson" else "each",
+            durations=delays.durationModel,
+            mean=delays.gaussMeanRatio,
+            deviation=delays.gaussStdRatio,
+            seed=delays.seed,
+        )
+        given = replace(given, disturbances=replace(given.disturbances, delays=held))
+    return given
+
+
+def league_of(path: str | Path) -> LeagueProblem | None:
+    """Return the problem of the League of Robot Runners in a file, None for any other file."""
     file = resolve_config(path)
     if file.suffix != ".json" or "mapFile" not in (content := _mapping(file)):
         return None
-    return League(map_formats.read_problem(file, content), 1.0)
+    return read_problem(file, content)
 
 
 def read_workload(
@@ -357,15 +349,15 @@ def _mapping(file: Path) -> Mapping[str, Any]:
     return content if isinstance(content, Mapping) else {}
 
 
-def _of_robot_runners(file: Path, league: League, site: Site, grid: Grid, robots: int | None) -> Workload:
+def _of_robot_runners(file: Path, league: LeagueProblem, site: Site, grid: Grid, robots: int | None) -> Workload:
     """Return the workload of a problem of the League of Robot Runners, which has no time at a goal."""
     starts = _starts(site, robots, file)
-    rows = map_formats.read_tasks(file, site.grid)
+    rows = read_tasks(file, site.grid)
     _check_reachable(grid, starts, np.unique(np.fromiter(chain.from_iterable(rows), np.int64)), file)
-    revealed, strategy = league.problem.revealed, league.problem.taskAssignmentStrategy or map_formats.Strategy.GREEDY
+    revealed, strategy = league.revealed, league.taskAssignmentStrategy or "greedy"
     tasks: Tasks
     if revealed is None:
-        tasks = ListedTasks(len(starts), rows, in_turn=strategy is map_formats.Strategy.ROUNDROBIN)
+        tasks = ListedTasks(len(starts), rows, in_turn=strategy == "roundrobin")
         kind = f"{len(rows)} listed tasks, {strategy}"
     else:
         try:
@@ -456,10 +448,13 @@ HEIGHT = 0.3
 WALL_HEIGHT = 1.0
 
 
-def make_fleet(site: Site, starts: Ints, fleet: FleetSettings, traffic: TrafficSettings, seed: int) -> RunFleet:
-    """Return a simulation with a robot on each of the cells `starts` (R,) of `site`, in one traffic.
+def make_fleet(
+    site: Site, starts: Ints, fleet: FleetSettings, traffic: TrafficSettings, seed: int
+) -> tuple[MultiRobotSimulationCore, Traffic]:
+    """Return a simulation with a robot on each of the cells `starts` (R,) of `site`, and their traffic.
 
-    Every step looks for collisions, also with walls. Raises InvalidValueError for robots that do not fit.
+    Close the simulation when done. Each step looks for collisions, also with walls. Raises InvalidValueError for robots
+    that do not fit.
     """
     params = SimulationParams(
         gui=False,
@@ -500,23 +495,16 @@ def make_fleet(site: Site, starts: Ints, fleet: FleetSettings, traffic: TrafficS
     robots = sim.spawn_all(entries)
     offered = offer_traffic(sim, site, traffic)
     offered.enroll(robots)
-    return RunFleet(sim, site, offered)
-
-
-@dataclass(frozen=True, eq=False)
-class RunFleet:
-    """A simulation, the site in it, and its traffic; close the simulation when done."""
-
-    sim: MultiRobotSimulationCore
-    site: Site
-    traffic: Traffic
+    return sim, offered
 
 
 # Crew: the robots that were in a traffic when work began, as long as they are.
 
 
-class Crew:
+class Crew(Stateful):
     """Robots, numbered from 0 in the order they were enrolled: `robots` (K,) are left, in the rows `rows` (K,)."""
+
+    STATE = ("rows", "robots", "_ids")
 
     def __init__(self, world: World, traffic: Traffic) -> None:
         table = world.tables["traffic"]
@@ -528,21 +516,9 @@ class Crew:
         self._world = world
         self._ids: Ints = np.array(world.object_id[self.rows])
 
-    def renew(self) -> Bools | None:
-        """Forget robots that were removed or left the traffic; return which stay (K,), None where all do."""
+    def renew(self) -> None:
+        """Forget robots that were removed or left the traffic."""
         # A row that is free may be another robot's by now.
         stay_mask = self.table.present[self.rows] & (self._world.object_id[self.rows] == self._ids)
-        if stay_mask.all():
-            return None
-        self.rows, self.robots, self._ids = (part[stay_mask] for part in (self.rows, self.robots, self._ids))
-        return np.asarray(stay_mask)
-
-    def save(self) -> tuple[Rows, Ints, Ints]:
-        """Return who is in it, for a checkpoint."""
-        return self.rows, self.robots, self._ids
-
-    def restore(self, saved: tuple[Rows, Ints, Ints]) -> None:
-        """Restore what `save` returned; raises StateFileError for rows that there are not."""
-        check_range(saved[0], 0, self._world.capacity, "rows of the crew")
-        check_range(saved[1], 0, self.count, "robots of the crew")
-        self.rows, self.robots, self._ids = saved
+        if not stay_mask.all():
+            self.rows, self.robots, self._ids = (part[stay_mask] for part in (self.rows, self.robots, self._ids))
