@@ -93,7 +93,8 @@ class SlotcarRequests:
 
     def answer(self, which: str, carry_out: Callable[[Any], None], order: Any) -> CommandAck:
         """Carry out a command to the slotcar or charger that its field `which` names, unless that is refused."""
-        names, rejected = (getattr(order, which),), dict[str, str]()
+        names: tuple[str, ...] = (getattr(order, which),)
+        rejected: dict[str, str] = {}
         try:
             carry_out(order)
         except FleetSimError as error:

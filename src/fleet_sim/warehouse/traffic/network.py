@@ -29,18 +29,23 @@ Steps: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 FAR = 1 << 40
 
 
-def turned(sources: Links, costs: Links) -> tuple[Links, Links]:
-    """Return the ends (N, K) of the moves from each node, -1 padded, and their costs, of those `sources` enter by."""
-    ends, columns = np.nonzero(sources >= 0)
-    begins = sources[ends, columns]
-    # Sorted, the moves from a node lie together; the place among them is the column.
-    order = np.lexsort((ends, begins))
-    begins, ends, paid = begins[order], ends[order], costs[ends, columns][order]
-    places = np.arange(len(begins)) - np.searchsorted(begins, begins)
-    shape = len(sources), int(places.max(initial=-1)) + 1
-    leaving, leaving_costs = np.full(shape, -1, np.int32), np.ones(shape, np.int32)
-    leaving[begins, places], leaving_costs[begins, places] = ends, paid
-    return leaving, leaving_costs
+def turned(links: Ints | Links, costs: Links | None = None) -> tuple[Links, Links]:
+    """Return the nodes (N, L) that have each node among their `links` (N, K), ascending, -1 padded, and these `costs`.
+
+    Of the ends of moves that is where they begin, and the other way round; without `costs` they are 1.
+    """
+    froms, columns = np.nonzero(links >= 0)
+    tos = links[froms, columns]
+    # Sorted, those of a node lie together, and equal networks give equal tables; the place among them is the column.
+    order = np.lexsort((froms, tos))
+    froms, tos, columns = froms[order], tos[order], columns[order]
+    places = np.arange(len(tos)) - np.searchsorted(tos, tos)
+    shape = len(links), int(places.max(initial=-1)) + 1
+    found, found_costs = np.full(shape, -1, np.int32), np.ones(shape, np.int32)
+    found[tos, places] = froms
+    if costs is not None:
+        found_costs[tos, places] = costs[froms, columns]
+    return found, found_costs
 
 
 class Moves(NamedTuple):
@@ -649,16 +654,7 @@ class Network:
 
     def sources(self) -> Links:
         """Return the nodes (N, L) from which each node is entered, ascending, -1 padded."""
-        begins, columns = np.nonzero(self.neighbours >= 0)
-        ends = self.neighbours[begins, columns]
-        # By end and then by begin, so that equal networks give equal tables.
-        order = np.lexsort((begins, ends))
-        begins, ends = begins[order], ends[order]
-        firsts = np.searchsorted(ends, np.arange(len(self)))
-        columns = np.arange(len(ends)) - firsts[ends]
-        entering = np.full((len(self), int(columns.max(initial=-1)) + 1), NO_NODE, np.int32)
-        entering[ends, columns] = begins
-        return entering
+        return turned(self.neighbours)[0]
 
 
 # Places in a network: stations, nodes and points.

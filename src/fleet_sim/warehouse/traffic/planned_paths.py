@@ -25,17 +25,11 @@ class _Corners(NamedTuple):
 
 
 class _Ahead(NamedTuple):
-    """The corners that are ahead of the robots that were asked for: of whom each is, and what does not change of them.
-
-    `owners` (K,) are indices of the robots, `counts` (N,) how many corners each has.
-    """
+    """The `corners` (K,) ahead of robots (N,) that are asked for: `owners` (K,) are of whom, `counts` (N,) how many."""
 
     owners: Ints
     counts: Ints
-    rows: Rows
-    places: Ints
-    positions: Floats
-    orientations: Floats
+    corners: _Corners
 
 
 class PlannedPaths:
@@ -60,10 +54,11 @@ class PlannedPaths:
             none = np.zeros(len(rows), np.int64)
             return EntityPaths(none, none, np.empty((0, 3)), np.empty((0, 4)))
         ahead = self._ahead_of(self._corners_of(graph), rows)
-        passed_mask = ahead.places <= self._table.at[ahead.rows]
+        corners = ahead.corners
+        passed_mask = corners.places <= self._table.at[corners.rows]
         nexts = np.bincount(ahead.owners[passed_mask], minlength=len(rows))
         nexts.flags.writeable = False
-        return EntityPaths(ahead.counts, nexts, ahead.positions, ahead.orientations)
+        return EntityPaths(ahead.counts, nexts, corners.positions, corners.orientations)
 
     def _ahead_of(self, corners: _Corners, rows: Rows) -> _Ahead:
         """Return the corners ahead of `rows` (N,), arranged anew where others are asked for or one has arrived."""
@@ -85,12 +80,11 @@ class PlannedPaths:
         if (own[1:] < own[:-1]).any():
             order = order[np.argsort(own, kind="stable")]
         counts = np.bincount(owners[order], minlength=len(rows))
-        # Rows of few numbers: `take` finds them several times as fast as an index does.
-        poses = corners.positions.take(order, axis=0), corners.orientations.take(order, axis=0)
-        ahead = _Ahead(owners[order], counts, corners.rows[order], corners.places[order], *poses)
-        for array in ahead:
+        # `take` finds rows of few numbers several times as fast as an index does.
+        chosen = _Corners(*(array.take(order, axis=0) for array in corners))
+        for array in (counts, chosen.positions, chosen.orientations):
             array.flags.writeable = False
-        return ahead
+        return _Ahead(owners[order], counts, chosen)
 
     def _corners_of(self, graph: ActionDependencyGraph) -> _Corners:
         known = self._corners
