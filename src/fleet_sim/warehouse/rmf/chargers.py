@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 
@@ -183,6 +184,12 @@ class Chargers(Stateful):
         """Return the row of a robot, and the columns of batteries where it is there and has one."""
         row = int(self._world.index.rows_named([robot])[0])
         return row, energy_columns_with(self._world, row) if row >= 0 else None
+
+    def restore(self, saved: Any) -> None:
+        """Restore what `save` returned; chargers that were not there then are idle."""
+        known = self._chargers
+        super().restore(saved)
+        self._chargers = {name: self._chargers.get(name, Charger(name, one.position)) for name, one in known.items()}
 
 
 def _near_mask(positions: Floats, heights: Floats, charger: tuple[float, float, float]) -> Bools:
