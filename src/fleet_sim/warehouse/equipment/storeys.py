@@ -14,6 +14,7 @@ from fleet_sim.base.spatial.shapes import distances_to_lines
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.equipment.building import WALL
 from fleet_sim.warehouse.equipment.lift import STEP, Entrance, LiftLines, Lifts, WaitingPlace, outside
+from fleet_sim.warehouse.sites.section import until_cleared
 from fleet_sim.warehouse.sites.site import Building, Site
 from fleet_sim.warehouse.traffic.router import (
     ANGLES,
@@ -276,16 +277,8 @@ def offer_building_routes(sim: MultiRobotSimulationCore, building: Building) -> 
     lines = world.routes.lifts
     assert lines is None or isinstance(lines, LiftLines)
     router = StoreyRouter(world, building, lifts, lines, sim.params.collision_margin)
-    sim.register_manager(router, "router")
+    until_cleared(sim, router, "router", world.routes.withdraw)
     world.routes.offer(router)
-
-    def leave() -> None:
-        # With `sim.clear()` the building is gone.
-        world.routes.withdraw()
-        sim.unregister_manager(router)
-        sim.events.off("cleared", leave)
-
-    sim.events.on("cleared", leave)
     return router
 
 

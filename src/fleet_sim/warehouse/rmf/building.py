@@ -24,7 +24,7 @@ from fleet_sim.warehouse import equipment
 from fleet_sim.warehouse.equipment.building import settings_of
 from fleet_sim.warehouse.rmf.slotcars import Slotcars, SlotcarSettings
 from fleet_sim.warehouse.sites.rmf_format import building_of, read_building
-from fleet_sim.warehouse.sites.section import build_walls
+from fleet_sim.warehouse.sites.section import build_walls, until_cleared
 from fleet_sim.warehouse.sites.site import Building, Level, LiftShaft, PlacedThing
 
 # The section `building` of a scenario, as it is written down.
@@ -180,14 +180,8 @@ def build(sim: MultiRobotSimulationCore, building: Building, settings: BuildingS
         sim.spawn_all([_item(model) for model in building.models if _is_item(model)])
     if settings.robots:
         sim.spawn_all([_robot(robot) for robot in building.robots])
-    sim.register_manager(building, "building")
+    until_cleared(sim, building, "building")
     equipment.offer_building_routes(sim, building)
-
-    def leave() -> None:
-        sim.unregister_manager(building)
-        sim.events.off("cleared", leave)
-
-    sim.events.on("cleared", leave)
 
 
 def door_time(door: equipment.DoorSettings) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -234,6 +234,23 @@ class SiteSettings(Checked):
     wall_height: float = setting(1.0, above=0, high=100, unit="m", doc="How tall walls and shelves are.")
 
 
+def until_cleared(
+    sim: MultiRobotSimulationCore, manager: Any, name: str, leave: Callable[[], object] = lambda: None
+) -> None:
+    """Add a manager to `sim` until that is cleared, and call `leave` then: walls and robots are gone.
+
+    Raises DuplicateNameError.
+    """
+    sim.register_manager(manager, name)
+
+    def end() -> None:
+        leave()
+        sim.unregister_manager(manager)
+        sim.events.off("cleared", end)
+
+    sim.events.on("cleared", end)
+
+
 class SiteSection(Section[MultiRobotSimulationCore]):
     """Builds the walls of a site; `sim.get_manager("site")` returns the Site."""
 
@@ -256,17 +273,13 @@ class SiteSection(Section[MultiRobotSimulationCore]):
         """Add `site` to `sim`."""
         build_walls(sim, site, settings.wall_height)
         sim.world.places["site"] = SitePlaces(sim.world, site)
-        sim.register_manager(site, "site")
         speed_zones = SpeedZones(sim.world, site.zones)
 
         def leave() -> None:
-            # `sim.clear()` removes the walls: nobody may start or be routed in a building that is gone.
             sim.world.places.pop("site", None)
-            sim.unregister_manager(site)
             speed_zones.end()
-            sim.events.off("cleared", leave)
 
-        sim.events.on("cleared", leave)
+        until_cleared(sim, site, "site", leave)
 
     def read(self, entry: Any, source: str) -> tuple[SiteSettings, Site]:
         """Return the checked settings of an entry, and its site; raises ConfigError."""

@@ -27,6 +27,7 @@ from fleet_sim.warehouse.disturbances.disturbances import cost_tables
 from fleet_sim.warehouse.sites.grid import Grid
 from fleet_sim.warehouse.sites.map_formats import ends_of_scenario
 from fleet_sim.warehouse.sites.reading import read_text
+from fleet_sim.warehouse.sites.section import until_cleared
 from fleet_sim.warehouse.sites.site import Site
 from fleet_sim.warehouse.traffic.columns import BROKEN, STOPPED, UNFIT
 from fleet_sim.warehouse.traffic.figures import (
@@ -607,15 +608,7 @@ def offer_tasks(sim: MultiRobotSimulationCore, traffic: Traffic, settings: Tasks
     seed = sim.params.seed if chosen.seed is None else chosen.seed
     tasks, _ = endless_tasks(site, region, len(traffic.rows), seed, chosen.goals)
     work = Work(sim, traffic, tasks, chosen.dwell, chosen.deadlock_after)
-    sim.register_manager(work, NAME)
-
-    def leave() -> None:
-        # With `sim.clear()` the robots are gone.
-        work.leave()
-        sim.unregister_manager(work)
-        sim.events.off("cleared", leave)
-
-    sim.events.on("cleared", leave)
+    until_cleared(sim, work, NAME, work.leave)
     return work
 
 

@@ -18,7 +18,7 @@ from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots.agent import Agent
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.warehouse.sites.section import SiteSection, SiteSettings
+from fleet_sim.warehouse.sites.section import SiteSection, SiteSettings, until_cleared
 from fleet_sim.warehouse.sites.site import Site
 from fleet_sim.warehouse.traffic.columns import (
     BACKWARD,
@@ -927,7 +927,6 @@ def offer_traffic(
     table = sim.features.table(NAME)
     assert isinstance(table, TrafficColumns)
     traffic = Traffic(sim, site, table, chosen)
-    sim.register_manager(traffic, NAME)
     sim.checkpoints.register_late(NAME, traffic)
     sim.pipeline.add(System(NAME, Phase.UPDATE, traffic.step), before="motion")
     # Machine code is loaded for the traffic anyway.
@@ -941,17 +940,14 @@ def offer_traffic(
     booth.traffic, booth.announced = traffic, False
 
     def leave() -> None:
-        # With `sim.clear()` the building is gone, and all robots.
         sim.pipeline.remove(NAME)
-        sim.unregister_manager(traffic)
         world.drive_rules.remove(traffic.rule)
         world.routes.conveyance = None
         world.waypoints.sources.remove(traffic.planned.paths_of)
         world.on_remove.remove(traffic.removed)
         booth.close()
-        sim.events.off("cleared", leave)
 
-    sim.events.on("cleared", leave)
+    until_cleared(sim, traffic, NAME, leave)
     return traffic
 
 
@@ -999,16 +995,8 @@ def offer_routes(sim: MultiRobotSimulationCore, site: Site, clearance: float | N
     """
     # What is nearer than the margin counts as a collision.
     router = Router(site, sim.params.collision_margin if clearance is None else clearance)
-    sim.register_manager(router, "router")
+    until_cleared(sim, router, "router", sim.world.routes.withdraw)
     sim.world.routes.offer(SiteRoutes(sim.world, router))
-
-    def leave() -> None:
-        # With `sim.clear()` the building is gone.
-        sim.world.routes.withdraw()
-        sim.unregister_manager(router)
-        sim.events.off("cleared", leave)
-
-    sim.events.on("cleared", leave)
     return router
 
 
