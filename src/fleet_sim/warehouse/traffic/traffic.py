@@ -99,9 +99,8 @@ class TrafficBars:
         row, table, floor = self._traffic.row_of(agent), self._traffic.table, self._traffic.floor
         ahead = floor.execution.graph.held(table, np.array([row]))[1:]
         if wide and (floor.timing.barred[ahead].any() or table.speed[row] > 0.0 or table.progress[row] > 0.0):
-            raise InvalidValueError(
-                f"{agent.name!r} cannot become wide while it drives; let it stop at its goal before"
-            )
+            label = agent.world.label(row)
+            raise InvalidValueError(f"{label!r} cannot become wide while it drives; let it stop at its goal before")
         table.wide[row] = wide
         floor.timing.changed = True
 
