@@ -93,14 +93,14 @@ class SlotcarRequests:
 
     def answer(self, which: str, carry_out: Callable[[Any], None], order: Any) -> CommandAck:
         """Carry out a command to the slotcar or charger that its field `which` names, unless that is refused."""
-        names: tuple[str, ...] = (getattr(order, which),)
-        rejected: dict[str, str] = {}
+        name, refused = getattr(order, which), ""
         try:
             carry_out(order)
         except FleetSimError as error:
             self._slotcars.refused += 1
-            names, rejected = (), {names[0]: str(error)}
-        acked: CommandAck = order.ack(self._world.clock.time, names, rejected)
+            refused = str(error)
+        time = self._world.clock.time
+        acked: CommandAck = order.ack(time, (), {name: refused}) if refused else order.ack(time, (name,))
         return acked
 
     def _row(self, name: str) -> int:

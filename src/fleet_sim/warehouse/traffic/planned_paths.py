@@ -81,7 +81,8 @@ class PlannedPaths:
             order = order[np.argsort(own, kind="stable")]
         counts = np.bincount(owners[order], minlength=len(rows))
         # `take` finds rows of few numbers several times as fast as an index does.
-        chosen = _Corners(*(array.take(order, axis=0) for array in corners))
+        poses = corners.positions.take(order, axis=0), corners.orientations.take(order, axis=0)
+        chosen = _Corners(corners.rows[order], corners.places[order], *poses)
         for array in (counts, chosen.positions, chosen.orientations):
             array.flags.writeable = False
         return _Ahead(owners[order], counts, chosen)
