@@ -15,6 +15,7 @@ ARGS ?=
 
 RUN := $(VENV)/bin/
 READY := $(VENV)/.ready
+DEMO_READY := $(VENV)/.ready-demo
 DOCS_READY := $(VENV)/.ready-docs
 PEER_READY := $(PEER_VENV)/.ready
 AUDIT_READY := $(AUDIT_VENV)/.ready
@@ -45,8 +46,14 @@ $(RUN)python:
 # pocket_ros is on no index: it is installed from its folder first, and then is what the extra `pocket` asks for.
 $(READY): $(RUN)python setup.cfg setup.py src/pocket_ros/pyproject.toml
 	$(POCKET) install
-	$(RUN)python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS),pocket]' $(addprefix --constraint ,$(CONSTRAINTS))
+	$(RUN)python -m pip install --disable-pip-version-check --editable '.[$(EXTRAS),pocket]' $(addprefix --constraint ,$(CONSTRAINTS))
 	@touch $@
+
+# A try needs no tools. What it imports is compiled to byte code then: most of what is installed is never imported.
+$(DEMO_READY): $(RUN)python setup.cfg setup.py src/pocket_ros/pyproject.toml
+	PIP_NO_COMPILE=1 $(RUN)python -m pip install --disable-pip-version-check --editable src/pocket_ros --editable '.[camera,pocket]'
+	@touch $@
+INSTALLED := $(or $(wildcard $(READY)),$(DEMO_READY))
 
 lint: $(READY)  ## Check style, formatting and spelling
 	$(RUN)ruff check .
@@ -145,7 +152,7 @@ pictures: $(READY)  ## Make the pictures of the documents
 	$(RUN)python examples/pictures.py $(ARGS)
 	$(RUN)python examples/gallery.py $(ARGS)
 
-demo: $(READY)  ## Launch the warehouse on ROS 2, or pocket_ros, and show its 20 robots (ARGS="--duration 60")
+demo: $(INSTALLED)  ## Launch the warehouse on ROS 2, or pocket_ros, and show its 20 robots (ARGS="--duration 60")
 	$(RUN)python examples/warehouse_demo.py $(ARGS)
 
 docs: $(DOCS_READY)  ## Build the documents as a site, in dist/docs
@@ -161,7 +168,7 @@ release: $(READY)  ## Build both distributions, check them as their users get th
 fresh:  ## Run make demo and make test in a new, minimal Debian (needs root and debootstrap)
 	.ci/fresh
 
-run: $(READY)  ## Run a scenario without ROS and print what happened (with a window where there is a display)
+run: $(INSTALLED)  ## Run a scenario without ROS and print what happened (with a window where there is a display)
 	$(RUN)fleet-sim run $(CONFIG) $(if $(DISPLAY),--gui,--headless) $(ARGS)
 
 $(AUDIT_READY):

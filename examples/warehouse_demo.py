@@ -32,7 +32,7 @@ PATIENCE = 30.0
 """Timeout in s for the simulation to end."""
 
 LONGEST_START = 180.0
-"""Timeout in s for the simulation to start, and to take a picture; the first run compiles code."""
+"""Timeout in s for the simulation to start, and to take a picture."""
 
 PLAIN_PERIOD = 2.0
 """Time in s between two lines if the output is no terminal."""
@@ -207,7 +207,7 @@ def watch(process: subprocess.Popen[bytes], watcher: Watcher, duration: float) -
         return False
     if not has_begun(watcher.fleet):
         # Counted from here, a slow machine would show only robots that stand.
-        print("starting; the first run on a machine compiles code", flush=True)
+        print("starting", flush=True)
         watcher.until(lambda: has_begun(watcher.fleet) or process.poll() is not None, LONGEST_START)
     screen = Screen(sys.stdout)
     end = time.monotonic() + duration
