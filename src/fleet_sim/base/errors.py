@@ -127,7 +127,7 @@ def closest(given: str, known: Iterable[str]) -> str | None:
     # Those that begin alike are neighbours; to compare all names of a large fleet would take a second.
     at = bisect_left(names, given)
     near = names[max(0, at - MOST_COMPARED // 2) :][:MOST_COMPARED]
-    close = difflib.get_close_matches(given, near, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(given, near, n=1, cutoff=0.65)
     return close[0] if close else None
 
 

@@ -596,10 +596,11 @@ def resolve_config(path: str | Path, *, source: str = "") -> Path:
         if is_file(folder / given):
             return folder / given
     near = [Path(source).parent] if source else []
-    known = {file.stem: file.name for folder in (Path("."), *folders, *near) for file in listed(folder, "*.y*ml")}
+    ours = {file.stem: file.name for folder in folders for file in listed(folder, "*.y*ml")}
+    known = {file.stem: file.name for folder in (Path("."), *near) for file in listed(folder, "*.y*ml")} | ours
     # Without the endings: all of them are alike.
     close = closest(given.stem, known)
-    hint = f" Did you mean {known[close]!r}?" if close else known_names(known.values())
+    hint = f" Did you mean {known[close]!r}?" if close else known_names(ours.values())
     raise ConfigError(f"there is no such file here and no shipped one of that name.{hint}", source=str(path))
 
 

@@ -167,7 +167,7 @@ class Registry(Generic[Thing]):
             reason = error or type(error).__name__
             raise InvalidValueError(
                 f"{self.noun}: {path!r} cannot be imported ({reason}); write package.module:Name, and check that the"
-                " folder of the package is on Python's path"
+                " folder of the package is the current one, or on Python's path"
             ) from error
         return self._by_path.setdefault(path, self._require_fit(path, thing))
 

@@ -80,7 +80,7 @@ def start_recording(sim: object, path: str | Path, settings: Mapping[str, Any]) 
     ending = path.suffix.removeprefix(".").lower()
     if ending not in RECORDERS:
         known = ", ".join(f".{name}" for name in RECORDERS.names())
-        raise InvalidValueError(f"{path}: the ending says the format of a recording; known: {known}")
+        raise InvalidValueError(f"{path}: unsupported recording format {path.suffix!r}; use {known}")
     return RECORDERS.get(ending).start(sim, path, settings)
 
 

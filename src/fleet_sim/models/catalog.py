@@ -277,8 +277,10 @@ def _in_package(uri: str, folders: list[Path]) -> str:
             return _plain(place.resolve())
     for place in places:
         check_file(place, "model")
-    searched = "" if is_remote() else f" Searched: {', '.join(map(str, places))}"
-    raise errors.InvalidValueError(f"there is no model {uri!r}.{searched}")
+    searched = f" Searched: {', '.join(map(str, places))}" if places and not is_remote() else ""
+    package = uri.partition("://")[2].partition("/")[0]
+    hint = "" if places else f" No package {package!r} is known: source its workspace, or set model_paths."
+    raise errors.InvalidValueError(f"there is no model {uri!r}.{searched}{hint}")
 
 
 def _plain(path: Path) -> str:

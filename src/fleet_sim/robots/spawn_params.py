@@ -75,6 +75,8 @@ _SIZES = {
 class ShapeParams(Checked):
     """A shape: box, sphere, cylinder, capsule, plane, mesh, heightfield. Checked when constructed and when changed."""
 
+    EXAMPLE = "{shape_type: box, half_extents: [0.5, 0.3, 0.2]}"
+
     shape_type: ShapeType | None = setting(None, doc="Kind of shape; null: no shape.")
     mesh_path: str | None = setting(
         None, doc="Mesh file (.obj or .stl); its convex hull is used for collisions, unless it is concave."

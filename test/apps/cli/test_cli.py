@@ -143,7 +143,7 @@ def test_check_lists_all_errors(tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text("""
 simulation: {timestep: 0.1, sed: 3, duration: -1}
 robots:
-  - {name: a, colour: red}
+  - {name: a, colour: red, mass: heavy}
   - {name: b}
   - {name: c, actions: [{type: fly}]}
 objects:
@@ -156,6 +156,7 @@ objects:
         "simulation.sed",
         "simulation.duration",
         "robots[0].colour",
+        "robots[0].mass",
         "robots[2].actions[0]",
         "objects[0].pose",
     ]
@@ -185,6 +186,22 @@ robots:
         "stuck: starts inside of 'wall', at (3, 0)",
         "lost: is sent to a place inside of 'wall', at (2.5, 0.6)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ("shape: {size: [1, 1, 1]}", "For example: {shape_type: box, half_extents:"),
+        ("urdf_path: diff_base, pose: [0, 0]", "expected 3 or 4 numbers (x, y, z, yaw), got [0, 0]"),
+        ("urdf_path: 'package://my_pkg/a.urdf'", "No package 'my_pkg' is known: source its workspace"),
+        ("urdf_path: diff_base, sensors: [{type: lidar, link: lidar_lnk}]", "Known: base_link, base_scan"),
+        ("urdf_path: diff_base", "'robot 1' would have no topics on ROS 2"),
+    ],
+)
+def test_check_says_how_it_is_written(entry: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(f"robots: [{{name: robot 1, {entry}}}]")
+    done = fleet_sim_command("check", "a.yaml", cwd=tmp_path)
+    assert words in done.stderr
 
 
 def test_check_finds_shipped_scenarios_anywhere(tmp_path: Path) -> None:

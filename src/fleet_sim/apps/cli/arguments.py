@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import re
 import shutil
 import sys
 import time
@@ -40,7 +41,9 @@ class CommandParser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
-        """Print usage and message, which repeats what was given, and exit with 2."""
+        """Print usage and message, which repeats what was given, and exit with 2; a wrong value needs no usage."""
+        if re.search(r"^argument .*: invalid \w+ value", message):
+            self.exit(2, f"{self.prog}: error: {shortened(message)}; see {self.prog} --help\n")
         super().error(shortened(message))
 
 

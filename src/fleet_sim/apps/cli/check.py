@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 MOST = 20
 """Errors of one file that are listed."""
 
+ROS_NAME = "a ROS name has letters, digits and _, and begins with a letter"
+
 
 def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
@@ -67,10 +69,15 @@ def errors(config: Mapping[str, Any], source: str) -> list[str]:
 
 def _without(config: dict[str, Any], path: str) -> bool:
     """Remove the entry or the key at `path`; return whether the rest can be looked at without it."""
-    entry = re.match(r"(robots|objects)\[(\d+)\]", path)
+    entry = re.match(r"(robots|objects)\[(\d+)\]\.?(\w*)", path)
     if entry and isinstance(entries := config.get(entry[1]), list) and int(entry[2]) < len(entries):
+        given = entries[int(entry[2])]
+        # What is wrong in a key may hide what is wrong in others; without its shape an entry is nothing to look at.
+        if isinstance(given, dict) and entry[3] in given and entry[3] not in ("shape", "urdf_path"):
+            del given[entry[3]]
+            return True
         # Its place stays, as errors of the others name theirs; a body without a shape touches nothing.
-        entries[int(entry[2])] = {"name": entry[0]}
+        entries[int(entry[2])] = {"name": f"without_{entry[1]}_{entry[2]}"}
         return True
     section, _, key = path.partition(".")
     settings = config.get(section)
@@ -109,9 +116,12 @@ def _doomed(sim: MultiRobotSimulationCore, *, for_ros: bool) -> Iterator[str]:
     world, params = sim.world, sim.params
     if params.duration and params.timestep > params.duration:
         yield f"simulation.timestep: a step of {params.timestep:g} s is longer than the run of {params.duration:g} s"
-    for name in (agent.name or "" for agent in sim.agents if for_ros):
-        if not is_ros_name(name):
-            yield f"{name!r} would have no topics: a ROS name has letters, digits and _, and begins with a letter"
+    unfit = [agent.name for agent in sim.agents if agent.name and not is_ros_name(agent.name)]
+    for name in unfit if for_ros else ():
+        yield f"{name!r} would have no topics: {ROS_NAME}"
+    if unfit and not for_ros:
+        more = f" and {len(unfit) - 1} more" if len(unfit) > 1 else ""
+        print(f"fleet-sim: note: {unfit[0]!r}{more} would have no topics on ROS 2: {ROS_NAME}", file=sys.stderr)
     places = [(agent, agent.get_pose(), "starts") for agent in sim.agents]
     for row, action in world.actions.with_rows():
         agent = world.handles[row]

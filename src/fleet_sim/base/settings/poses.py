@@ -76,7 +76,8 @@ def _numbers(value: object, lengths: tuple[int, ...]) -> list[float]:
     good = all(isinstance(item, (int, float)) and not isinstance(item, bool) for item in items)
     # Exactly as many numbers as meant: a fourth one would be taken for something that it is not.
     if len(items) not in lengths or not good:
-        raise InvalidValueError(f"expected {' or '.join(map(str, lengths))} numbers, got {value!r}")
+        meaning = " (x, y, z, yaw)" if lengths == (3, 4) else ""
+        raise InvalidValueError(f"expected {' or '.join(map(str, lengths))} numbers{meaning}, got {value!r}")
     try:
         return [float(item) for item in items]
     except OverflowError as error:

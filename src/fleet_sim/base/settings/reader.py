@@ -121,6 +121,12 @@ def _checked_default(cls: type, field: Field) -> tuple[object, Any]:
     return MISSING, None
 
 
+def _form(cls: type) -> str:
+    """Return how settings of `cls` are written, if it has an example, for those who know it from other formats."""
+    example = getattr(cls, "EXAMPLE", None)
+    return f" For example: {example}" if example else ""
+
+
 def _read(cls: type[T], data: object, where: Where) -> T:
     """Return settings from a mapping; raises ConfigError with file and key, and the closest key to an unknown one."""
     # Settings that were made in code may stand among those of a mapping.
@@ -134,7 +140,7 @@ def _read(cls: type[T], data: object, where: Where) -> T:
     values: dict[str, Any] = {}
     for key, value in data.items():
         if key not in names:
-            where.key(str(key)).fail(f"unknown key.{did_you_mean(str(key), names)}")
+            where.key(str(key)).fail(f"unknown key.{did_you_mean(str(key), names)}{_form(cls)}")
         field = fields[names[key]]
         if field.name in values:
             both = ", ".join(repr(name) for name in (field.name, *field.rules.aliases) if name in data)

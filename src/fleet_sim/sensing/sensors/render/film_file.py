@@ -50,7 +50,7 @@ class FilmFile:
         self._part = part_of(self.path)
         encoding = ENCODINGS.get(self.path.suffix.lower())
         if encoding is None:
-            raise InvalidValueError(f"{path}: the ending says the kind of film; known: {', '.join(ENCODINGS)}")
+            raise InvalidValueError(f"{path}: unsupported film format {self.path.suffix!r}; use {', '.join(ENCODINGS)}")
         # Halves of colors are shared by two pixels in videos.
         if width % 2 or height % 2:
             raise InvalidValueError(f"size: expected even numbers, got {width}x{height}")
