@@ -160,7 +160,11 @@ Not all are kept: a writer that keeps all waits for clients that are stopped, te
 GOALS: dict[str, Any] = dict.fromkeys(
     ("goal_service_qos_profile", "result_service_qos_profile", "cancel_service_qos_profile"), REQUESTS
 )
-"""Options of an action server. Depths of the defaults are 10: the eleventh of many goals sent at once would be lost."""
+GOALS["result_timeout"] = 900
+"""Options of an action server. Depths of the defaults are 10: the eleventh of many goals sent at once would be lost.
+
+Results are kept for so many s, as Jazzy does by default; Kilted does for ten.
+"""
 
 
 # Values of the simulation as messages and back: `x_to_msg` and `x_from_msg` in pairs.
