@@ -28,7 +28,6 @@ EXCEPTIONS = {
     ("engines/bullet/client.py", ".read_text"): "what the kernel says of sockets",
     ("engines/bullet/client.py", ".loadURDF"): "the floor, a file of PyBullet's own",
     ("engines/bullet/engine.py", ".restoreState"): "a state in memory, or the file that was written just before",
-    ("learning/envs/spread.py", ".unlink"): "memory that processes share, no file",
     ("models/meshes/formats.py", ".loadtxt"): "of lines that were read",
     ("sensing/sensors/render/film_file.py", "subprocess.Popen"): "ffmpeg, which is given a file that the door named",
     ("warehouse/traffic/planners/registry.py", "subprocess.Popen"): "the operator's own planner; refused from outside",

@@ -363,10 +363,6 @@ class Standstill:
         if len(self.reasons) < MOST_REASONS:
             self.reasons.append(reason)
 
-    def stuck(self) -> int:
-        """Return how many those are."""
-        return len(self.stuck_ones())
-
 
 MOST = 600
 """Stretches that are kept; even, as two become one when there are more."""
@@ -577,7 +573,7 @@ def summary_of(found: FigureCollector, count: int) -> dict[str, float | None]:
         "closest_gap_m": None if lone else float(found.closest.gap),
         "deadlocks": found.standstill.deadlocks,
         "starved": found.standstill.starved,
-        "stuck_robots": found.standstill.stuck(),
+        "stuck_robots": len(found.standstill.stuck_ones()),
         "longest_wait_s": round(found.standstill.longest, 6),
         "waiting_s_mean": float(found.waiting_times().sum()) / robots,
         **percentiles("flow_time_s", found.flow_times, mean=True),

@@ -10,6 +10,7 @@ import numpy as np
 from fleet_sim.base.arrays import Floats, Ints
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.registry import Registry, subclasses_of
+from fleet_sim.base.spatial.shapes import distances_to_lines
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ def claims_of(positions: Floats, neighbours: Ints, room: float) -> Claims:
     starts, stops = positions[begins], positions[ends]
     moves = begins * neighbours.shape[1] + columns
     lanes = np.arange(len(moves))
-    near = np.array([_gaps_to_points(starts[lane], stops[lane], positions) < room - TOUCH for lane in lanes])
+    near = np.array([distances_to_lines(positions, starts[lane], stops[lane]) < room - TOUCH for lane in lanes])
     near = near.reshape(len(lanes), len(positions))
     # Its own ends are no claim: a move holds them anyway.
     near[lanes, begins] = near[lanes, ends] = False
@@ -154,25 +155,12 @@ def claims_of(positions: Floats, neighbours: Ints, room: float) -> Claims:
     )
 
 
-def _gaps_to_points(start: Floats, stop: Floats, points: Floats) -> Floats:
-    """Return the distances (M,) of `points` (M, 2) from the line from `start` to `stop`."""
-    along = stop - start
-    # A lane of length 0 is its point; the bound only avoids a division by 0.
-    share = np.clip((points - start) @ along / max(float(along @ along), 1e-300), 0.0, 1.0)
-    off = points - (start + share[:, None] * along)
-    return np.sqrt(off[:, 0] * off[:, 0] + off[:, 1] * off[:, 1])
-
-
 def _gaps_to_lanes(start: Floats, stop: Floats, starts: Floats, stops: Floats) -> Floats:
     """Return the distances (M,) between one line and those from `starts` to `stops` (M, 2)."""
-    gaps = np.minimum(_gaps_to_points(start, stop, starts), _gaps_to_points(start, stop, stops))
-    for point in (start, stop):
-        # Both ways round: the nearest point may be an end of either lane.
-        along = stops - starts
-        lengths = np.maximum((along * along).sum(axis=1), 1e-300)
-        share = np.clip(((point - starts) * along).sum(axis=1) / lengths, 0.0, 1.0)
-        off = point - (starts + share[:, None] * along)
-        gaps = np.minimum(gaps, np.sqrt(off[:, 0] * off[:, 0] + off[:, 1] * off[:, 1]))
+    # The nearest point may be an end of either lane.
+    ends = [distances_to_lines(points, start, stop) for points in (starts, stops)]
+    ends += [distances_to_lines(point, starts, stops) for point in (start, stop)]
+    gaps = np.min(ends, axis=0)
     # Lines that cross have a distance of zero, though no end is near.
     sides = _sides(start, stop, starts) * _sides(start, stop, stops) < 0.0
     across = _sides(starts, stops, start) * _sides(starts, stops, stop) < 0.0
