@@ -74,15 +74,6 @@ def test_bench_of_swarm_worlds_compares_programs_that_do_the_same() -> None:
 
 
 @pytest.mark.slow
-def test_bench_of_squares_compares_worlds_together_with_one_alone() -> None:
-    command = [sys.executable, str(RUN.with_name("squares.py")), "--worlds", "2", "--agents", "1"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    lines = [line.split() for line in done.stdout.splitlines()[2:]]
-    assert [line[:3] for line in lines] == [["2", "1", "static"], ["2", "1", "fov"]]
-
-
-@pytest.mark.slow
 def test_bench_of_distances_finds_those_of_pybullet() -> None:
     pytest.importorskip("pybullet")
     program = RUN.with_name("exact.py")

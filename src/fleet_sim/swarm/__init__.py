@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from fleet_sim.swarm.swarm_state import Metric as Metric
     from fleet_sim.swarm.swarm_world import Spawner as Spawner
     from fleet_sim.swarm.swarm_world import Subscriber as Subscriber
-    from fleet_sim.swarm.together import Squares as Squares
-    from fleet_sim.swarm.together import run_together as run_together
     from fleet_sim.swarm.world import BaseWorldConfig as BaseWorldConfig
     from fleet_sim.swarm.world import RectangularWorld as RectangularWorld
     from fleet_sim.swarm.world import RectangularWorldConfig as RectangularWorldConfig

@@ -33,111 +33,13 @@ from fleet_sim.swarm.crowd import Crowd, GroupMemory, WatchedList, fitting, join
 from fleet_sim.swarm.parameters import Component, PartRegistry, SensorView
 from fleet_sim.swarm.swarm_state import Region, SwarmState
 from fleet_sim.swarm.world_config import changed_settings, type_entry
-from fleet_sim.world.clock import Keys, normals, purpose_key, uniforms
-
-# The names that code written for RobotSwarmSimulator uses of an agent.
-
-
-class NamedBody(SwarmBody):
-    """A body with getters, stops, and how far it came in a step."""
-
-    @property
-    def pos(self) -> Floats:
-        """Another name of `position`."""
-        return self.position
-
-    @pos.setter
-    def pos(self, value: object) -> None:
-        self.position = value
-
-    def getPosition(self) -> Floats:
-        """Return `position`."""
-        return self.position
-
-    def get_x_pos(self) -> float:
-        """Return `x_pos`."""
-        return self.x_pos
-
-    def get_y_pos(self) -> float:
-        """Return `y_pos`."""
-        return self.y_pos
-
-    def get_heading(self) -> float:
-        """Return `angle`."""
-        return self.angle
-
-    def set_heading(self, new_heading: float) -> None:
-        """Set `angle`."""
-        self.angle = new_heading
-
-    def set_x_pos(self, new_x: float) -> None:
-        """Put it at `new_x` along x, in m."""
-        self.position = np.array((new_x, self.y_pos))
-
-    def set_y_pos(self, new_y: float) -> None:
-        """Put it at `new_y` along y, in m."""
-        self.position = np.array((self.x_pos, new_y))
-
-    def set_pos_vec(self, vec: Sequence[float] | Floats) -> None:
-        """Put it where `vec` says: x and y in m, and its heading in rad."""
-        x, y, angle = as_floats(vec, (3,), "x, y, angle").tolist()
-        self.place((x, y), angle)
-
-    @property
-    def dead(self) -> bool:
-        """Another name of `halted`; may be set."""
-        return self.halted
-
-    @dead.setter
-    def dead(self, value: bool) -> None:
-        if not isinstance(value, (bool, np.bool_)):
-            raise InvalidValueError(f"dead: expected True or False, got {value!r}")
-        self.swarm.halted[self._require_alive()] = value
-
-    @property
-    def stopped_duration(self) -> int:
-        """For how many more steps it stays where it is, although it may turn; may be set.
-
-        With `catastrophic_collisions` a stop halts it. One without a controller has to be commanded again after it.
-        """
-        return int(self.swarm.stopped[self._require_alive()])
-
-    @stopped_duration.setter
-    def stopped_duration(self, steps: int) -> None:
-        self.swarm.stopped[self._require_alive()] = as_whole(steps, "stopped_duration in steps", low=0)
-
-    @property
-    def collision_flag(self) -> bool:
-        """Another name of `touching`."""
-        return self.touching
-
-    def getVelocity(self) -> Floats:
-        """Return `dpos`: RobotSwarmSimulator's velocities are in m per step."""
-        return self.dpos
-
-    @property
-    def dpos(self) -> Floats:
-        """How far it came (2,) in the last step, pushes by others included, in m."""
-        row = self._require_alive()
-        way: Floats = self.columns.position[row, :2] - self.swarm.previous[row]
-        return way
-
-    @property
-    def dx(self) -> float:
-        """How far it came along x in the last step, in m."""
-        return float(self.dpos[0])
-
-    @property
-    def dy(self) -> float:
-        """How far it came along y in the last step, in m."""
-        return float(self.dpos[1])
-
+from fleet_sim.world.clock import normals, purpose_key, uniforms
 
 _STILL, _NOTHING = (0.0, 0.0), (float("nan"), float("nan"))
 """Actions: of an agent whose controller failed, and of one that another one has removed meanwhile."""
 
 
-class SwarmAgent(NamedBody):
+class SwarmAgent(SwarmBody):
     """One agent or object of a world: a handle over a row, made by the world (`RectangularWorld.spawn`) or in code.
 
     A subclass is a type of agent: `config_class` is the class of its settings, `law` the motion law that moves it
@@ -242,14 +144,6 @@ class SwarmAgent(NamedBody):
         """Return the entry of a configuration that makes an agent like this one."""
         return {"type": type_entry(type(self)), **changed_settings(self.as_settings())}
 
-    def __getstate__(self) -> dict[str, Any]:
-        # What watches changes is made anew, and so are views of the sensors of its group.
-        return {**vars(self), "_sensors": self.plain_sensors}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _sensors=WatchedList(self._change_sensors))
-        self.hold(self._controller, state["_sensors"])
-
     def put(self, position: object, angle: float) -> None:
         """Move its row; see `place`."""
         self.world.place(self._require_alive(), position, angle)
@@ -282,6 +176,99 @@ class SwarmAgent(NamedBody):
     def draw(self, canvas: Canvas) -> None:
         """Draw it: its polygon or its disc, with a line along its heading."""
         draw_body(self, canvas)
+
+    # ---- the names that code written for RobotSwarmSimulator uses ----------------------------------------------------
+
+    @property
+    def pos(self) -> Floats:
+        """Another name of `position`."""
+        return self.position
+
+    @pos.setter
+    def pos(self, value: object) -> None:
+        self.position = value
+
+    def getPosition(self) -> Floats:
+        """Return `position`."""
+        return self.position
+
+    def get_x_pos(self) -> float:
+        """Return `x_pos`."""
+        return self.x_pos
+
+    def get_y_pos(self) -> float:
+        """Return `y_pos`."""
+        return self.y_pos
+
+    def get_heading(self) -> float:
+        """Return `angle`."""
+        return self.angle
+
+    def set_heading(self, new_heading: float) -> None:
+        """Set `angle`."""
+        self.angle = new_heading
+
+    def set_x_pos(self, new_x: float) -> None:
+        """Put it at `new_x` along x, in m."""
+        self.position = np.array((new_x, self.y_pos))
+
+    def set_y_pos(self, new_y: float) -> None:
+        """Put it at `new_y` along y, in m."""
+        self.position = np.array((self.x_pos, new_y))
+
+    def set_pos_vec(self, vec: Sequence[float] | Floats) -> None:
+        """Put it where `vec` says: x and y in m, and its heading in rad."""
+        x, y, angle = as_floats(vec, (3,), "x, y, angle").tolist()
+        self.place((x, y), angle)
+
+    @property
+    def dead(self) -> bool:
+        """Another name of `halted`; may be set."""
+        return self.halted
+
+    @dead.setter
+    def dead(self, value: bool) -> None:
+        if not isinstance(value, (bool, np.bool_)):
+            raise InvalidValueError(f"dead: expected True or False, got {value!r}")
+        self.swarm.halted[self._require_alive()] = value
+
+    @property
+    def stopped_duration(self) -> int:
+        """For how many more steps it stays where it is, although it may turn; may be set.
+
+        With `catastrophic_collisions` a stop halts it. One without a controller has to be commanded again after it.
+        """
+        return int(self.swarm.stopped[self._require_alive()])
+
+    @stopped_duration.setter
+    def stopped_duration(self, steps: int) -> None:
+        self.swarm.stopped[self._require_alive()] = as_whole(steps, "stopped_duration in steps", low=0)
+
+    @property
+    def collision_flag(self) -> bool:
+        """Another name of `touching`."""
+        return self.touching
+
+    def getVelocity(self) -> Floats:
+        """Return `dpos`: RobotSwarmSimulator's velocities are in m per step."""
+        return self.dpos
+
+    @property
+    def dpos(self) -> Floats:
+        """How far it came (2,) in the last step, pushes by others included, in m."""
+        row = self._require_alive()
+        way: Floats = self.columns.position[row, :2] - self.swarm.previous[row]
+        return way
+
+    @property
+    def dx(self) -> float:
+        """How far it came along x in the last step, in m."""
+        return float(self.dpos[0])
+
+    @property
+    def dy(self) -> float:
+        """How far it came along y in the last step, in m."""
+        return float(self.dpos[1])
 
 
 class Group(GroupMemory):
@@ -525,10 +512,10 @@ class AgentDraws:
         """Return the `counts`-th (N,) standard normal number of each agent of `group`."""
         return normals(self._key(group, slot), group.columns.object_id[group.rows], counts, lane)
 
-    def _key(self, group: Group, slot: str) -> Keys | int:
+    def _key(self, group: Group, slot: str) -> int:
         if self.seed is not None:
             return purpose_key(self.seed, "swarm")
-        return group.random_key(f"swarm {group.index} {slot}")
+        return group.columns.random.key(f"swarm {group.index} {slot}")
 
 
 # The groups of a world by what a step has to do for them.

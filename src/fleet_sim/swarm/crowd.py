@@ -9,7 +9,6 @@ import numpy as np
 
 from fleet_sim.base.arrays import AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.world.clock import Keys
 from fleet_sim.world.columns import ColumnTable, column
 from fleet_sim.world.world import PlanarRows, World, read_only
 
@@ -124,10 +123,6 @@ class GroupMemory(Crowd):
         self.rows = self.rows[mask]
         self.state = {name: values[mask] for name, values in self.state.items()}
         self.readings = {index: values[mask] for index, values in self.readings.items()}
-
-    def random_key(self, purpose: str) -> Keys | int:
-        """Return the key of `purpose` for counter-based random numbers, or one for each agent (N,)."""
-        return self.columns.random.key(purpose)
 
     def number_of(self, row: int) -> int:
         """Return the number of the agent with `row` in this group."""

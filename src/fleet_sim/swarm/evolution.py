@@ -1,4 +1,4 @@
-"""Searching the parameters of a world for the best value of a metric, by CMA-ES, many worlds at once.
+"""Searching the parameters of a world for the best value of a metric, by CMA-ES, in several processes.
 
 The search is a function of its settings: the same seed gives the same result whatever the number of processes, and one
 that was interrupted goes on to the same result.
@@ -23,7 +23,6 @@ from fleet_sim.base.files import beside, exists, opened, read_text, refusals, re
 from fleet_sim.base.parallel import Executor, Job, LocalExecutor, Perform
 from fleet_sim.base.scenario import checker_of
 from fleet_sim.base.settings import Checked, read, read_either, set_key, setting
-from fleet_sim.swarm.together import MOST, Squares
 from fleet_sim.swarm.world import World_from_config
 from fleet_sim.swarm.world_config import load_world, world_in
 
@@ -83,9 +82,6 @@ class EvolveConfig(Checked):
         0.25, above=0, high=1, doc="Initial standard deviation of candidates, as a fraction of each range."
     )
     seed: int = setting(0, low=0, doc="Seed of the search.")
-    together: bool = setting(
-        True, doc="Step candidates together where that is possible, which is faster and changes no result."
-    )
 
 
 @dataclass(frozen=True)
@@ -155,7 +151,7 @@ def _check(search: Search, source: str) -> None:
         raise ConfigError(str(unknown), source=source, path="metric")
 
 
-# The trials of a search: worlds that are run for so many steps, together where they can be, in several processes.
+# The trials of a search: worlds that are run for so many steps, in several processes.
 
 
 @dataclass(frozen=True)
@@ -168,78 +164,41 @@ class Trial:
     value: Literal["average", "last"]
 
 
-def run_trials(trials: Sequence[Trial], *, together: bool = True) -> list[float]:
-    """Return the values of `trials`, all with as many steps: what each process computes."""
-    worlds = [World_from_config(trial.world) for trial in trials]
-    try:
-        if together:
-            Squares(worlds).evaluate(trials[0].steps)
-        else:
-            for world in worlds:
-                world.evaluate(trials[0].steps)
-        metrics = [world.metric(trial.metric) for world, trial in zip(worlds, trials, strict=True)]
-        pairs = zip(metrics, trials, strict=True)
-        return [metric.average if trial.value == "average" else metric.value for metric, trial in pairs]
-    finally:
-        for world in worlds:
-            world.close()
-
-
-def how_run(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
-    """Return in a sentence how two worlds of a search are run: together, or why one after the other."""
-    # Two different candidates: what they differ in decides whether they can be together.
-    with Squares([{**first, "seed": 0}, {**second, "seed": 0}]) as squares:
-        alone, one_by_one = squares.alone, squares.one_by_one
-    if alone:
-        return f"candidates are stepped one after the other: {alone[min(alone)]}"
-    each = f"; {', '.join(one_by_one)} world by world" if one_by_one else ""
-    return f"candidates are stepped together{each}"
+def run_trial(trial: Trial) -> float:
+    """Return the value of a trial."""
+    with World_from_config(trial.world) as world:
+        world.evaluate(trial.steps)
+        metric = world.metric(trial.metric)
+        return metric.average if trial.value == "average" else metric.value
 
 
 @contextmanager
-def running_trials(executor: Executor | None) -> Iterator[Callable[..., list[float]]]:
-    """Yield a function that runs trials, in order, by `executor`; None: in this process."""
+def running_trials(executor: Executor | None) -> Iterator[Callable[[Sequence[Trial]], list[float]]]:
+    """Yield a function that runs trials and returns their values in order, by `executor`; None: in this process."""
     if executor is None:
-        yield _run_in_parts
+        yield lambda trials: [run_trial(trial) for trial in trials]
         return
     with executor.crew(_begin_worker) as crew:
 
-        def run(trials: Sequence[Trial], *, together: bool) -> list[float]:
-            parts = _parts(trials, executor.workers)
-            found: dict[int, list[float]] = {}
-            for ended in crew.run(Job(number, (part, together)) for number, part in enumerate(parts)):
+        def run(trials: Sequence[Trial]) -> list[float]:
+            found: dict[int, float] = {}
+            for ended in crew.run(Job(number, trial) for number, trial in enumerate(trials)):
                 if ended.error:
                     raise FleetSimError(f"a trial failed: {ended.error}\n{ended.trace}")
                 found[ended.number] = ended.value
-            return [value for number in range(len(parts)) for value in found[number]]
+            return [found[number] for number in range(len(trials))]
 
         yield run
 
 
-def _run_in_parts(trials: Sequence[Trial], *, together: bool) -> list[float]:
-    return [value for part in _parts(trials, 1) for value in run_trials(part, together=together)]
-
-
-def _parts(trials: Sequence[Trial], processes: int) -> list[Sequence[Trial]]:
-    """Return `trials` in parts, at least one for each process, that are not too many for memory."""
-    # Parts as large as possible step together best; one for each process keeps all of them busy.
-    most = max(1, min(MOST, -(-len(trials) // processes)))
-    return [trials[begin : begin + most] for begin in range(0, len(trials), most)]
-
-
 def _begin_worker() -> Perform:
-    return _run_part
-
-
-def _run_part(content: tuple[Sequence[Trial], bool]) -> list[float]:
-    trials, together = content
-    return run_trials(trials, together=together)
+    return run_trial
 
 
 def _fingerprint(search: Search) -> dict[str, Any]:
     """Return the settings that determine the result of a search, without its length; a log is tied to them."""
     # A search may be continued for more generations, so their number is left out, and so is what changes no result.
-    left_out = ("generations", "together", "world")
+    left_out = ("generations", "world")
     settings = {name: value for name, value in vars(search.config).items() if name not in left_out}
     plain: dict[str, Any] = json.loads(json.dumps({**settings, "world": search.world}, default=repr))
     return plain
@@ -286,15 +245,6 @@ class SearchOutcome:
     """The best value of each generation."""
 
 
-def how_stepped(search: Search) -> str:
-    """Return in a sentence how candidates are stepped: together, or why one after the other."""
-    if not search.config.together:
-        return "candidates are stepped one after the other, as `together` is false"
-    count = len(search.parameters)
-    # Two candidates that differ in everything that is searched for.
-    return how_run(search.world_with(np.full(count, 0.25)), search.world_with(np.full(count, 0.75)))
-
-
 def evolve(
     search: Search,
     *,
@@ -324,8 +274,7 @@ def evolve(
             worlds = [search.world_with(shares) for shares in strategy.ask()]
             seeded = [{**world, "seed": seed} for world in worlds for seed in search.config.seeds]
             trials = [Trial(world, search.config.steps, search.config.metric, search.config.value) for world in seeded]
-            found = run_all(trials, together=search.config.together)
-            values = np.array(found, np.float64).reshape(len(worlds), len(search.config.seeds))
+            values = np.array(run_all(trials), np.float64).reshape(len(worlds), len(search.config.seeds))
             # The raw means are logged, not costs: a log stays readable, and costs follow from the goal.
             means = [float(np.mean(row)) for row in values]
             strategy.tell(means, outcome)

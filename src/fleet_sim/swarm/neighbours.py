@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -189,41 +189,18 @@ def _find_near(origins: Floats, cells: PointCells, square: float, later: bool, b
 # tested on arrays.
 
 
-Number: TypeAlias = "float | Floats"
-
-
 @saved
 @dataclass(frozen=True)
 class Sector:
-    """A field of view: `half_angle` rad to both sides of straight ahead (pi and more: all round), `reach` m deep.
+    """A field of view: `half_angle` rad to both sides of straight ahead (pi and more: all round), `reach` m deep."""
 
-    Either may be an array with a number for each observer (N,).
-    """
-
-    half_angle: Number
-    reach: Number
+    half_angle: float
+    reach: float
 
     @cached_property
-    def all_round(self) -> bool:
-        """Whether it has no sides; of several, whether none has."""
-        if isinstance(self.half_angle, np.ndarray):
-            return bool((self.half_angle >= math.pi).all())
-        return self.half_angle >= math.pi
-
-    @cached_property
-    def edge(self) -> tuple[Number, Number]:
+    def edge(self) -> tuple[float, float]:
         """Sine and cosine of the half angle."""
-        if isinstance(self.half_angle, np.ndarray):
-            return trig.sin_cos(self.half_angle)
         return trig.sin_cos_of(self.half_angle)
-
-    @cached_property
-    def _round_mask(self) -> Bools | None:
-        """Which of several sectors have no sides; None for one sector, and where none is so."""
-        if not isinstance(self.half_angle, np.ndarray):
-            return None
-        mask: Bools = self.half_angle >= math.pi
-        return mask if np.count_nonzero(mask) else None
 
     def segment_distances(self, begin: Floats, end: Floats) -> Floats:
         """Return how far (M,) the nearest visible point of each segment is from the observer; inf where none is seen.
@@ -237,28 +214,19 @@ class Sector:
         share = np.clip(-(begin[0] * way[0] + begin[1] * way[1]) / safe, 0.0, 1.0)
         near_x, near_y = begin[0] + share * way[0], begin[1] + share * way[1]
         distances = np.sqrt(near_x * near_x + near_y * near_y)
-        if not self.all_round:
+        if self.half_angle < math.pi:
             sine, cosine = self.edge
             off = np.abs(near_y)
             inside_mask = self._inside(near_x * sine - off * cosine, near_x * cosine + off * sine)
-            nearest, distances = distances, np.where(inside_mask, distances, np.inf)
+            distances = np.where(inside_mask, distances, np.inf)
             # The nearest point may be outside of the sector while the segment still enters it, over one of the edges.
             for side in (-sine, sine):
                 distances = np.minimum(distances, ray_segment_distances(cosine, side, begin, end))
-            if self._round_mask is not None:
-                distances = np.where(self._round_mask, nearest, distances)
         return np.asarray(np.where(distances <= self.reach, distances, np.inf))
 
     def _inside(self, side: Floats, along: Floats) -> Bools:
         """Return which points lie between the straight edges, from their distances to one edge and along it."""
         return np.asarray((side >= 0.0) & ((along >= 0.0) | (self.half_angle > 0.5 * math.pi)))
-
-
-def least(first: Number, second: Number) -> Number:
-    """Return the smaller one of two numbers, or of each pair of them."""
-    if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
-        return np.minimum(first, second)
-    return min(first, second)
 
 
 Some = TypeVar("Some", float, Floats)
@@ -269,7 +237,7 @@ def in_frame(x: Some, y: Some, cosine: Some, sine: Some) -> tuple[Some, Some]:
     return x * cosine + y * sine, y * cosine - x * sine
 
 
-def ray_segment_distances(cosine: Number, sine: Number, begin: Floats, end: Floats) -> Floats:
+def ray_segment_distances(cosine: float, sine: float, begin: Floats, end: Floats) -> Floats:
     """Return how far (M,) along the ray from the origin in direction (cosine, sine) it meets each segment; inf: never.
 
     `begin` and `end` (2, M) are the segments' ends. One along the ray is met where others go on from its ends.
@@ -333,23 +301,19 @@ FEW = 64
 """Discs up to which an observer looks at all of them: sorting them takes longer."""
 
 
-def see_discs(views: Views, discs: Discs, squares: int, hiding: Hiding, *, compiled: bool) -> Bools:
-    """Return which observers (N,) have a disc in their sector, or over its edge, that nothing hides.
-
-    Of several squares, each has as many observers and discs, square by square.
-    """
+def see_discs(views: Views, discs: Discs, hiding: Hiding, *, compiled: bool) -> Bools:
+    """Return which observers (N,) have a disc in their sector, or over its edge, that nothing hides."""
     seen_mask = np.zeros(len(views.rows), np.bool_)
     if not len(discs.rows):
         return seen_mask
     cells = None
-    # Cells are of one square, and for many observers.
-    if len(discs.rows) > FEW and squares == 1 and len(views.rows) > 1:
+    if len(discs.rows) > FEW and len(views.rows) > 1:
         # Of discs the edge is seen, so the largest radius counts too.
         reach = float(views.reach.max()) + float(discs.radii.max())
         cells = cells_of(np.stack((discs.x, discs.y), axis=1), reach, compiled=compiled)
     if compiled:
         if cells is None:
-            _look_at_all(views, discs, squares, hiding, seen_mask)
+            _look_at_all(views, discs, hiding, seen_mask)
         else:
             _look_near(views, discs, cells, hiding, seen_mask)
         return seen_mask
@@ -357,7 +321,7 @@ def see_discs(views: Views, discs: Discs, squares: int, hiding: Hiding, *, compi
     known = (_listed(views), _listed(discs))
     hiding = Hiding(numbers_of(hiding.walls), _listed(hiding.discs))
     if cells is None:
-        _look_at_all.in_python(*known, squares, hiding, numbers_of(seen_mask))
+        _look_at_all.in_python(*known, hiding, numbers_of(seen_mask))
     else:
         _look_near.in_python(*known, numbers_of(cells), hiding, numbers_of(seen_mask))
     return seen_mask
@@ -435,15 +399,13 @@ def is_hidden(x: float, y: float, at_x: float, at_y: float, row: int, other: int
 
 
 @compiled_step
-def _look_at_all(views: Views, discs: Discs, squares: int, hiding: Hiding, seen_mask: Bools) -> None:
-    """Set `seen_mask` of observers that see one of `discs`, both square by square and as many in each."""
-    count, each = len(views.rows) // squares, len(discs.rows) // squares
+def _look_at_all(views: Views, discs: Discs, hiding: Hiding, seen_mask: Bools) -> None:
+    """Set `seen_mask` of observers that see one of `discs`."""
     hides = len(hiding.walls) + len(hiding.discs.rows) > 0
     for observer in range(len(views.rows)):
         row, x, y = views.rows[observer], views.x[observer], views.y[observer]
         sine, cosine, seen = views.sine[observer], views.cosine[observer], False
-        begin = observer // count * each
-        for disc in range(begin, begin + each):
+        for disc in range(len(discs.rows)):
             if discs.rows[disc] == row:
                 continue
             at_x, at_y = discs.x[disc], discs.y[disc]

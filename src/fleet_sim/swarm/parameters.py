@@ -12,7 +12,6 @@ for what goes across several.
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import functools
 import inspect
@@ -22,8 +21,6 @@ from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar, dataclass_transform, overload
-
-import numpy as np
 
 from fleet_sim.base.arrays import AnyArray
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, UnknownNameError, did_you_mean
@@ -49,12 +46,6 @@ class Component:
     on_arrays: ClassVar[str]
     per_agent: ClassVar[str]
     """Names of the two methods of which a class overrides one."""
-
-    per_square: ClassVar[tuple[str, ...] | None] = None
-    """Parameters that may be an array with an entry for each agent (N, ...), where a group stands for those of several
-    worlds (see `board.py`); None: this class does not serve several worlds at once. Not inherited.
-
-    A class that says so looks at its group, and at nobody of another world; it keeps what it remembers in `column`."""
 
     agent: SwarmBody | None = None
     """The agent it belongs to; None for one that serves a whole group."""
@@ -83,33 +74,6 @@ class Component:
             known = _works_on_arrays(cls)
             setattr(cls, _FOUND, known)
         return known
-
-    @property
-    def serves_squares(self) -> bool:
-        """Whether one object like this can serve the agents of several worlds at once."""
-        # What a subclass does with the parameters is not known.
-        return vars(type(self)).get("per_square") is not None
-
-    def for_squares(self, parts: Sequence[Component], count: int) -> Component:
-        """Return one object in place of `parts`, one for each world, of which each serves `count` agents.
-
-        They may differ in the parameters of `per_square` only.
-        """
-        whole = copy.copy(self)
-        for name in self.per_square or ():
-            values = [getattr(part, name) for part in parts]
-            # An array only where worlds differ: a plain number is broadcast without memory, and takes the same path as
-            # in one world.
-            if any(value is not values[0] and not same(value, values[0]) for value in values):
-                # Past the checks of assignments, which know one value for all.
-                vars(whole)[name] = np.repeat(np.array(values, np.float64), count, axis=0)
-        return whole
-
-    def from_squares(self, wholes: Sequence[Component], index: int, count: int) -> None:
-        """Take back what is not kept in arrays of the group, as world number `index`, from who stood for this one.
-
-        There is one of `wholes`, or in a world whose agents take turns one for each of them, in their order.
-        """
 
     def column(
         self, group: Any, name: str, shape: tuple[int, ...] = (), *, dtype: Any = float, default: Any = 0
@@ -559,10 +523,6 @@ class SensorView(Generic[SensorT]):
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.sensor, name)
-
-    # `vars` would come back through `__setattr__`, which refuses; so it is made again from its parts.
-    def __reduce__(self) -> tuple[Any, ...]:
-        return SensorView, (self.sensor, self.agent, self._index)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SensorView[SensorT]:
         # Who copies an agent wants its sensor, not one of another group.

@@ -32,7 +32,7 @@ from fleet_sim.swarm.parameters import PartRegistry
 from fleet_sim.swarm.sensors import SENSORS
 from fleet_sim.swarm.separation import keep_apart, warn_of_outsiders
 from fleet_sim.swarm.spawners import SPAWNERS
-from fleet_sim.swarm.swarm_state import Measured, Metric, SwarmState
+from fleet_sim.swarm.swarm_state import Metric, SwarmState
 from fleet_sim.swarm.swarm_world import Spawner, Subscriber, SwarmWorld
 from fleet_sim.swarm.unicycle import give, held_arrays, unicycle_arrays
 from fleet_sim.world.columns import numbers_of
@@ -314,7 +314,7 @@ def check_teams(world: SwarmWorld) -> None:
                 log.warning("%s looks for team %r, of which nobody is so far.%s", name, team, _hint(team, known))
 
 
-def check_metric(metric: Measured, known: set[Team]) -> None:
+def check_metric(metric: Metric, known: set[Team]) -> None:
     """Raise UnknownNameError for a metric of a team that is not among those `known`."""
     for team in _teams_of(metric):
         if team not in known:
@@ -324,7 +324,7 @@ def check_metric(metric: Measured, known: set[Team]) -> None:
             )
 
 
-def _teams_of(metric: Measured) -> Iterator[Team]:
+def _teams_of(metric: Metric) -> Iterator[Team]:
     """Yield the teams that a metric, or a metric within it, looks at."""
     # Metrics of metrics hide teams, too, so these are looked through.
     if isinstance(metric, CrowdMetric) and metric.team is not None:
@@ -552,7 +552,7 @@ class Stepper:
         self._ended()
 
 
-# ---- parts of an agent's step, in one world and in many (see `board.py`) ---------------------------------------------
+# ---- parts of an agent's step --------------------------------------------------------------------------------------
 
 
 def command(group: Group, call: Call) -> Rows:

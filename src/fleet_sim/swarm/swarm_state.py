@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, field
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -185,35 +185,6 @@ def inside_polygon(points: Floats, polygon: Floats) -> Bools:
 Found = TypeVar("Found")
 
 
-class Measured(Protocol):
-    """A metric as other metrics see it."""
-
-    name: str
-
-    @property
-    def value(self) -> float:
-        """The last value; NaN before the first."""
-
-    def calculate(self) -> None:
-        """Take an observation."""
-
-    def reset(self) -> None:
-        """Forget the history."""
-
-
-class WorldContents(Protocol):
-    """What metrics ask a world for; see `swarm_world.py`."""
-
-    def make_metric(self, spec: object) -> Measured:
-        """Return a metric of this world that is not in its list."""
-
-    def values(self) -> dict[str, Any]:
-        """Return what expressions over the world know by name."""
-
-    def named(self, name: str) -> object | None:
-        """Return the agent, object, metric or list of that name, or None."""
-
-
 class WorldRandom(np.random.Generator):
     """The random stream of a world, from its seed; called with a purpose it returns the stream for that purpose."""
 
@@ -232,12 +203,9 @@ class SwarmState:
     Arrays are read again at each access, except those that only change when agents are added, removed or placed.
     """
 
-    squares: int = 1
-    """Number of worlds side by side in these columns, of which none sees another; see `board.py`."""
     population: Sequence[SwarmBody]
     objects: Sequence[SwarmBody]
     groups: Sequence[Any]
-    contents: WorldContents
 
     def __init__(self, sim: MultiRobotSimulationCore, config: RectangularWorldConfig) -> None:
         self.sim = sim
@@ -415,6 +383,18 @@ class SwarmState:
         """Give an agent other sensors: what changes of `agent.sensors` do."""
         raise NotImplementedError
 
+    def make_metric(self, spec: object) -> Metric:
+        """Return a metric of this world that is not in its list."""
+        raise NotImplementedError
+
+    def values(self) -> dict[str, Any]:
+        """Return what expressions over the world know by name."""
+        raise NotImplementedError
+
+    def named(self, name: str) -> object | None:
+        """Return the agent, object, metric or list of that name, or None."""
+        raise NotImplementedError
+
     def step_row(self, row: int) -> None:
         """Take the agent in `row` through controller, change of state and sensors: what `SwarmAgent.step` does."""
         raise NotImplementedError
@@ -447,9 +427,6 @@ class Metric:
     `value_history` holds the last `history_size` values, or all of them where that is None.
     """
 
-    only_looks: ClassVar[bool] = False
-    """Whether a class of your own changes nothing, so that its worlds can be stepped together. Not inherited."""
-
     def __init__(self, name: str | None = None, history_size: int | None = HISTORY_SIZE) -> None:
         self.name = name or type(self).__name__
         self.history_size = None if history_size is None else as_whole(history_size, "history_size")
@@ -470,13 +447,6 @@ class Metric:
     def calculate(self) -> None:
         """Take an observation of `self.world` and pass its value to `set_value`."""
         raise NotImplementedError
-
-    def steps_counted(self) -> int | None:
-        """Return of how many of the last steps its history and its value are made; None: of all, as far as is known.
-
-        Who only wants the outcome of a run may leave out the steps before these.
-        """
-        return None
 
     def set_value(self, value: float) -> None:
         """Note the value of this step."""

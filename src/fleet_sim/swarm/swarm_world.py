@@ -10,7 +10,6 @@ import copy
 import csv
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import MISSING, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
@@ -139,40 +138,6 @@ LISTS = ("population", "objects", "spawners", "metrics", "goals", "subscribers")
 """The lists of a world, as metrics name them."""
 
 
-class Contents:
-    """The contents of one world; `lists` returns the one of a name."""
-
-    def __init__(self, world: SwarmState, lists: Callable[[str], Any]) -> None:
-        self._world = world
-        self._lists = lists
-
-    def make_metric(self, spec: object) -> Metric:
-        """Return a metric of this world that is not in its list: an inner one of another metric.
-
-        Raises InvalidValueError and UnknownNameError.
-        """
-        made = METRICS.make(spec)
-        made.attach_world(self._world)
-        return made
-
-    def values(self) -> dict[str, Any]:
-        """Return what expressions over the world know: steps, time, population, metrics by name and as `metrics`."""
-        world = self._world
-        metrics = {metric.name: metric.value for metric in self._lists("metrics")}
-        counts = {"steps": world.steps, "total_steps": world.total_steps}
-        own = {**counts, "time": world.time, "population": len(world.population), "metrics": metrics}
-        return {**metrics, **own}
-
-    def named(self, name: str) -> object | None:
-        """Return the agent, object or metric of that name, else the list of the world, or None."""
-        for kind in ("population", "objects", "metrics"):
-            for member in self._lists(kind):
-                if member.name == name:
-                    found: object = member
-                    return found
-        return self._lists(name) if name in LISTS else None
-
-
 def check_new(world: SwarmState, name: str, member: object) -> None:
     """Refuse what cannot be appended to the list `name` of `world`; raises InvalidValueError."""
     if not isinstance(member, SwarmAgent):
@@ -233,7 +198,6 @@ class SwarmWorld(SwarmState):
         self.spawners: list[Spawner] = []
         self.metrics: list[Metric] = []
         self.subscribers: list[Subscriber | Callable[[Any], object]] = []
-        self.contents = Contents(self, partial(getattr, self))
         self.stopped = False
         """Whether `stop_at` came true."""
         self.name_counts: dict[str, int] = {}
@@ -423,6 +387,29 @@ class SwarmWorld(SwarmState):
         metric.attach_world(self)
         self.metrics.append(metric)
         return metric
+
+    def make_metric(self, spec: object) -> Metric:
+        """Return a metric of this world that is not in its list: an inner one of another metric.
+
+        Raises InvalidValueError and UnknownNameError.
+        """
+        made = METRICS.make(spec)
+        made.attach_world(self)
+        return made
+
+    def values(self) -> dict[str, Any]:
+        """Return what expressions over the world know: steps, time, population, metrics by name and as `metrics`."""
+        metrics = {metric.name: metric.value for metric in self.metrics}
+        counts = {"steps": self.steps, "total_steps": self.total_steps}
+        return {**metrics, **counts, "time": self.time, "population": len(self.population), "metrics": metrics}
+
+    def named(self, name: str) -> object | None:
+        """Return the agent, object or metric of that name, else the list of the world, or None."""
+        for member in (*self.population, *self.objects, *self.metrics):
+            if member.name == name:
+                found: object = member
+                return found
+        return getattr(self, name) if name in LISTS else None
 
     # ---- bookkeeping -------------------------------------------------------------------------------------------------
 

@@ -7,9 +7,7 @@ A world owns a simulation of the core: its agents are rows there, its step is th
 from __future__ import annotations
 
 import copy
-import io
-import pickle
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy as copy_copy
 from pathlib import Path
@@ -46,7 +44,6 @@ from fleet_sim.swarm.world_config import (
     simulation_params,
 )
 from fleet_sim.swarm.world_config import WorldConfig as WorldConfig
-from fleet_sim.world.checkpoint import Checkpoint
 from fleet_sim.world.state_files import Form
 
 # A world's part of checkpoints: its state outside the columns of the core.
@@ -178,139 +175,6 @@ def key_of(group: Group) -> str:
     return swarm_world.group_key(group.origin, group.controller, group.sensors)
 
 
-# The names that code written for RobotSwarmSimulator uses of a world.
-
-
-class NamedWorld(SwarmWorld):
-    """A world with the methods that add one thing, whether it is made in code or described."""
-
-    @property
-    def meta(self) -> dict[str, Any]:
-        """The `metadata` of its configuration."""
-        return self.config.metadata
-
-    def getNeighborsWithinDistance(
-        self, center: Sequence[float] | Floats, r: float, excluded: SwarmAgent | None = None
-    ) -> list[SwarmAgent]:
-        """Return the agents of the population but `excluded` whose centers are nearer than `r` m to `center` (2,)."""
-        x, y = (self.everyone.positions - as_floats(center, (2,), "center")).T
-        near = (trig.hypot(x, y) < as_float(r, "r in m", low=0.0)).nonzero()[0].tolist()
-        return [self.population[index] for index in near if self.population[index] is not excluded]
-
-    def add_agent(self, agent: object) -> SwarmAgent:
-        """Add an agent to the population: one made in code, settings, or a mapping; returns it. See `spawn`."""
-        if not isinstance(agent, SwarmAgent):
-            return self.spawn(agent)
-        self.population.append(agent)
-        return agent
-
-    def add_spawner(self, spawner: object) -> Spawner:
-        """Add a spawner, an object or a mapping as in a configuration; returns it.
-
-        Raises InvalidValueError and UnknownNameError.
-        """
-        made = SPAWNERS.make(spawner, self)
-        self.spawners.append(made)
-        return made
-
-    def set_seed(self, seed: int) -> int:
-        """Draw from another seed from now on, as if the world had had it from the start; returns it."""
-        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise InvalidValueError(f"seed: must be a whole number of at least 0, got {seed!r}")
-        self.columns.random.reseed(seed)
-        return seed
-
-
-World = NamedWorld
-"""Another name of it."""
-
-
-# Pickling of worlds: a copy continues the run in this process or another. A world is pickled as its settings and
-# checkpoints: the present one, and the first for `reset`. What refers to the world, its simulation and its columns
-# refers to those of the new world afterwards. Code that was connected from outside, such as functions of
-# `sim.events`, is not part of it.
-
-
-CARRIED = ("groups", "goals", "keys", "subscribers", "team_order", "is_set_up", "source", "_conditions", "_stop_at")
-"""Attributes of a world that are not in its checkpoints."""
-
-
-def packed(world: SwarmWorld) -> tuple[bytes, bytes]:
-    """Return the settings and the state of `world`; raises StateError within a step, and for what cannot be pickled."""
-    columns = world.columns
-    now = world.sim.save_state()
-    initial = world.sim.state.initial
-    own = {name: value for name, value in vars(world).items() if name in CARRIED}
-    content = {
-        "capacity": columns.capacity,
-        "shapes": vars(columns.shapes),
-        "models": columns.models,
-        "own": own,
-        "now": _fields(now),
-        "initial": None if initial is None else _fields(initial),
-    }
-    stream = io.BytesIO()
-    try:
-        _Pickler(stream, _known(world)).dump(content)
-        return pickle.dumps(world.config), stream.getvalue()
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise StateError(
-            f"this world cannot be pickled: {error}. Classes and functions must be found by name in a module, so write"
-            " no lambda and no class within a function"
-        ) from error
-
-
-def unpacked(make: Callable[[Any], SwarmWorld], config: bytes, state: bytes) -> SwarmWorld:
-    """Return the world that `packed` returned `config` and `state` of, made anew by `make`."""
-    world = make(pickle.loads(config))
-    columns = world.columns
-    content = _Unpickler(io.BytesIO(state), _known(world)).load()
-    columns.grow(content["capacity"])
-    vars(columns.shapes).update(content["shapes"])
-    columns.models[:] = content["models"]
-    for name, value in content["own"].items():
-        known = vars(world)[name]
-        # In place: parts of the new world hold these lists already.
-        if isinstance(known, list):
-            known[:] = value
-        else:
-            vars(world)[name] = value
-    world.rekey(key_of)
-    if content["initial"] is not None:
-        world.sim.state.initial = Checkpoint(columns, **content["initial"])
-    world.sim.restore_state(Checkpoint(columns, **content["now"]))
-    return world
-
-
-def _fields(checkpoint: Checkpoint) -> dict[str, Any]:
-    return {"clock": checkpoint.clock, "world": checkpoint.world, "parts": checkpoint.parts}
-
-
-def _known(world: SwarmWorld) -> dict[str, Any]:
-    """Return what is not pickled, but stands for the same part of the new world."""
-    return {"world": world, "sim": world.sim, "columns": world.columns, "swarm": world.swarm}
-
-
-class _Pickler(pickle.Pickler):
-    def __init__(self, stream: io.BytesIO, known: dict[str, Any]) -> None:
-        super().__init__(stream)
-        self._names = {id(part): name for name, part in known.items()}
-
-    def persistent_id(self, obj: Any) -> str | None:
-        """Return the name of a part that the new world has from its constructor."""
-        return self._names.get(id(obj))
-
-
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, stream: io.BytesIO, known: dict[str, Any]) -> None:
-        super().__init__(stream)
-        self._known = known
-
-    def persistent_load(self, pid: str) -> Any:
-        """Return the part of the new world."""
-        return self._known[pid]
-
-
 def fill(world: SwarmWorld, stepper: Stepper, step_spawners: bool) -> None:
     """Make what the configuration of `world` names; raises ConfigError."""
     config = world.config
@@ -365,19 +229,19 @@ class Condition:
     def check(self) -> None:
         """Raise InvalidValueError where an expression uses a name that is not known."""
         if isinstance(self._condition, Expression):
-            self._condition.check_names(self._world.contents.values())
+            self._condition.check_names(self._world.values())
 
     def holds(self) -> bool:
         """Return whether it holds now."""
         condition = self._condition
         if isinstance(condition, Expression):
-            return bool(condition.value(self._world.contents.values()))
+            return bool(condition.value(self._world.values()))
         if callable(condition):
             return bool(self._world.sim.guard.call("stop_at", condition, self._world))
         return isinstance(condition, int) and self._world.steps >= condition
 
 
-class RectangularWorld(NamedWorld):
+class RectangularWorld(SwarmWorld):
     """A rectangle with a population, objects, spawners, goals, metrics and subscribers.
 
     These are lists, in the order in which their members are stepped. `setup` fills them from the configuration; what is
@@ -422,7 +286,6 @@ class RectangularWorld(NamedWorld):
         self.sim.events.on("closed", self.close_subscribers)
         if self.config.collide_walls:
             spawn_border(self)
-        self._systems, self._rules = self.sim.pipeline.systems, self.columns.collision_rules.version
 
     # ---- setting up and running --------------------------------------------------------------------------------------
 
@@ -543,34 +406,6 @@ class RectangularWorld(NamedWorld):
             if self.sim.is_running:
                 self.sim.stop()
 
-    def begin_steps(self) -> None:
-        """Do what comes before steps that somebody else makes with this world; see `board.py`."""
-        if self.sim.params.keep_initial_state and not self.sim.state.has_initial:
-            self.sim.state.remember_initial()
-        self._stepper.check_metrics()
-
-    def count_steps(self, steps: int) -> None:
-        """Count `steps` steps that somebody else made with this world; see `board.py`."""
-        self.steps += steps
-        self.columns.clock.tick += steps
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether its steps are those of a world with a simulation of its own, to which nobody added anything."""
-        own = self._owns_sim and not self.sim.is_closed
-        return own and (self.sim.pipeline.systems, self.columns.collision_rules.version) == (self._systems, self._rules)
-
-    @property
-    def steps_to_stop(self) -> float:
-        """After how many more steps it stops: inf for never, NaN where only the run can tell."""
-        given = [condition.given for condition in self._all_conditions()]
-        if not all(isinstance(condition, int) for condition in given):
-            return float("nan")
-        # It looks after a step, so it makes one in any case.
-        return min(
-            (max(1.0, float(step - self.steps)) for step in given if isinstance(step, int)), default=float("inf")
-        )
-
     def _all_conditions(self) -> list[Condition]:
         return [*([] if self._stop_at is None else [self._stop_at]), *self._conditions]
 
@@ -588,20 +423,60 @@ class RectangularWorld(NamedWorld):
             return
         super().__setattr__(name, value)
 
+    # ---- the names that code written for RobotSwarmSimulator uses ----------------------------------------------------
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The `metadata` of its configuration."""
+        return self.config.metadata
+
+    def getNeighborsWithinDistance(
+        self, center: Sequence[float] | Floats, r: float, excluded: SwarmAgent | None = None
+    ) -> list[SwarmAgent]:
+        """Return the agents of the population but `excluded` whose centers are nearer than `r` m to `center` (2,)."""
+        x, y = (self.everyone.positions - as_floats(center, (2,), "center")).T
+        near = (trig.hypot(x, y) < as_float(r, "r in m", low=0.0)).nonzero()[0].tolist()
+        return [self.population[index] for index in near if self.population[index] is not excluded]
+
+    def add_agent(self, agent: object) -> SwarmAgent:
+        """Add an agent to the population: one made in code, settings, or a mapping; returns it. See `spawn`."""
+        if not isinstance(agent, SwarmAgent):
+            return self.spawn(agent)
+        self.population.append(agent)
+        return agent
+
+    def add_spawner(self, spawner: object) -> Spawner:
+        """Add a spawner, an object or a mapping as in a configuration; returns it.
+
+        Raises InvalidValueError and UnknownNameError.
+        """
+        made = SPAWNERS.make(spawner, self)
+        self.spawners.append(made)
+        return made
+
+    def set_seed(self, seed: int) -> int:
+        """Draw from another seed from now on, as if the world had had it from the start; returns it."""
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise InvalidValueError(f"seed: must be a whole number of at least 0, got {seed!r}")
+        self.columns.random.reseed(seed)
+        return seed
+
     def step_row(self, row: int) -> None:
         """Take the agent in `row` through controller, change of state and sensors: what `SwarmAgent.step` does."""
         group = self.groups[int(self.swarm.scalars.group[row])]
         self._stepper.take_turn(group if len(group.rows) == 1 else group.only(group.number_of(row)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle it as it is between two steps; another process goes on from there with the same run."""
-        if not self._owns_sim:
-            raise StateError("a world within a simulation of other things is saved with it: sim.save_state()")
-        return unpacked, (type(self), *packed(self))
+        """Refuse: a file of its state continues the run in another process."""
+        raise StateError("a world is not pickled; world.sim.save_state() and a file of that state are for this")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RectangularWorld:
         """A world stays itself in a copy of what refers to it."""
         return self
+
+
+World = RectangularWorld
+"""Another name of it."""
 
 
 def World_from_config(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, TypeVar
 from weakref import ref
@@ -214,32 +214,6 @@ def numbers_of(arrays: Any) -> Any:
     if hasattr(arrays, "_fields"):
         return type(arrays)(*map(numbers_of, arrays))
     return arrays.data if isinstance(arrays, np.ndarray) else arrays
-
-
-def stack_tables(whole: ColumnTable, parts: Sequence[ColumnTable]) -> None:
-    """Put the columns of `parts`, which are equally long, one after the other into the arrays of `whole`.
-
-    From then on the arrays of the parts are slices of those of `whole`: what is written into one is in the other.
-    """
-    length = parts[0].capacity
-    for table in (whole, *parts):
-        table.use()
-        table.own(*table.schema)
-    for name in whole.schema:
-        stacked = np.concatenate([getattr(part, name) for part in parts])
-        setattr(whole, name, stacked)
-        for index, part in enumerate(parts):
-            setattr(part, name, stacked[index * length : (index + 1) * length])
-    for table in (whole, *parts):
-        table.scalars = Scalars(table)
-
-
-def part_tables(parts: Sequence[ColumnTable]) -> None:
-    """Give `parts` that were stacked arrays of their own again, with the values they have now."""
-    for part in parts:
-        for name, _, array in part.columns():
-            setattr(part, name, array.copy())
-        part.scalars = Scalars(part)
 
 
 class FeatureColumns(ColumnTable):

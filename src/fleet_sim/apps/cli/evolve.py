@@ -33,7 +33,7 @@ def add(commands: Any) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Search, write the best world and print its parameters; return 0, or 130 after Ctrl-C, which keeps the log."""
     from fleet_sim.base.parallel import RayExecutor
-    from fleet_sim.swarm.evolution import evolve, how_stepped, load_search, write_best
+    from fleet_sim.swarm.evolution import evolve, load_search, write_best
 
     path = resolve_config(args.config)
     search = load_search(path)
@@ -46,7 +46,6 @@ def execute(args: argparse.Namespace) -> int:
     # Missing is fine: there may have been no run before this one.
     if args.restart:
         remove(log)
-    print(how_stepped(search), file=sys.stderr)
     line = ProgressLine(search)
     try:
         executor = RayExecutor(args.address, args.processes) if args.address is not None else None

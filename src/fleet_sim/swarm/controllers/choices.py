@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,14 +11,12 @@ from fleet_sim.base.arrays import AnyArray, Bools, Floats, Ints, as_floats
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.settings import setting
 from fleet_sim.swarm.agents import Controller, Group, SwarmAgent
-from fleet_sim.swarm.parameters import Component, Configured, Vector, choice_setting, configured
+from fleet_sim.swarm.parameters import Configured, Vector, choice_setting, configured
 
 
 @configured
 class StaticController(Configured, Controller):
     """Gives every agent the action `output`, for ever."""
-
-    per_square = ("output",)
 
     output: Vector = setting(
         (0.0, 0.0), doc="The action; for a unicycle linear velocity in m/s and angular velocity in rad/s."
@@ -36,9 +33,6 @@ class StaticController(Configured, Controller):
         if known is None or known[0] is not self.output or len(known[1]) != len(group):
             actions = np.empty((len(group), 2))
             actions[:] = self.output
-            # Numbers in an array may be changed where they are, those of a pair cannot.
-            if not isinstance(self.output, tuple):
-                return actions
             known = self._actions = self.output, actions
         return known[1].copy()
 
@@ -181,8 +175,6 @@ class BinaryController(Configured, Controller):
     With `sense_avg_time` above 1 it uses that many of the last readings: `b` where at least half were detections.
     """
 
-    per_square = ("a", "b")
-
     a: Any = setting(doc="Action of two numbers; without `b` it holds both: [a, b], or [a1, a2, b1, b2].")
     b: Any = setting(None, doc="Action of two numbers while the sensor detects something.")
     sensor_id: int = setting(0, low=0, doc="Index of the agent's sensor, from 0.")
@@ -262,8 +254,6 @@ class MultibitBinaryController(Configured, Controller):
     sensors (1, 0, 0) are 0b001 = 1.
     """
 
-    per_square = ("outputs", "default_output")
-
     outputs: dict[int, Vector] = setting(
         reader=read_outputs,
         schema={"type": ["array", "object"]},
@@ -279,8 +269,6 @@ class MultibitBinaryController(Configured, Controller):
     def __post_init__(self) -> None:
         """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
-        self._served: list[MultibitBinaryController] = []
-        """Those that it stands for, one for each of several worlds."""
         # Checked now where the number of sensors is known; else at the first step.
         if self.sensor_ids is not None:
             self._table(len(self.sensor_ids))
@@ -293,19 +281,10 @@ class MultibitBinaryController(Configured, Controller):
             states |= detections(group, sensor, _MULTIBIT_BINARY_WHAT).astype(np.int64) << digit
         return states
 
-    def for_squares(self, parts: Sequence[Component], count: int) -> Component:
-        """Return one object in place of `parts`, which looks up the actions of each agent in its own outputs."""
-        whole = copy.copy(self)
-        whole._served = [part for part in parts if isinstance(part, MultibitBinaryController)]
-        return whole
-
     def act(self, group: Group) -> Floats:
         """Return the actions (N, 2)."""
         bits = len(group.sensors) if self.sensor_ids is None else len(self.sensor_ids)
-        tables = np.array([part._table(bits) for part in self._served or [self]])
-        # The agents of one world after those of another, the same number in each.
-        owner = np.arange(len(group)) // (len(group) // len(tables))
-        actions: Floats = tables[owner, self.states(group)]
+        actions: Floats = self._table(bits)[self.states(group)]
         return actions
 
     def _table(self, count: int) -> Floats:

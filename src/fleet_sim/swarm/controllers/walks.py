@@ -27,7 +27,6 @@ class LevyController(Configured, Controller):
     evenly. An agent that touches something turns at once.
     """
 
-    per_square = ("velocity", "angular_velocity", "step_scale")
     follows = ("_draws",)
 
     velocity: float = setting(above=0, unit="m/s", doc="Speed when driving straight.")
@@ -153,7 +152,6 @@ class WaypointPIDController(Configured, Controller):
     An agent without a waypoint stands still.
     """
 
-    per_square = ("static_waypoint",)
     follows = ("_speed", "_steer")
 
     sensor_id: int | None = setting(None, low=0, doc="A sensor that reads positions, such as a Targeter.")

@@ -17,7 +17,7 @@ from fleet_sim.base.settings.expressions import Expression
 from fleet_sim.swarm.agents import SwarmAgent
 from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.parameters import Configured, choice_setting, configured
-from fleet_sim.swarm.swarm_state import HISTORY_SIZE, Measured, Metric, SwarmState
+from fleet_sim.swarm.swarm_state import HISTORY_SIZE, Metric, SwarmState
 
 # DeclaredMetric: the base of metrics whose parameters are declared once, as settings.
 
@@ -89,7 +89,7 @@ class NestedMetric(DeclaredMetric):
     def __post_init__(self) -> None:
         """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
-        self._inner: list[Measured] = []
+        self._inner: list[Metric] = []
 
     @property
     def inner_specs(self) -> Sequence[object]:
@@ -100,10 +100,10 @@ class NestedMetric(DeclaredMetric):
         """Observe `world` from now on, with the inner metrics. Raises InvalidValueError and UnknownNameError."""
         super().attach_world(world)
         # Only now: what is named may be a metric of the world itself.
-        self._inner = [world.contents.make_metric(spec) for spec in self.inner_specs]
+        self._inner = [world.make_metric(spec) for spec in self.inner_specs]
 
     @property
-    def inner(self) -> Sequence[Measured]:
+    def inner(self) -> Sequence[Metric]:
         """The inner metrics, once it observes a world."""
         return self._inner
 
@@ -122,7 +122,7 @@ class NestedMetric(DeclaredMetric):
         """Return what expressions know: the world's values, the inner metrics by name, and `more`."""
         own = {metric.name: metric.value for metric in self._inner}
         # Own metrics win over those of the world with the same name: they are nearer to the expression.
-        return {**self.watched.contents.values(), **own, **more}
+        return {**self.watched.values(), **own, **more}
 
     def reset(self) -> None:
         """Forget the history, and those of the inner metrics."""
@@ -428,7 +428,7 @@ class StepsUntil(NestedMetric):
         if self.sentinel is not None:
             reached = value == self.sentinel
         elif self.until_expression is not None:
-            reached = holds(self.until_expression.value({**world.contents.values(), "metric": value}))
+            reached = holds(self.until_expression.value({**world.values(), "metric": value}))
         else:
             reached = holds(value)
         if reached:
@@ -473,7 +473,7 @@ class EntityLen(DeclaredMetric):
 
     def calculate(self) -> None:
         """Take an observation. Raises InvalidValueError for an attribute that is not there, or has no length."""
-        entity: Any = self.watched.contents.named(self.target_name)
+        entity: Any = self.watched.named(self.target_name)
         if entity is None:
             self.set_value(float("nan"))
             return

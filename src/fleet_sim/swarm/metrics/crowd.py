@@ -34,10 +34,6 @@ class CrowdMetric(DeclaredMetric):
         super().__post_init__()
         self._selection: Selection | None = None
 
-    def steps_counted(self) -> int | None:
-        """Return `history_size`: `measure` looks at the present. Override it where it looks back."""
-        return self.history_size
-
     def look_at(self, selection: Selection) -> None:
         """Measure only the agents of `selection` from now on."""
         self._selection = selection
@@ -93,10 +89,6 @@ class CountingMetric(CrowdMetric):
     @abstractmethod
     def begin(self) -> None:
         """Count from here on."""
-
-    def steps_counted(self) -> int | None:
-        """Return None: each step adds to the value, so none can be left out."""
-        return None
 
     def reset(self) -> None:
         """Forget the history, and count from here on."""
@@ -243,10 +235,6 @@ class PercentageAtGoal(CrowdMetric):
         if not self._found and at_goal(crowd.positions, self.watched.goals).mean() >= self.percentage:
             self._found = self._steps
         return float(self._found or self._steps)
-
-    def steps_counted(self) -> int | None:
-        """Return None: it counts from the beginning."""
-        return None
 
     def reset(self) -> None:
         """Forget the history, and start waiting again."""
@@ -678,7 +666,7 @@ class SubGroup(SelectiveMetric):
     def attach_world(self, world: SwarmState) -> None:
         """Observe `world` from now on. Raises InvalidValueError for a metric that is not of the population."""
         super().attach_world(world)
-        inner = world.contents.make_metric(self.metric)
+        inner = world.make_metric(self.metric)
         if not isinstance(inner, CrowdMetric):
             kind = type(inner).__name__
             raise InvalidValueError(f"metric: must be one of the population such as average_speed, got {kind}")

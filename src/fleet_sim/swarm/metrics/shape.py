@@ -297,10 +297,6 @@ class Circliness(CrowdMetric):
         self._recent.append((fatness(positions), tangentness(positions, crowd.headings)))
         return 1.0 - float(np.mean(self._recent, axis=0).max())
 
-    def steps_counted(self) -> int | None:
-        """Return the steps of the history, and those that the oldest value in it is the mean of."""
-        return None if self.history_size is None else self.history_size + self.avg_history_max - 1
-
     def reset(self) -> None:
         """Forget the history."""
         super().reset()

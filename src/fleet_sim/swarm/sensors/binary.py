@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Sequence
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
@@ -25,11 +24,10 @@ from fleet_sim.swarm.neighbours import (
     Sector,
     Views,
     in_frame,
-    least,
     ray_segment_distances,
     see_discs,
 )
-from fleet_sim.swarm.parameters import Component, Configured, configured, seed_setting, team_setting, unbounded_setting
+from fleet_sim.swarm.parameters import Configured, configured, seed_setting, team_setting, unbounded_setting
 from fleet_sim.swarm.unicycle import look
 from fleet_sim.world.columns import numbers_of
 
@@ -75,21 +73,6 @@ class BinarySensor(Configured, Sensor):
         if name == "show" and "draw" in values:
             values["draw"] = None
         return values
-
-    def for_squares(self, parts: Sequence[Component], count: int) -> Component:
-        """Return one object in place of `parts`, with a history of its own."""
-        whole = super().for_squares(parts, count)
-        assert isinstance(whole, BinarySensor)
-        whole.history = deque(maxlen=self.history.maxlen)
-        return whole
-
-    def from_squares(self, wholes: Sequence[Component], index: int, count: int) -> None:
-        """Take the readings of this world out of the histories of `wholes`."""
-        histories = [whole.history for whole in wholes if isinstance(whole, BinarySensor)]
-        # Agents that take turns look one after the other, so the history has a reading of each in turn.
-        # All have as many entries: sensors of one board are stepped in the same steps.
-        for readings in zip(*histories, strict=True):
-            self.history.extend(values[index * count : (index + 1) * count].copy() for values in readings)
 
     @abstractmethod
     def detect(self, group: Group) -> Bools:
@@ -166,8 +149,6 @@ class BinaryFOVSensor(BinarySensor):
     The sector opens `theta` rad to both sides of the heading turned by `bias`, and is `distance` m deep.
     """
 
-    per_square = ("theta", "distance", "bias", "wall_sensing_range", "goal_sensing_range")
-
     theta: float = setting(
         10.0, low=0, unit="rad", doc="Half of the opening angle; pi and more, as by default, covers all directions."
     )
@@ -192,11 +173,6 @@ class BinaryFOVSensor(BinarySensor):
         super().__post_init__()
         self._sector: Sector | None = None
 
-    @property
-    def serves_squares(self) -> bool:
-        """Whether one object like this can serve several worlds: where nothing hides what is behind it."""
-        return super().serves_squares and not self.occlusion
-
     def detect(self, group: Group) -> Bools:
         """Return which agents (N,) have somebody, or a wall, in their sector."""
         walls, world = self._detectable_walls(group), group.world
@@ -206,12 +182,12 @@ class BinaryFOVSensor(BinarySensor):
             of_a_team = world.team_code(self.target_team) >= 0
             hiding = Hiding(world.walls, discs_of(world.everyone) if of_a_team else NO_DISCS)
         views = self._views(group, self._sector_now(), frames)
-        seen_mask = see_discs(views, others, world.squares, hiding, compiled=group.columns.compiled)
+        seen_mask = see_discs(views, others, hiding, compiled=group.columns.compiled)
         return seen_mask | self._see_walls(frames, walls) if len(walls) else seen_mask
 
     def _see_walls(self, frames: tuple[Floats, Floats, Floats], walls: Floats) -> Bools:
         """Return which agents (N,) have one of `walls` (W, 4) in their sector."""
-        sector = Sector(self.theta, least(self.wall_sensing_range, self.distance))
+        sector = Sector(self.theta, min(self.wall_sensing_range, self.distance))
         return _walls_seen(sector, *frames, walls)
 
     def added_state(self, group: Group) -> Bools | None:
@@ -220,10 +196,10 @@ class BinaryFOVSensor(BinarySensor):
             return None
         goals = group.world.goals
         x, y, radii = np.array([(*goal.centre, goal.radius) for goal in goals]).reshape(-1, 3).T.copy()
-        # Goals are in every square at the same place, and are no agents.
+        # Goals are no agents.
         places = Discs(np.full(len(goals), -1), x, y, radii)
         views = self._views(group, Sector(self.theta, self.goal_sensing_range), self._frames(group))
-        return see_discs(views, places, 1, NOTHING, compiled=group.columns.compiled)
+        return see_discs(views, places, NOTHING, compiled=group.columns.compiled)
 
     def outlines(self, group: Group) -> Floats | None:
         """Return the sectors (N, K, 2) in the world frame; None where they are not to be drawn.
@@ -243,7 +219,7 @@ class BinaryFOVSensor(BinarySensor):
         return np.concatenate((group.positions[:, None, :], arcs), axis=1)
 
     def _sector_now(self) -> Sector:
-        """Return the sector: of many worlds, its edges are computed once for all steps."""
+        """Return the sector, whose edges are computed once for all steps."""
         known = self._sector
         # By identity: settings are replaced, not changed in place.
         if known is None or known.half_angle is not self.theta or known.reach is not self.distance:
@@ -322,7 +298,6 @@ class BinaryLOSSensor(BinarySensor):
     Agents whose centre is behind are not detected. The last `history_length` readings are in `history`.
     """
 
-    per_square = ("angle", "distance")
     follows = (*BinarySensor.follows, "history")
 
     angle: float | None = setting(
@@ -340,11 +315,6 @@ class BinaryLOSSensor(BinarySensor):
         self.store_history = True
         self.history = deque(maxlen=self.history_length)
 
-    @property
-    def serves_squares(self) -> bool:
-        """Whether one object like this can serve several worlds: where walls do not end the line."""
-        return super().serves_squares and not self.occlusion
-
     def detect(self, group: Group) -> Bools:
         """Return which agents (N,) have somebody on their line."""
         # None for RobotSwarmSimulator's files, where it means straight ahead.
@@ -358,7 +328,7 @@ class BinaryLOSSensor(BinarySensor):
             reaches = np.minimum(reaches, self._wall_distances(group, origins, cosines, sines))
         views = Views(half_angles, reaches, half_angles, half_angles, sines, cosines, x, y, group.rows)
         discs = others_of(group, self.target_team)
-        return see_discs(views, discs, group.world.squares, NOTHING, compiled=group.columns.compiled)
+        return see_discs(views, discs, NOTHING, compiled=group.columns.compiled)
 
     def outlines(self, group: Group) -> Floats | None:
         """Return the lines (N, 2, 2) in the world frame; None where they are not to be drawn."""

@@ -196,8 +196,6 @@ class NeighboursInRangeSensor(Configured, Sensor):
 class PointCollisionSensor(BinarySensor):
     """Reads 1 while the point `distance` m away, `bias` rad to the left of the heading, is in another agent's disc."""
 
-    per_square = ("distance", "bias")
-
     distance: float = setting(100.0, low=0, unit="m", doc="Distance of the point from the agent's centre.")
     bias: float = setting(0.0, unit="rad", doc="Angle of the point to the left of the heading.")
     store_history: bool = setting(False, doc="Keep the last readings in `history`.")
@@ -216,7 +214,7 @@ class PointCollisionSensor(BinarySensor):
         # From the point, all around and no further: whose disc begins there has the point inside.
         views = Views(around, none, none, none, none, ahead, points[:, 0].copy(), points[:, 1].copy(), group.rows)
         discs = others_of(group, self.target_team)
-        return see_discs(views, discs, group.world.squares, NOTHING, compiled=group.columns.compiled)
+        return see_discs(views, discs, NOTHING, compiled=group.columns.compiled)
 
     def outlines(self, group: Group) -> Floats | None:
         """Return lines (N, 2, 2) to the points; None where they are not to be drawn."""
@@ -272,8 +270,6 @@ class RegionalSensor(Configured, Sensor):
 @configured
 class StaticSensor(Configured, Sensor):
     """Reads `state` for ever: a placeholder for a sensor, or a switch that a configuration sets."""
-
-    per_square = ()
 
     state: int = setting(0, low=0, doc="The reading.")
 
