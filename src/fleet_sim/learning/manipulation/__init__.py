@@ -10,16 +10,6 @@ from fleet_sim.learning.manipulation.arm import FrankaArm
 from fleet_sim.learning.manipulation.bins import BaseBin, PickBin
 from fleet_sim.learning.manipulation.camera import Camera
 from fleet_sim.learning.manipulation.config import BinPickingConfig, load_bin_picking
-from fleet_sim.learning.manipulation.scenes import ArmKeyboard, BaseScene, BinScene
+from fleet_sim.learning.manipulation.scenes import BaseScene, BinScene
 
-__all__ = [
-    "ArmKeyboard",
-    "BaseBin",
-    "BaseScene",
-    "BinPickingConfig",
-    "BinScene",
-    "Camera",
-    "FrankaArm",
-    "PickBin",
-    "load_bin_picking",
-]
+__all__ = ["BaseBin", "BaseScene", "BinPickingConfig", "BinScene", "Camera", "FrankaArm", "PickBin", "load_bin_picking"]

@@ -37,10 +37,6 @@ def _others(at: Disturbed, kind: type[Kind]) -> list[tuple[Disturbed, Kind]]:
     ]
 
 
-def _close(at: Disturbed, corners: Floats) -> None:
-    at.sim.world.routes.closed[at.event.id] = corners
-
-
 def _turn_back(sim: MultiRobotSimulationCore, corners: Floats) -> None:
     """End the actions of robots on routes through an area: who sends them finds them another way."""
     world, area = sim.world, Zone("area", ZoneKind.NO_GO, corners)
@@ -71,13 +67,17 @@ class ClosedArea(DisturbanceKind):
 
     aim: ClassVar[Aim] = Aim.AREA
 
+    def corners(self, at: Disturbed) -> Floats:
+        """Return the corners (N, 2) of what is closed."""
+        return np.array(at.corners)
+
     def begin(self, at: Disturbed) -> None:
         """Turn back who is on a route through it."""
-        _turn_back(at.sim, np.array(at.corners))
+        _turn_back(at.sim, self.corners(at))
 
     def hold(self, at: Disturbed) -> None:
         """Close it."""
-        _close(at, np.array(at.corners))
+        at.sim.world.routes.closed[at.event.id] = self.corners(at)
 
     def withdraw(self, at: Disturbed) -> None:
         """Open it."""
@@ -85,32 +85,21 @@ class ClosedArea(DisturbanceKind):
 
 
 @dataclass
-class StationBlocked(DisturbanceKind):
+class StationBlocked(ClosedArea):
     """Somebody, or something, stands at a station: no robot comes there."""
 
     aim: ClassVar[Aim] = Aim.STATIONS
 
     size: float = setting(1.0, above=0.0, high=100.0, unit="m", doc="Side of the square around it that is blocked.")
 
-    def _square(self, at: Disturbed) -> Floats:
+    def corners(self, at: Disturbed) -> Floats:
+        """Return those of a square around the station."""
         site = at.sim.extensions.find_manager("site")
         if site is None:
             raise InvalidValueError("there is no section 'site'")
         station, half = site.station(at.event.target), 0.5 * self.size
         corners = ((-half, -half), (half, -half), (half, half), (-half, half))
         return np.array([(station.x + x, station.y + y) for x, y in corners])
-
-    def begin(self, at: Disturbed) -> None:
-        """Turn back who is on a route to it."""
-        _turn_back(at.sim, self._square(at))
-
-    def hold(self, at: Disturbed) -> None:
-        """Close it."""
-        _close(at, self._square(at))
-
-    def withdraw(self, at: Disturbed) -> None:
-        """Open it."""
-        at.sim.world.routes.closed.pop(at.event.id, None)
 
 
 # Stations that do not serve.

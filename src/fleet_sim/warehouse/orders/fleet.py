@@ -7,7 +7,7 @@ robot goes on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Protocol, TypeAlias
@@ -18,9 +18,9 @@ from fleet_sim.base.errors import FleetSimError
 from fleet_sim.base.registry import saved
 from fleet_sim.robots.attachments import footprint_radius
 from fleet_sim.sensing.collision.bounds import refresh_bounds
-from fleet_sim.warehouse.orders.order import NO_ORDER, ROBOT_STATES, OrderColumns, RobotState
+from fleet_sim.warehouse.orders.order import NO_ORDER, ROBOT_STATES, RobotState
 from fleet_sim.warehouse.orders.places import NO_PLACE, OrderParts, Spot, Stands, Timers
-from fleet_sim.warehouse.orders.settings import OrdersSettings, ServiceSettings, WhenIdle
+from fleet_sim.warehouse.orders.settings import OrdersSettings, WhenIdle
 from fleet_sim.warehouse.orders.stations import Service
 from fleet_sim.warehouse.orders.transport import NO_LOAD, DriveEnd, Loads, TimeSheet, Transport
 from fleet_sim.warehouse.sites.site import StationKind
@@ -28,7 +28,6 @@ from fleet_sim.world.conditions import FAILED, action_fails, conditions_of
 from fleet_sim.world.distributions import duration_of
 from fleet_sim.world.schema import KIND_AGENT
 from fleet_sim.world.state_files import Stateful
-from fleet_sim.world.world import World
 
 # Courier: what one robot is doing, as a value; and who takes robots through other errands than orders.
 
@@ -130,51 +129,8 @@ class Porter(Protocol):
         """Do without a robot that is removed, or that has no pod and cannot go on."""
 
 
-# Robots: what the columns say of robots that serve orders, and how fast they may drive.
-
-
-class Robots:
-    """Writes the columns of single robots when something changes."""
-
-    def __init__(self, world: World, table: OrderColumns, times: TimeSheet) -> None:
-        self._world = world
-        self._table = table
-        self._times = times
-
-    def begin(self, row: int) -> None:
-        """Note that a robot serves from now on, how much room it takes, and how high its loads stand."""
-        world, table = self._world, self._table
-        refresh_bounds(world)
-        top = float(world.aabb_upper[row, 2] - world.position[row, 2])
-        table.top[row] = max(top, 0.0) if np.isfinite(top) else 0.0
-        # Once: loads come and go all the time.
-        table.radius[row] = footprint_radius(world, row)
-        table.since[row] = world.clock.time
-        table.measured_at[row] = world.position[row, :2]
-
-    def show(self, row: int, order: int, state: RobotState, place: int) -> None:
-        """Note what a robot does from now on, and the place where it stands to be served; NO_PLACE if at none."""
-        table, now = self._table, self._world.clock.time
-        seconds = float(now - table.since[row])
-        table.times[row, table.state[row]] += seconds
-        self._times.book(row, int(table.order[row]), ROBOT_STATES[table.state[row]], seconds, place)
-        table.state[row], table.since[row], table.order[row] = state.code, now, order
-
-    def set_loaded(self, row: int, loaded: bool) -> None:
-        """Let a robot drive at its speed for loads, or at its own again."""
-        table, motion = self._table, self._world.motion
-        if loaded == bool(table.slowed[row]):
-            return
-        table.slowed[row] = loaded
-        if loaded:
-            table.own_limit[row], table.own_limits[row] = motion.linear_limit[row], motion.linear_limits[row]
-            motion.linear_limit[row] *= table.loaded_speed[row]
-            motion.linear_limits[row] *= table.loaded_speed[row]
-        else:
-            motion.linear_limit[row], motion.linear_limits[row] = table.own_limit[row], table.own_limits[row]
-
-
 SERVED, RETRY = "served", "retry"
+LOST = "its load was taken from the robot or removed"
 
 
 class CourierEvent(Enum):
@@ -226,16 +182,13 @@ class OrderFleet(Stateful):
     def __init__(
         self, parts: OrderParts, transport: Transport, timers: Timers, settings: OrdersSettings, times: TimeSheet
     ) -> None:
-        self._world, self._columns, self._book, self._places = world, columns, _, places = parts
+        self._world, self._columns, self._book, self._places = world, _, _, places = parts
         self._transport, self._timers = transport, timers
         self._settings = settings
         self.loads = Loads(world, settings.load, timers)
         self.times = times
-        self._robots = Robots(world, columns, times)
-        service = settings.service
-        at = service.by_place(places)
-        self._handover = Handover(parts, self.loads, self._robots, service, at)
-        self.service = Service(service.at_once, {place: own.at_once for place, own in at.items()})
+        self._at = at = settings.service.by_place(places)
+        self.service = Service(settings.service.at_once, {place: own.at_once for place, own in at.items()})
         self.admitted = {place: own.admit for place, own in at.items() if own.admit is not None}
         """How many orders stations admit at a time that robots have, by number; others admit all."""
         self.couriers: dict[int, Courier] = {}
@@ -331,8 +284,19 @@ class OrderFleet(Stateful):
         for row in columns.among(world.rows).tolist():
             if row not in self.couriers and world.kind[row] == KIND_AGENT:
                 self.couriers[row] = Courier(row)
-                self._robots.begin(row)
+                self._measure(row)
                 self.changed = True
+
+    def _measure(self, row: int) -> None:
+        """Note that a robot serves from now on, how much room it takes, and how high its loads stand."""
+        world, columns = self._world, self._columns
+        refresh_bounds(world)
+        top = float(world.aabb_upper[row, 2] - world.position[row, 2])
+        columns.top[row] = max(top, 0.0) if np.isfinite(top) else 0.0
+        # Once: loads come and go all the time.
+        columns.radius[row] = footprint_radius(world, row)
+        columns.since[row] = self._now
+        columns.measured_at[row] = world.position[row, :2]
 
     def on_robot_removed(self, row: int) -> None:
         """Let go of a robot that is being removed: its load stays where it is, and that order fails."""
@@ -385,7 +349,7 @@ class OrderFleet(Stateful):
         """Note that a robot waits in the queue of the station that it drives to."""
         courier, waits = self.couriers.get(row), RobotState.WAITING
         if courier is not None and courier.stage is Stage.DRIVING and self._columns.state[row] != waits.code:
-            self._robots.show(row, courier.order, waits, courier.place)
+            self._note(courier, waits, courier.place)
 
     def fail(self, courier: Courier, reason: str) -> None:
         """Go on with a robot that does not get where it was sent: after so many attempts not in the same way."""
@@ -415,7 +379,7 @@ class OrderFleet(Stateful):
         elif courier.task in (Task.FETCH, Task.CARRY) and action_fails(self._world, row):
             self._leave_place(courier)
             self.fail(courier, FAILED)
-        elif courier.task is Task.CARRY and self._handover.is_last(courier):
+        elif courier.task is Task.CARRY and self._is_last(courier):
             self._react(courier, CourierEvent.FINISHED)
         else:
             self._react(courier, CourierEvent.SERVED)
@@ -573,7 +537,27 @@ class OrderFleet(Stateful):
             self.show(courier, RobotState.WAITING)
 
     def _serve(self, courier: Courier) -> None:
-        self.work(courier, self._handover.begin(courier))
+        """Begin the service of a robot at its stop."""
+        book, number, at = self._book, courier.order, courier.place
+        times, order = self._at.get(at, self._settings.service), book.orders[number]
+        usual, own, stop = times.stop_time, order.stop_time, courier.leg
+        if courier.task is Task.RETURN:
+            # After all of its stops, so with a number of its own.
+            usual, own, stop = times.drop_time, None, len(book.stops[number])
+        elif courier.task is Task.FETCH:
+            book.change(number, "reach_pick", self._now)
+            usual, own = times.pick_time, order.pick_time
+        elif self._is_last(courier):
+            book.change(number, "reach_drop", self._now)
+            usual, own = times.drop_time, order.drop_time
+        # By order and stop: which robot comes, and when, changes no time.
+        key = self._world.random.key("service times")
+        duration = duration_of(usual, key, number, stop) if own is None else own
+        self.work(courier, duration * self._places.slowness.get(at, 1.0))
+
+    def _is_last(self, courier: Courier) -> bool:
+        """Return whether a robot is at, or drives to, the last stop of its order."""
+        return courier.leg == len(self._book.stops[courier.order]) - 1
 
     def work(self, courier: Courier, seconds: float, state: RobotState = RobotState.SERVING) -> None:
         """Let a robot that stands be served, or wait, for a while."""
@@ -590,19 +574,38 @@ class OrderFleet(Stateful):
                 self._serve(self.couriers[following])
 
     def _lift(self, courier: Courier, reason: str) -> None:
+        """Put the load of an order on its robot."""
         self._leave_place(courier)
-        self._handover.lift(courier)
+        self._book.change(courier.order, "lift", self._now)
+        order, top = self._book.orders[courier.order], float(self._columns.top[courier.row])
+        self.set_loaded(courier, self.loads.lift(courier.row, top, order.id, order.load))
 
     def _deliver(self, courier: Courier, reason: str) -> None:
+        """Put the load down at the last stop; the order fails if the robot has no load any more."""
         self._leave_place(courier)
-        self._handover.deliver(courier)
+        # Asked first: once it is put down nobody carries it.
+        lost = self.loads.carried_by(courier.load) != courier.row
+        self._put_down_at(courier, self._places.points[courier.place])
+        if lost:
+            self._book.change(courier.order, "fail", self._now, reason=LOST)
+        else:
+            self._book.change(courier.order, "deliver", self._now)
 
     def _put_down(self, courier: Courier, reason: str) -> None:
         self._leave_place(courier)
-        self._handover.put_down(courier, self._places.points[courier.place])
+        self._put_down_at(courier, self._places.points[courier.place])
 
     def _abandon(self, courier: Courier, reason: str) -> None:
-        self._handover.abandon(courier, reason)
+        """Put the load down where the robot is; its order, unless it was cancelled before, fails."""
+        if courier.task is Task.CARRY:
+            self._fail_order(courier, f"{reason}; the load was put down on the way")
+        self._put_down_at(courier, self._places.spot(self._world.position[courier.row]))
+
+    def _put_down_at(self, courier: Courier, point: Spot) -> None:
+        """Put the load of a robot on the floor at `point` in m, if it still has it."""
+        if self.loads.carried_by(courier.load) == courier.row:
+            self.loads.put_down(courier.load, point)
+        self.set_loaded(courier, NO_LOAD)
 
     def _hand_back(self, courier: Courier, reason: str) -> None:
         """Let another robot fetch the order."""
@@ -651,13 +654,29 @@ class OrderFleet(Stateful):
 
     def set_loaded(self, courier: Courier, load: int) -> None:
         """Let a robot have a load, or none with NO_LOAD, and drive at its speed for that."""
-        courier.load = load
-        self._robots.set_loaded(courier.row, load != NO_LOAD)
+        columns, motion, row = self._columns, self._world.motion, courier.row
+        courier.load, loaded = load, load != NO_LOAD
+        if loaded == bool(columns.slowed[row]):
+            return
+        columns.slowed[row] = loaded
+        if loaded:
+            columns.own_limit[row], columns.own_limits[row] = motion.linear_limit[row], motion.linear_limits[row]
+            motion.linear_limit[row] *= columns.loaded_speed[row]
+            motion.linear_limits[row] *= columns.loaded_speed[row]
+        else:
+            motion.linear_limit[row], motion.linear_limits[row] = columns.own_limit[row], columns.own_limits[row]
 
     def show(self, courier: Courier, state: RobotState) -> None:
         """Note in the columns what a robot does from now on."""
-        place = courier.place if courier.stage is Stage.AT_PLACE else NO_PLACE
-        self._robots.show(courier.row, courier.order, state, place)
+        self._note(courier, state, courier.place if courier.stage is Stage.AT_PLACE else NO_PLACE)
+
+    def _note(self, courier: Courier, state: RobotState, place: int) -> None:
+        """Note what a robot does from now on, and the place where it stands to be served; NO_PLACE if at none."""
+        columns, now, row = self._columns, self._now, courier.row
+        seconds = float(now - columns.since[row])
+        columns.times[row, columns.state[row]] += seconds
+        self.times.book(row, int(columns.order[row]), ROBOT_STATES[columns.state[row]], seconds, place)
+        columns.state[row], columns.since[row], columns.order[row] = state.code, now, courier.order
 
     def _give_back(self, order: int, reason: str) -> None:
         self._book.change(order, "give_back", self._now, reason=reason)
@@ -671,74 +690,3 @@ class OrderFleet(Stateful):
     def _after(self, courier: Courier, seconds: float, what: str) -> None:
         clock = self._world.clock
         self._timers.add(clock.tick + clock.ticks(seconds), what, courier.row, courier.token)
-
-
-LOST = "its load was taken from the robot or removed"
-
-
-class Handover:
-    """Takes loads and puts them down, and changes the states of orders with it."""
-
-    def __init__(
-        self, parts: OrderParts, loads: Loads, robots: Robots, times: ServiceSettings, at: Mapping[int, ServiceSettings]
-    ) -> None:
-        """`at` has what holds in place of `times` at some places."""
-        self._world, self._table, self._book, self._places = parts
-        self._loads, self._robots, self._times, self._at = loads, robots, times, at
-
-    def begin(self, courier: Courier) -> float:
-        """Begin the service of a robot at its stop; return how long in s it takes."""
-        book, number, now = self._book, courier.order, self._world.clock.time
-        times, order = self._at.get(courier.place, self._times), book.orders[number]
-        usual, own, stop = times.stop_time, order.stop_time, courier.leg
-        if courier.task is Task.RETURN:
-            # After all of its stops, so with a number of its own.
-            usual, own, stop = times.drop_time, None, len(book.stops[number])
-        elif courier.task is Task.FETCH:
-            book.change(number, "reach_pick", now)
-            usual, own = times.pick_time, order.pick_time
-        elif self.is_last(courier):
-            book.change(number, "reach_drop", now)
-            usual, own = times.drop_time, order.drop_time
-        # By order and stop: which robot comes, and when, changes no time.
-        key = self._world.random.key("service times")
-        duration = duration_of(usual, key, number, stop) if own is None else own
-        return duration * self._places.slowness.get(courier.place, 1.0)
-
-    def is_last(self, courier: Courier) -> bool:
-        """Return whether a robot is at, or drives to, the last stop of its order."""
-        return courier.leg == len(self._book.stops[courier.order]) - 1
-
-    def lift(self, courier: Courier) -> None:
-        """Put the load of an order on its robot."""
-        book, number = self._book, courier.order
-        book.change(number, "lift", self._world.clock.time)
-        order = book.orders[number]
-        top = float(self._table.top[courier.row])
-        courier.load = self._loads.lift(courier.row, top, order.id, order.load)
-        self._robots.set_loaded(courier.row, True)
-
-    def deliver(self, courier: Courier) -> None:
-        """Put the load down at the last stop; the order fails if the robot has no load any more."""
-        # Asked first: once it is put down nobody carries it.
-        lost = self._loads.carried_by(courier.load) != courier.row
-        self.put_down(courier, self._places.points[courier.place])
-        now = self._world.clock.time
-        if lost:
-            self._book.change(courier.order, "fail", now, reason=LOST)
-        else:
-            self._book.change(courier.order, "deliver", now)
-
-    def abandon(self, courier: Courier, reason: str) -> None:
-        """Put the load down where the robot is; its order, unless it was cancelled before, fails."""
-        if courier.task is Task.CARRY:
-            told = f"{reason}; the load was put down on the way"
-            self._book.change(courier.order, "fail", self._world.clock.time, reason=told)
-        self.put_down(courier, self._places.spot(self._world.position[courier.row]))
-
-    def put_down(self, courier: Courier, point: Spot) -> None:
-        """Put the load of a robot on the floor at `point` in m, if it still has it."""
-        if self._loads.carried_by(courier.load) == courier.row:
-            self._loads.put_down(courier.load, point)
-        courier.load = NO_LOAD
-        self._robots.set_loaded(courier.row, False)

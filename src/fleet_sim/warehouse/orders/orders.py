@@ -33,7 +33,8 @@ from fleet_sim.warehouse.orders.order import (
 from fleet_sim.warehouse.orders.places import OrderBook, OrderParts, OrderPlaces, Stands, Timers
 from fleet_sim.warehouse.orders.pods.pods import Pods
 from fleet_sim.warehouse.orders.settings import ARRIVED, ArrivalStreams, OrderRobotSettings, OrdersSettings
-from fleet_sim.warehouse.orders.transport import TAKEN_AWAY, Odometer, TimeSheet, Transport
+from fleet_sim.warehouse.orders.stations import StationLanes
+from fleet_sim.warehouse.orders.transport import TAKEN_AWAY, Odometer, TimeSheet
 from fleet_sim.warehouse.sites.site import StationKind
 from fleet_sim.world.commands import Command, CommandAck
 from fleet_sim.world.features import Feature, FeatureHost
@@ -198,7 +199,7 @@ class Orders(Stateful):
     )
 
     def __init__(
-        self, world: World, table: OrderColumns, places: OrderPlaces, transport: Transport, settings: OrdersSettings
+        self, world: World, table: OrderColumns, places: OrderPlaces, transport: StationLanes, settings: OrdersSettings
     ) -> None:
         """Raises UnknownNameError, InvalidValueError or MissingDependencyError for the allocator of `settings`."""
         self.settings = settings

@@ -28,7 +28,6 @@ from fleet_sim.warehouse.orders.places import LaneLengths, Lengths, OrderParts, 
 from fleet_sim.warehouse.orders.pods.pods import Pods
 from fleet_sim.warehouse.orders.settings import OrdersSettings, PodsSettings
 from fleet_sim.warehouse.orders.stations import StationLanes
-from fleet_sim.warehouse.orders.transport import FleetTransport
 from fleet_sim.warehouse.sites.grid import Grid
 from fleet_sim.warehouse.sites.map_formats import read_tasks
 from fleet_sim.warehouse.sites.reading import fail, read_text
@@ -433,7 +432,7 @@ def offer_orders(sim: MultiRobotSimulationCore, settings: OrdersSettings | None 
     places = _places(sim)
     desk: OrderDesk = sim.features.use("orders")
     traffic = partial(_traffic, sim)
-    transport = StationLanes(sim.world, FleetTransport(sim.world, traffic), places, chosen.service, traffic)
+    transport = StationLanes(sim.world, traffic, places, chosen.service)
     # Whatever fails, no transport stays behind.
     try:
         orders = Orders(sim.world, desk.table, places, transport, chosen)

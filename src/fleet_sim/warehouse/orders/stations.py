@@ -18,7 +18,7 @@ from fleet_sim.base.errors import ConfigError, InvalidValueError
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.warehouse.orders.places import OrderPlaces, Spot
 from fleet_sim.warehouse.orders.settings import ServiceSettings
-from fleet_sim.warehouse.orders.transport import DriveEnd, FleetTransport
+from fleet_sim.warehouse.orders.transport import DriveEnd, Transport
 from fleet_sim.warehouse.traffic.network import Network
 from fleet_sim.warehouse.traffic.traffic import Traffic
 from fleet_sim.world.state_files import Stateful
@@ -179,25 +179,21 @@ def spots(network: Network, gate: int, avoided: Iterable[int]) -> list[int]:
 AT_STATION = 0
 
 
-class StationLanes(Stateful):
-    """A Transport that takes robots of the traffic through the lanes of stations; others it sends as they are.
+class StationLanes(Transport):
+    """Takes robots of the traffic through the lanes of stations; others it sends as they are.
 
     Each robot bound for a station with a lane is `_coming`, or has a place in its line, the first of which is the
     station itself.
     """
 
-    STATE = ("_inner", "_lines", "_coming", "_sent", "_left", "_there", "_settled")
+    STATE = (*Transport.STATE, "_lines", "_coming", "_sent", "_left", "_there", "_settled")
 
     def __init__(
-        self,
-        world: World,
-        inner: FleetTransport,
-        places: OrderPlaces,
-        service: ServiceSettings,
-        traffic: Callable[[], Traffic | None],
+        self, world: World, traffic: Callable[[], Traffic | None], places: OrderPlaces, service: ServiceSettings
     ) -> None:
         """Raises ConfigError for stations that there are not."""
-        self._world, self._inner, self._places, self._traffic = world, inner, places, traffic
+        super().__init__(world, traffic)
+        self._places = places
         self._settings = {place: own for place, own in service.by_place(places).items() if own.queue}
         self._by_point = {places.points[place]: place for place in self._settings}
         self._lanes: dict[int, Lane] = {}
@@ -241,30 +237,25 @@ class StationLanes(Stateful):
 
     # ---- as a Transport ----------------------------------------------------------------------------------------------
 
-    def send(self, row: int, point: Spot) -> None:
+    def send(self, row: int, point: Spot, heading: float | None = None) -> None:
         """Let a robot drive to `point` in m; from a station with a lane it drives on first."""
-        if self._leave(row, point):
-            return
-        self._begin(row, point)
+        if not self._leave(row, point):
+            self._begin(row, point)
 
     def stop(self, row: int) -> None:
         """Let a robot that was sent somewhere stop; from a station with a lane it drives on, to the open."""
         if not self._leave(row, None):
-            self._inner.stop(row)
-
-    def hold(self, row: int) -> None:
-        """Let a robot that has arrived stay there until it is sent elsewhere or stopped."""
-        self._inner.hold(row)
+            super().stop(row)
 
     def forget(self, row: int) -> None:
         """Forget a robot that is about to be removed."""
         self._quit(row)
         self._left.pop(row, None)
-        self._inner.forget(row)
+        super().forget(row)
 
     def take_outcomes(self) -> list[DriveEnd]:
         """Return the drives that have ended since the last call, in the order they ended."""
-        outcomes = self._inner.take_outcomes()
+        outcomes = super().take_outcomes()
         if self._settings:
             self.lay_out()
         return self._sorted_out(outcomes) if self._lanes else outcomes
@@ -273,10 +264,6 @@ class StationLanes(Stateful):
         """Return the robots in the queue of each station that has one, the first ones first."""
         return self._lines
 
-    def close(self) -> None:
-        """Stop listening to the simulation."""
-        self._inner.close()
-
     # ---- lanes -------------------------------------------------------------------------------------------------------
 
     def _begin(self, row: int, point: Spot) -> None:
@@ -284,7 +271,7 @@ class StationLanes(Stateful):
         self.lay_out()
         place, traffic = self._by_point.get(point), self._traffic()
         if place not in self._lanes or traffic is None or not traffic.takes_part(self._world.handles[row]):
-            self._inner.send(row, point)
+            super().send(row, point)
             return
         assert place is not None
         self._coming[row] = place
@@ -295,7 +282,7 @@ class StationLanes(Stateful):
             self._sent[row] = node
             assert self._network is not None
             x, y = self._network.positions[node].tolist()
-            self._inner.send(row, (x, y), heading)
+            super().send(row, (x, y), heading)
 
     def _leave(self, row: int, point: Spot | None) -> bool:
         """Let a robot drive on from a station where it stands; return whether it stood there."""
@@ -368,7 +355,7 @@ class StationLanes(Stateful):
                     told.append(outcome)
                 elif self._sent[row] in self._lanes[place].places:
                     # It gives way to nobody there.
-                    self._inner.hold(row)
+                    self.hold(row)
                     if row not in self._settled:
                         self._settled.add(row)
                         self._move_up(place)

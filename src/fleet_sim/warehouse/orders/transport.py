@@ -1,9 +1,9 @@
-"""Transport: how robots get to places, by routes of their own or in the traffic, behind one small protocol."""
+"""Transport: how robots get to places, by routes of their own or in the traffic."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,51 +36,44 @@ class DriveEnd(NamedTuple):
     reason: str = ""
 
 
-class Transport(Protocol):
-    """Sends robots to places. Each drive has one outcome, unless the robot is stopped, sent elsewhere or removed."""
+class Transport(Stateful):
+    """Sends robots to places. Each drive has one outcome, unless the robot is stopped, sent elsewhere or removed.
 
-    def send(self, row: int, point: Spot) -> None:
-        """Let a robot drive to `point` in m; what it drove to before is forgotten."""
+    Robots that take part in the traffic drive by its plans. Each of the others drives by itself, along its route around
+    the walls, and does not look out for others. `traffic` returns the traffic, None as long as there is none: a
+    scenario may name its sections in any order.
+    """
 
-    def stop(self, row: int) -> None:
-        """Let a robot that was sent somewhere stop where it is; it may give way to others there."""
+    STATE: tuple[str, ...] = ("_goals", "_arrivals", "_drives", "_ends")
 
-    def hold(self, row: int) -> None:
-        """Let a robot that has arrived stay there until it is sent elsewhere or stopped."""
-
-    def forget(self, row: int) -> None:
-        """Forget a robot that is about to be removed."""
-
-    def take_outcomes(self) -> list[DriveEnd]:
-        """Return the drives that have ended since the last call, in the order they ended."""
-
-    def queues(self) -> Mapping[int, Sequence[int]]:
-        """Return the robots in the queue of each station that has one, the first ones first."""
-
-    def save(self) -> Any:
-        """Return the state as copies, for a checkpoint."""
-
-    def restore(self, saved: Any) -> None:
-        """Restore what `save` returned."""
-
-    def close(self) -> None:
-        """Stop listening to the simulation."""
-
-
-class RouteTransport(Stateful):
-    """Every robot by itself, along its route around the walls. Robots do not look out for each other."""
-
-    STATE = ("_drives", "_outcomes")
-
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, world: World, traffic: Callable[[], Traffic | None]) -> None:
+        self._world, self._traffic = world, traffic
+        self._goals: dict[int, int] = {}
+        """The nodes that robots of the traffic drive to."""
+        self._arrivals: list[DriveEnd] = []
         self._drives: dict[int, MoveTo] = {}
-        self._outcomes: list[DriveEnd] = []
+        """The drives of the others."""
+        self._ends: list[DriveEnd] = []
         world.events.on("action_completed", self._ended)
+        world.events.on("traffic_arrived", self._arrived)
+        world.events.on("traffic_left", self._left_traffic)
 
-    def send(self, row: int, point: Spot) -> None:
-        """Let a robot drive to `point` in m; what it drove to before is forgotten."""
-        self.stop(row)
+    def send(self, row: int, point: Spot, heading: float | None = None) -> None:
+        """Let a robot drive to `point` in m; raises InvalidValueError where the traffic does not lead there.
+
+        One of the traffic that turns to where it drives turns there to `heading` in rad, if one is given. What it drove
+        to before is forgotten.
+        """
+        # It may have driven by a route of its own before it took part.
+        self._cancel(row)
+        # Forgotten before it is sent: where that raises, it drives nowhere.
+        self._goals.pop(row, None)
+        traffic, agent = self._taking_part(row)
+        if traffic is not None:
+            x, y = point[:2]
+            traffic.send(agent, (x, y), heading if traffic.turns(agent) else None)
+            self._goals[row] = traffic.node_of((x, y))
+            return
         # A place is for being there: turning to some heading would only take time.
         storeys = len(point) == 3
         height = point[2] if storeys else float(self._world.position[row, 2])
@@ -89,77 +82,9 @@ class RouteTransport(Stateful):
         self._world.actions.add(row, action)
 
     def stop(self, row: int) -> None:
-        """Let a robot that was sent somewhere stop where it is."""
-        action = self._drives.pop(row, None)
-        if action is not None:
-            action.cancel("its order changed")
-
-    def hold(self, row: int) -> None:
-        """Let a robot that has arrived stay there: nobody asks it to give way."""
-
-    def forget(self, row: int) -> None:
-        """Forget a robot that is about to be removed."""
-        self._drives.pop(row, None)
-        self._outcomes = [outcome for outcome in self._outcomes if outcome.row != row]
-
-    def take_outcomes(self) -> list[DriveEnd]:
-        """Return the drives that have ended since the last call, in the order they ended."""
-        taken, self._outcomes = self._outcomes, []
-        return taken
-
-    def _ended(self, agent: Agent, action: object, status: ActionStatus) -> None:
-        drive = self._drives.get(agent.row)
-        if drive is None or drive is not action:
-            return
-        del self._drives[agent.row]
-        arrived = status is ActionStatus.COMPLETED
-        reason = "" if arrived else drive.error_message or "the drive ended"
-        self._outcomes.append(DriveEnd(agent.row, reason))
-
-    def close(self) -> None:
-        """Stop listening to the simulation."""
-        self._world.events.off("action_completed", self._ended)
-
-
-class FleetTransport(Stateful):
-    """Robots that take part in the traffic drive by its plans, all others by routes of their own.
-
-    `traffic` returns the traffic, None as long as there is none: a scenario may name its sections in any order.
-    """
-
-    STATE = ("_sent", "_outcomes", "_routes")
-
-    def __init__(self, world: World, traffic: Callable[[], Traffic | None]) -> None:
-        self._world = world
-        self._traffic = traffic
-        self._routes = RouteTransport(world)
-        self._sent: dict[int, int] = {}
-        self._outcomes: list[DriveEnd] = []
-        world.events.on("traffic_arrived", self._arrived)
-        world.events.on("traffic_left", self._left)
-
-    def send(self, row: int, point: Spot, heading: float | None = None) -> None:
-        """Let a robot drive to `point` in m; raises InvalidValueError where the traffic does not lead there.
-
-        One of the traffic that turns to where it drives turns there to `heading` in rad, if one is given.
-        """
-        traffic, agent = self._taking_part(row)
-        if traffic is None:
-            self._sent.pop(row, None)
-            self._routes.send(row, point)
-            return
-        # It may have driven by a route of its own before it took part.
-        self._routes.stop(row)
-        # Forgotten before it is sent: where that raises, it drives nowhere.
-        self._sent.pop(row, None)
-        x, y = point[:2]
-        traffic.send(agent, (x, y), heading if traffic.turns(agent) else None)
-        self._sent[row] = traffic.node_of((x, y))
-
-    def stop(self, row: int) -> None:
         """Let a robot that was sent somewhere stop where it is; in the traffic it gives way to others."""
-        self._routes.stop(row)
-        self._sent.pop(row, None)
+        self._cancel(row)
+        self._goals.pop(row, None)
         traffic, agent = self._taking_part(row)
         if traffic is not None:
             # `hold` has made it stand there: from now on it gives way again.
@@ -174,34 +99,48 @@ class FleetTransport(Stateful):
 
     def forget(self, row: int) -> None:
         """Forget a robot that is about to be removed."""
-        self._routes.forget(row)
-        self._sent.pop(row, None)
-        self._outcomes = [outcome for outcome in self._outcomes if outcome.row != row]
+        self._drives.pop(row, None)
+        self._goals.pop(row, None)
+        self._arrivals = [outcome for outcome in self._arrivals if outcome.row != row]
+        self._ends = [outcome for outcome in self._ends if outcome.row != row]
 
     def take_outcomes(self) -> list[DriveEnd]:
-        """Return the drives that have ended since the last call, in the order they ended."""
-        taken, self._outcomes = self._outcomes, []
-        return taken + self._routes.take_outcomes()
+        """Return the drives that have ended since the last call, those of the traffic first."""
+        taken, self._arrivals, self._ends = self._arrivals + self._ends, [], []
+        return taken
 
     def _taking_part(self, row: int) -> tuple[Traffic | None, Agent]:
         traffic, agent = self._traffic(), self._world.handles[row]
         return (traffic if traffic is not None and traffic.takes_part(agent) else None), agent
 
+    def _cancel(self, row: int) -> None:
+        action = self._drives.pop(row, None)
+        if action is not None:
+            action.cancel("its order changed")
+
+    def _ended(self, agent: Agent, action: object, status: ActionStatus) -> None:
+        drive = self._drives.get(agent.row)
+        if drive is None or drive is not action:
+            return
+        del self._drives[agent.row]
+        arrived = status is ActionStatus.COMPLETED
+        self._ends.append(DriveEnd(agent.row, "" if arrived else drive.error_message or "the drive ended"))
+
     def _arrived(self, agent: Agent, node: int) -> None:
         # It may have arrived where it was to go before this goal.
-        if self._sent.get(agent.row) == node:
-            del self._sent[agent.row]
-            self._outcomes.append(DriveEnd(agent.row))
+        if self._goals.get(agent.row) == node:
+            del self._goals[agent.row]
+            self._arrivals.append(DriveEnd(agent.row))
 
-    def _left(self, agent: Agent, reason: str) -> None:
-        if self._sent.pop(agent.row, None) is not None:
-            self._outcomes.append(DriveEnd(agent.row, f"it left the traffic: {reason}"))
+    def _left_traffic(self, agent: Agent, reason: str) -> None:
+        if self._goals.pop(agent.row, None) is not None:
+            self._arrivals.append(DriveEnd(agent.row, f"it left the traffic: {reason}"))
 
     def close(self) -> None:
         """Stop listening to the simulation."""
-        self._routes.close()
+        self._world.events.off("action_completed", self._ended)
         self._world.events.off("traffic_arrived", self._arrived)
-        self._world.events.off("traffic_left", self._left)
+        self._world.events.off("traffic_left", self._left_traffic)
 
 
 # Loads: boxes that robots carry, and that stay at stations for a while.

@@ -83,7 +83,7 @@ class Machines(NamedTuple):
 
 
 class Shelves(NamedTuple):
-    """Points by square cells of `size` m: those of cell c are `order[begins[c] : begins[c + 1]]`."""
+    """Points by square cells of `size` m: those of cell c are `order[begins[c] : begins[c + 1]]`, row after row."""
 
     begins: Ints
     order: Ints
@@ -300,18 +300,16 @@ def _choose(
     ex, ey = _around_machines(index, ex, ey, crowd, machines, near)
     below, above, left, right = _around(x, y, shelves)
     px, py = ex, ey
-    for r in range(below, above):
-        for c in range(left, right):
-            cell = r * shelves.columns + c
-            for at in range(shelves.begins[cell], shelves.begins[cell + 1]):
-                other = shelves.order[at]
-                dx, dy = x - crowd.places[other, 0], y - crowd.places[other, 1]
-                square = dx * dx + dy * dy
-                if other == index or square > 1.0:
-                    continue
-                distance = max(np.sqrt(square), 1e-6)
-                push = law.push * _exp((radius + crowd.radii[other] + law.room - distance) / law.pull_off) / distance
-                px, py = px + push * dx, py + push * dy
+    for first in range(below * shelves.columns, above * shelves.columns, shelves.columns):
+        for at in range(shelves.begins[first + left], shelves.begins[first + right]):
+            other = shelves.order[at]
+            dx, dy = x - crowd.places[other, 0], y - crowd.places[other, 1]
+            square = dx * dx + dy * dy
+            if other == index or square > 1.0:
+                continue
+            distance = max(np.sqrt(square), 1e-6)
+            push = law.push * _exp((radius + crowd.radii[other] + law.room - distance) / law.pull_off) / distance
+            px, py = px + push * dx, py + push * dy
     wx, wy, gap = _wall(x, y, radius + 0.3, ground)
     if gap < radius + 0.3:
         push = law.wall_push * _exp((radius - gap) / law.wall_pull_off)
@@ -321,15 +319,13 @@ def _choose(
         return
     ex, ey = px / norm, py / norm
     free = speed * law.time_gap
-    for r in range(below, above):
-        for c in range(left, right):
-            cell = r * shelves.columns + c
-            for at in range(shelves.begins[cell], shelves.begins[cell + 1]):
-                other = shelves.order[at]
-                dx, dy = crowd.places[other, 0] - x, crowd.places[other, 1] - y
-                width = radius + crowd.radii[other] + law.room
-                if other != index and dx * ex + dy * ey > 0.0 and abs(ex * dy - ey * dx) <= law.strip * width:
-                    free = min(free, np.sqrt(dx * dx + dy * dy) - width)
+    for first in range(below * shelves.columns, above * shelves.columns, shelves.columns):
+        for at in range(shelves.begins[first + left], shelves.begins[first + right]):
+            other = shelves.order[at]
+            dx, dy = crowd.places[other, 0] - x, crowd.places[other, 1] - y
+            width = radius + crowd.radii[other] + law.room
+            if other != index and dx * ex + dy * ey > 0.0 and abs(ex * dy - ey * dx) <= law.strip * width:
+                free = min(free, np.sqrt(dx * dx + dy * dy) - width)
     free = max(min(free, _gap_to_machines(x, y, ex, ey, radius, free, machines, near)), 0.0)
     pace = min(free / law.time_gap, speed)
     crowd.velocities[index, 0], crowd.velocities[index, 1] = pace * ex, pace * ey
@@ -349,25 +345,23 @@ def _around_machines(
     x, y = crowd.places[index, 0], crowd.places[index, 1]
     below, above, left, right = _around(x, y, near)
     nearest, tx, ty = LOOKS, ex, ey
-    for r in range(below, above):
-        for c in range(left, right):
-            cell = r * near.columns + c
-            for at in range(near.begins[cell], near.begins[cell + 1]):
-                machine = near.order[at]
-                dx, dy = machines.places[machine, 0] - x, machines.places[machine, 1] - y
-                distance = max(np.sqrt(dx * dx + dy * dy), 1e-6)
-                wide = crowd.radii[index] + machines.radii[machine] + PASSING
-                ahead, aside = dx * ex + dy * ey, ex * dy - ey * dx
-                if distance >= nearest or ahead <= 0.0 or abs(aside) >= wide:
-                    continue
-                nearest = distance
-                # Along the tangent of a disc about it; the one straight ahead is passed on its right.
-                sine = min(wide / distance, 1.0)
-                cosine = np.sqrt(max(1.0 - sine * sine, 0.0))
-                if aside >= 0.0:
-                    sine = -sine
-                ux, uy = dx / distance, dy / distance
-                tx, ty = cosine * ux - sine * uy, sine * ux + cosine * uy
+    for first in range(below * near.columns, above * near.columns, near.columns):
+        for at in range(near.begins[first + left], near.begins[first + right]):
+            machine = near.order[at]
+            dx, dy = machines.places[machine, 0] - x, machines.places[machine, 1] - y
+            distance = max(np.sqrt(dx * dx + dy * dy), 1e-6)
+            wide = crowd.radii[index] + machines.radii[machine] + PASSING
+            ahead, aside = dx * ex + dy * ey, ex * dy - ey * dx
+            if distance >= nearest or ahead <= 0.0 or abs(aside) >= wide:
+                continue
+            nearest = distance
+            # Along the tangent of a disc about it; the one straight ahead is passed on its right.
+            sine = min(wide / distance, 1.0)
+            cosine = np.sqrt(max(1.0 - sine * sine, 0.0))
+            if aside >= 0.0:
+                sine = -sine
+            ux, uy = dx / distance, dy / distance
+            tx, ty = cosine * ux - sine * uy, sine * ux + cosine * uy
     return tx, ty
 
 
@@ -377,15 +371,13 @@ def _gap_to_machines(
 ) -> float:
     """Return how far a person at (x, y) can go along (ex, ey) until it is at a robot, at most `free`."""
     below, above, left, right = _around(x, y, near)
-    for r in range(below, above):
-        for c in range(left, right):
-            cell = r * near.columns + c
-            for at in range(near.begins[cell], near.begins[cell + 1]):
-                machine = near.order[at]
-                dx, dy = machines.places[machine, 0] - x, machines.places[machine, 1] - y
-                width = radius + machines.radii[machine]
-                if dx * ex + dy * ey > 0.0 and abs(ex * dy - ey * dx) <= width:
-                    free = min(free, np.sqrt(dx * dx + dy * dy) - width - 0.05)
+    for first in range(below * near.columns, above * near.columns, near.columns):
+        for at in range(near.begins[first + left], near.begins[first + right]):
+            machine = near.order[at]
+            dx, dy = machines.places[machine, 0] - x, machines.places[machine, 1] - y
+            width = radius + machines.radii[machine]
+            if dx * ex + dy * ey > 0.0 and abs(ex * dy - ey * dx) <= width:
+                free = min(free, np.sqrt(dx * dx + dy * dy) - width - 0.05)
     return free
 
 
@@ -433,28 +425,24 @@ def _has_room(
     """Return whether a person can be at (x, y): it touches nobody there, or less than where it is."""
     ox, oy, radius = crowd.places[index, 0], crowd.places[index, 1], crowd.radii[index]
     below, above, left, right = _around(x, y, shelves)
-    for r in range(below, above):
-        for c in range(left, right):
-            cell = r * shelves.columns + c
-            for at in range(shelves.begins[cell], shelves.begins[cell + 1]):
-                other = shelves.order[at]
-                dx, dy = x - crowd.places[other, 0], y - crowd.places[other, 1]
-                width = radius + crowd.radii[other]
-                square = dx * dx + dy * dy
-                if other != index and square < width * width:
-                    dx, dy = ox - crowd.places[other, 0], oy - crowd.places[other, 1]
-                    if square <= dx * dx + dy * dy:
-                        return False
-    below, above, left, right = _around(x, y, near)
-    for r in range(below, above):
-        for c in range(left, right):
-            cell = r * near.columns + c
-            for at in range(near.begins[cell], near.begins[cell + 1]):
-                machine = near.order[at]
-                width = radius + machines.radii[machine] + 0.02
-                square = _square_to(x, y, machine, machines)
-                if square < width * width and square <= _square_to(ox, oy, machine, machines):
+    for first in range(below * shelves.columns, above * shelves.columns, shelves.columns):
+        for at in range(shelves.begins[first + left], shelves.begins[first + right]):
+            other = shelves.order[at]
+            dx, dy = x - crowd.places[other, 0], y - crowd.places[other, 1]
+            width = radius + crowd.radii[other]
+            square = dx * dx + dy * dy
+            if other != index and square < width * width:
+                dx, dy = ox - crowd.places[other, 0], oy - crowd.places[other, 1]
+                if square <= dx * dx + dy * dy:
                     return False
+    below, above, left, right = _around(x, y, near)
+    for first in range(below * near.columns, above * near.columns, near.columns):
+        for at in range(near.begins[first + left], near.begins[first + right]):
+            machine = near.order[at]
+            width = radius + machines.radii[machine] + 0.02
+            square = _square_to(x, y, machine, machines)
+            if square < width * width and square <= _square_to(ox, oy, machine, machines):
+                return False
     return True
 
 

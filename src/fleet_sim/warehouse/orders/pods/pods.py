@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -12,28 +13,16 @@ from fleet_sim.base.arrays import Floats, Ints, Rows, as_float
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.registry import Fit, Registry
 from fleet_sim.warehouse.orders.fleet import Courier, OrderFleet
-from fleet_sim.warehouse.orders.order import Order, OrderColumns
-from fleet_sim.warehouse.orders.places import OrderParts, OrderPlaces
+from fleet_sim.warehouse.orders.order import Order
+from fleet_sim.warehouse.orders.places import OrderParts
 from fleet_sim.warehouse.orders.pods import floor as floors
 from fleet_sim.warehouse.orders.pods.crew import PodCounter, PodCrew
 from fleet_sim.warehouse.orders.settings import PodsSettings, PolicySettings
 from fleet_sim.warehouse.sites.site import StationKind
 from fleet_sim.warehouse.traffic.traffic import Traffic
 from fleet_sim.world.state_files import Stateful
-from fleet_sim.world.world import World
 
 # Which pod serves, where it is stored again, and when stock is ordered.
-
-
-Request = TypeVar("Request", contravariant=True)
-
-
-@runtime_checkable
-class PodPolicy(Protocol[Request]):
-    """Makes one kind of choice. The same requests in the same order have the same answers."""
-
-    def choose(self, request: Request) -> int:
-        """Return the index of the pod, or of the place for one, in the request; -1 for none now."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +44,11 @@ class PodRequest:
 
 
 @runtime_checkable
-class PodChoice(PodPolicy[PodRequest], Protocol):
-    """Decides which pod is fetched next."""
+class PodChoice(Protocol):
+    """Decides which pod is fetched next. The same requests in the same order have the same answers."""
+
+    def choose(self, request: PodRequest) -> int:
+        """Return the index of the pod in the request; -1 for none now."""
 
 
 class NearestPod:
@@ -101,8 +93,11 @@ class StorageRequest:
 
 
 @runtime_checkable
-class StoragePolicy(PodPolicy[StorageRequest], Protocol):
-    """Decides where pods are stored."""
+class StoragePolicy(Protocol):
+    """Decides where pods are stored. The same requests in the same order have the same answers."""
+
+    def choose(self, request: StorageRequest) -> int:
+        """Return the index of the place in the request; -1 for none now."""
 
 
 class OriginalPlace:
@@ -185,214 +180,6 @@ REPLENISHMENTS: Registry[Callable[..., ReplenishPolicy]] = Registry(
 """Policies of replenishment by name; `find` also takes dotted paths."""
 
 
-# PodRounds: asks the policies which pods go where, and sends robots for them. A round gives orders to workstations,
-# orders items, lets pods under way claim more lines, and sends idle robots for pods: in turns, for the stations with
-# the fewest pods first.
-
-
-Policies: TypeAlias = tuple[PodChoice, StoragePolicy, ReplenishPolicy]
-
-
-def policies_of(settings: PodsSettings) -> Policies:
-    """Return the policies of one simulation; raises UnknownNameError or InvalidValueError."""
-    return (
-        _made(POD_CHOICES, PodChoice, settings.choice),
-        _made(STORAGE_POLICIES, StoragePolicy, settings.place),
-        _made(REPLENISHMENTS, ReplenishPolicy, settings.replenishment),
-    )
-
-
-class PodRounds:
-    """Gives pods to robots. What a policy raises, or answers wrongly, is logged once and counted; nothing is done."""
-
-    def __init__(
-        self,
-        world: World,
-        table: OrderColumns,
-        places: OrderPlaces,
-        fleet: OrderFleet,
-        storage: floors.PodStorage,
-        floor: floors.PodFloor,
-        counter: PodCounter,
-        policies: Policies,
-        mass: float,
-    ) -> None:
-        self._world, self._table, self._places, self._fleet = world, table, places, fleet
-        self._storage, self._floor, self._counter, self._mass = storage, floor, counter, mass
-        self._choice, self._storing, self._replenishing = policies
-        names = ("pod choice", "storage policy", "replenishment policy")
-        self._choosing_part, self._storing_part, self._ordering_part = map(world.guard.part, names)
-
-    @property
-    def never_orders(self) -> bool:
-        """Whether no items are ever ordered."""
-        return isinstance(self._replenishing, NeverReplenish)
-
-    # ---- storage -----------------------------------------------------------------------------------------------------
-
-    def choose_place(self, visit: floors.PodVisit) -> int:
-        """Return where a pod is stored, by its index; NOWHERE where there is no place now."""
-        storage = self._storage
-        # A pod keeps its place while it is away, and may go back there.
-        places = np.flatnonzero((storage.owner == floors.NO_POD) | (storage.owner == visit.pod))
-        lengths = self._floor.lengths_to(visit.row, places)
-        # No way leads to the others now.
-        reached_mask = np.isfinite(lengths)
-        places, lengths = places[reached_mask], lengths[reached_mask]
-        if not len(places):
-            return floors.NOWHERE
-        own = np.flatnonzero(storage.owner[places] == visit.pod)
-        request = StorageRequest(
-            pod=visit.pod,
-            points=storage.points[places],
-            lengths=lengths,
-            original=int(own[0]) if len(own) else floors.NOWHERE,
-            held=self._counter.stock.held[visit.pod].copy(),
-            now=self._world.clock.time,
-        )
-        # The answer is checked within the guard: a wrong one counts as a failure of the policy.
-        chosen = self._storing_part.call(lambda: _index(self._storing.choose(request), len(places)))
-        return floors.NOWHERE if chosen is None or chosen < 0 else int(places[chosen])
-
-    # ---- rounds ------------------------------------------------------------------------------------------------------
-
-    def run(self, crew: PodCrew) -> None:
-        """Give orders to workstations, order items, and send robots for pods."""
-        counter = self._counter
-        counter.assign()
-        self._order_items()
-        # Pods under way take lines that came meanwhile, before robots are sent for these.
-        for visit in crew.visits.values():
-            if visit.phase not in floors.GONE:
-                counter.claim_more(visit)
-        idle = self._idle()
-        asking = [bench for bench in counter.benches.values() if bench.place not in self._places.closed]
-        while idle and asking:
-            # In turns, those with the fewest pods first.
-            coming = {bench.place: self._count(bench, crew) for bench in asking}
-            asking.sort(key=lambda bench: coming[bench.place])
-            bench = asking.pop(0)
-            # One pod at the station and one at each place to wait are enough: it asks no more in this round.
-            if coming[bench.place] > len(bench.waits):
-                continue
-            robot = self._send(bench, idle, crew)
-            if robot is not None:
-                idle.remove(robot)
-                asking.append(bench)
-
-    def _count(self, bench: floors.Workbench, crew: PodCrew) -> int:
-        return sum(visit.station == bench.place and visit.phase not in floors.GONE for visit in crew.visits.values())
-
-    def _order_items(self) -> None:
-        """Ask the policy what to order, as far as pods have room, and note it as coming."""
-        stock = self._counter.stock
-        asked = np.zeros(len(stock.skus), np.int64)
-        for number in self._counter.short:
-            for sku, count in self._counter.lines_of(self._counter.book.orders[number]):
-                asked[sku] += count
-        held = stock.held.sum(axis=0)
-        # Items that were ordered before need room too.
-        room = stock.capacity * len(self._standing_or_carried()) - int(held.sum() + stock.coming.sum())
-        request = ReplenishRequest(
-            held, stock.coming.copy(), stock.target, asked + stock.wanted, max(room, 0), self._world.clock.time
-        )
-        counts = self._ordering_part.call(lambda: _counts(self._replenishing.order(request), request))
-        if counts is not None and counts.any():
-            stock.order(counts)
-
-    def _standing_or_carried(self) -> Ints:
-        """Return the pods that robots may still use."""
-        return self._storage.owner[self._storage.owner != floors.NO_POD]
-
-    def _idle(self) -> list[Courier]:
-        """Return the robots that may fetch a pod now: strong enough, low enough, and with nothing else to do."""
-        able = self._table.max_load >= self._mass
-        # A robot that should charge is not idle, though it has nothing to do.
-        wants = self._fleet.charging.wants
-        return [
-            courier
-            for row, courier in self._fleet.couriers.items()
-            if courier.is_free
-            and not (courier.plan or wants(row) or self._world.actions.queued(row))
-            and able[row]
-            and self._floor.passes_under(row)
-        ]
-
-    def _send(self, bench: floors.Workbench, idle: list[Courier], crew: PodCrew) -> Courier | None:
-        """Send a robot for a pod that a station needs; return it, None where there is none to send."""
-        places = np.flatnonzero(self._storage.owner != floors.NO_POD)
-        pods = self._storage.owner[places]
-        # A pod is in one visit at a time.
-        busy = [visit.pod for visit in crew.visits.values()]
-        there_mask = ~np.isin(pods, busy)
-        places, pods = places[there_mask], pods[there_mask]
-        lengths = self._places.between(self._place_numbers(places), np.full(len(places), bench.place))
-        found = self._pod_for(bench, pods, lengths) if bench.picks else None
-        # Picking comes before filling, as orders wait for it.
-        fills = found is None and bench.fills
-        if fills:
-            found = self._pod_to_fill(pods, lengths, crew)
-        if found is None:
-            return None
-        index, coming = found
-        # The pod comes first; then the robot nearest to it.
-        place = self._place_numbers(places[[index]])
-        rows = [courier.row for courier in idle]
-        ways = self._places.lengths_from(self._world.position[rows], place)[:, 0]
-        nearest = int(ways.argmin())
-        if not np.isfinite(ways[nearest]):
-            return None
-        visit = floors.PodVisit(idle[nearest].row, int(pods[index]), bench.place, fills=fills)
-        if fills:
-            self._counter.claim_room(visit, coming)
-        else:
-            self._counter.claim_more(visit)
-        crew.begin(visit, int(place[0]))
-        return idle[nearest]
-
-    def _place_numbers(self, places: Ints) -> Ints:
-        return np.array(self._counter.places, np.int64)[places]
-
-    def _pod_for(self, bench: floors.Workbench, pods: Ints, lengths: Floats) -> tuple[int, Ints] | None:
-        """Return the index of the pod that the policy chooses for the lines of a workstation."""
-        stock = self._counter.stock
-        wanted = bench.wanted(len(stock.skus))
-        if not wanted.any():
-            return None
-        # Of each sku at most as many as are wanted.
-        free = stock.free[pods]
-        items = np.minimum(free, wanted).sum(axis=1)
-        skus = [line.sku for line in bench.lines if line.unclaimed]
-        can = np.flatnonzero((items > 0) & np.isfinite(lengths))
-        if not len(can):
-            return None
-        request = PodRequest(
-            pods=pods[can],
-            lengths=lengths[can],
-            lines=(free[can][:, skus] > 0).sum(axis=1),
-            items=items[can],
-            held=free[can],
-            wanted=wanted,
-            now=self._world.clock.time,
-        )
-        chosen = self._choosing_part.call(lambda: _index(self._choice.choose(request), len(can)))
-        return None if chosen is None or chosen < 0 else (int(can[chosen]), wanted)
-
-    def _pod_to_fill(self, pods: Ints, lengths: Floats, crew: PodCrew) -> tuple[int, Ints] | None:
-        """Return the index of the pod with most room, the nearest of these, and the items (S,) that wait for one."""
-        stock = self._counter.stock
-        # Without what robots on their way are to fill in.
-        coming = stock.coming.copy()
-        for visit in crew.visits.values():
-            for claim in [*visit.claims, *([visit.serving] if visit.serving else [])] if visit.fills else []:
-                coming[claim.sku] -= claim.items
-        rooms = np.where(np.isfinite(lengths), stock.capacity - stock.held[pods].sum(axis=1), 0)
-        if not coming.any() or not (rooms > 0).any():
-            return None
-        # `lexsort` sorts by its last key first: most room, then the shortest way.
-        return int(np.lexsort((lengths, -rooms))[0]), coming
-
-
 def _made(registry: Registry[Callable[..., Any]], protocol: type[Any], chosen: PolicySettings) -> Any:
     policy = registry.make(chosen.type, chosen.options)
     if not isinstance(policy, protocol):
@@ -419,7 +206,12 @@ _KINDS = {kind.value: kind for kind in StationKind}
 
 
 class Pods(Stateful):
-    """The pods of a simulation, their stock, and the workstations they are carried to."""
+    """The pods of a simulation, their stock, and the workstations they are carried to.
+
+    A round gives orders to workstations, orders items, lets pods under way claim more lines, and sends idle robots for
+    pods: in turns, for the stations with the fewest pods first. What a policy raises, or answers wrongly, is logged
+    once and counted; nothing is done.
+    """
 
     def __init__(
         self,
@@ -431,9 +223,11 @@ class Pods(Stateful):
         retry_after: float,
     ) -> None:
         """Put the pods into the world; raises what `place_pods` does, and for policies and stations that are not."""
-        self._world, _, self._book, self._places = world, table, book, places = parts
-        self._settings, self._period = settings, period
-        policies = policies_of(settings)
+        self._world, self._table, self._book, self._places = world, table, book, places = parts
+        self._fleet, self._settings, self._period = fleet, settings, period
+        self._choice: PodChoice = _made(POD_CHOICES, PodChoice, settings.choice)
+        self._storing: StoragePolicy = _made(STORAGE_POLICIES, StoragePolicy, settings.place)
+        self._replenishing: ReplenishPolicy = _made(REPLENISHMENTS, ReplenishPolicy, settings.replenishment)
         self.storage = storage = floors.PodStorage(places.site, settings.storage)
         names, pod_places, stock = floors.place_pods(settings, storage, places.site.grid, world.random.stream("pods"))
         self.stock = stock
@@ -443,10 +237,11 @@ class Pods(Stateful):
         # Last of what may be refused: pods are bodies from now on.
         self.shelves = floors.PodShelves(world, settings, names, storage.points[pod_places])
         self.floor = floors.PodFloor(world, table, traffic, storage, self.shelves, settings.legs)
-        self._rounds = PodRounds(world, table, places, fleet, storage, self.floor, counter, policies, settings.mass)
+        names = ("pod choice", "storage policy", "replenishment policy")
+        self._choosing_part, self._storing_part, self._ordering_part = map(world.guard.part, names)
         self.crew = PodCrew(
             *(world, fleet, places, self.shelves, storage, self.floor, counter),
-            self._rounds.choose_place,
+            self._choose_place,
             settings,
             retry_after,
         )
@@ -475,7 +270,7 @@ class Pods(Stateful):
     def check(self, order: Order) -> None:
         """Raise UnknownNameError for an unknown sku or station, InvalidValueError for more than there ever can be."""
         room = self.stock.capacity * len(self.shelves)
-        never = self._rounds.never_orders
+        never = isinstance(self._replenishing, NeverReplenish)
         for sku, count in order.lines:
             # Only what is on pods can be promised if nothing more is ever ordered.
             number = self.stock.number(sku)
@@ -504,6 +299,167 @@ class Pods(Stateful):
         self._book.change(number, "cancel", self._world.clock.time, reason=reason)
         self.counter.cancel(number, self.crew.visits)
 
+    # ---- storage -----------------------------------------------------------------------------------------------------
+
+    def _choose_place(self, visit: floors.PodVisit) -> int:
+        """Return where a pod is stored, by its index; NOWHERE where there is no place now."""
+        storage = self.storage
+        # A pod keeps its place while it is away, and may go back there.
+        places = np.flatnonzero((storage.owner == floors.NO_POD) | (storage.owner == visit.pod))
+        lengths = self.floor.lengths_to(visit.row, places)
+        # No way leads to the others now.
+        reached_mask = np.isfinite(lengths)
+        places, lengths = places[reached_mask], lengths[reached_mask]
+        if not len(places):
+            return floors.NOWHERE
+        own = np.flatnonzero(storage.owner[places] == visit.pod)
+        request = StorageRequest(
+            pod=visit.pod,
+            points=storage.points[places],
+            lengths=lengths,
+            original=int(own[0]) if len(own) else floors.NOWHERE,
+            held=self.counter.stock.held[visit.pod].copy(),
+            now=self._world.clock.time,
+        )
+        # The answer is checked within the guard: a wrong one counts as a failure of the policy.
+        chosen = self._storing_part.call(lambda: _index(self._storing.choose(request), len(places)))
+        return floors.NOWHERE if chosen is None or chosen < 0 else int(places[chosen])
+
+    # ---- rounds ------------------------------------------------------------------------------------------------------
+
+    def _round(self) -> None:
+        """Give orders to workstations, order items, and send robots for pods."""
+        counter = self.counter
+        counter.assign()
+        self._order_items()
+        # Pods under way take lines that came meanwhile, before robots are sent for these.
+        for visit in self.crew.visits.values():
+            if visit.phase not in floors.GONE:
+                counter.claim_more(visit)
+        idle = self._idle()
+        asking = [bench for bench in counter.benches.values() if bench.place not in self._places.closed]
+        while idle and asking:
+            # In turns, those with the fewest pods first.
+            coming = Counter(visit.station for visit in self.crew.visits.values() if visit.phase not in floors.GONE)
+            asking.sort(key=lambda bench: coming[bench.place])
+            bench = asking.pop(0)
+            # One pod at the station and one at each place to wait are enough: it asks no more in this round.
+            if coming[bench.place] > len(bench.waits):
+                continue
+            robot = self._send(bench, idle)
+            if robot is not None:
+                idle.remove(robot)
+                asking.append(bench)
+
+    def _order_items(self) -> None:
+        """Ask the policy what to order, as far as pods have room, and note it as coming."""
+        stock = self.counter.stock
+        asked = np.zeros(len(stock.skus), np.int64)
+        for number in self.counter.short:
+            for sku, count in self.counter.lines_of(self.counter.book.orders[number]):
+                asked[sku] += count
+        held = stock.held.sum(axis=0)
+        # Items that were ordered before need room too.
+        room = stock.capacity * len(self._standing_or_carried()) - int(held.sum() + stock.coming.sum())
+        request = ReplenishRequest(
+            held, stock.coming.copy(), stock.target, asked + stock.wanted, max(room, 0), self._world.clock.time
+        )
+        counts = self._ordering_part.call(lambda: _counts(self._replenishing.order(request), request))
+        if counts is not None and counts.any():
+            stock.order(counts)
+
+    def _standing_or_carried(self) -> Ints:
+        """Return the pods that robots may still use."""
+        return self.storage.owner[self.storage.owner != floors.NO_POD]
+
+    def _idle(self) -> list[Courier]:
+        """Return the robots that may fetch a pod now: strong enough, low enough, and with nothing else to do."""
+        able = self._table.max_load >= self._settings.mass
+        # A robot that should charge is not idle, though it has nothing to do.
+        wants = self._fleet.charging.wants
+        return [
+            courier
+            for row, courier in self._fleet.couriers.items()
+            if courier.is_free
+            and not (courier.plan or wants(row) or self._world.actions.queued(row))
+            and able[row]
+            and self.floor.passes_under(row)
+        ]
+
+    def _send(self, bench: floors.Workbench, idle: list[Courier]) -> Courier | None:
+        """Send a robot for a pod that a station needs; return it, None where there is none to send."""
+        places = np.flatnonzero(self.storage.owner != floors.NO_POD)
+        pods = self.storage.owner[places]
+        # A pod is in one visit at a time.
+        busy = [visit.pod for visit in self.crew.visits.values()]
+        there_mask = ~np.isin(pods, busy)
+        places, pods = places[there_mask], pods[there_mask]
+        lengths = self._places.between(self._place_numbers(places), np.full(len(places), bench.place))
+        found = self._pod_for(bench, pods, lengths) if bench.picks else None
+        # Picking comes before filling, as orders wait for it.
+        fills = found is None and bench.fills
+        if fills:
+            found = self._pod_to_fill(pods, lengths)
+        if found is None:
+            return None
+        index, coming = found
+        # The pod comes first; then the robot nearest to it.
+        place = self._place_numbers(places[[index]])
+        rows = [courier.row for courier in idle]
+        ways = self._places.lengths_from(self._world.position[rows], place)[:, 0]
+        nearest = int(ways.argmin())
+        if not np.isfinite(ways[nearest]):
+            return None
+        visit = floors.PodVisit(idle[nearest].row, int(pods[index]), bench.place, fills=fills)
+        if fills:
+            self.counter.claim_room(visit, coming)
+        else:
+            self.counter.claim_more(visit)
+        self.crew.begin(visit, int(place[0]))
+        return idle[nearest]
+
+    def _place_numbers(self, places: Ints) -> Ints:
+        return np.array(self.counter.places, np.int64)[places]
+
+    def _pod_for(self, bench: floors.Workbench, pods: Ints, lengths: Floats) -> tuple[int, Ints] | None:
+        """Return the index of the pod that the policy chooses for the lines of a workstation."""
+        stock = self.counter.stock
+        wanted = bench.wanted(len(stock.skus))
+        if not wanted.any():
+            return None
+        # Of each sku at most as many as are wanted.
+        free = stock.free[pods]
+        items = np.minimum(free, wanted).sum(axis=1)
+        skus = [line.sku for line in bench.lines if line.unclaimed]
+        can = np.flatnonzero((items > 0) & np.isfinite(lengths))
+        if not len(can):
+            return None
+        request = PodRequest(
+            pods=pods[can],
+            lengths=lengths[can],
+            lines=(free[can][:, skus] > 0).sum(axis=1),
+            items=items[can],
+            held=free[can],
+            wanted=wanted,
+            now=self._world.clock.time,
+        )
+        chosen = self._choosing_part.call(lambda: _index(self._choice.choose(request), len(can)))
+        return None if chosen is None or chosen < 0 else (int(can[chosen]), wanted)
+
+    def _pod_to_fill(self, pods: Ints, lengths: Floats) -> tuple[int, Ints] | None:
+        """Return the index of the pod with most room, the nearest of these, and the items (S,) that wait for one."""
+        stock = self.counter.stock
+        # Without what robots on their way are to fill in.
+        coming = stock.coming.copy()
+        for visit in self.crew.visits.values():
+            for claim in [*visit.claims, *([visit.serving] if visit.serving else [])] if visit.fills else []:
+                coming[claim.sku] -= claim.items
+        rooms = np.where(np.isfinite(lengths), stock.capacity - stock.held[pods].sum(axis=1), 0)
+        if not coming.any() or not (rooms > 0).any():
+            return None
+        # `lexsort` sorts by its last key first: most room, then the shortest way.
+        return int(np.lexsort((lengths, -rooms))[0]), coming
+
     # ---- the step ----------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
@@ -516,7 +472,7 @@ class Pods(Stateful):
         if not self._begun and not self._begin():
             return
         self.floor.look()
-        self._rounds.run(self.crew)
+        self._round()
 
     def _begin(self) -> bool:
         """Lay out the places to wait once there is a traffic; return whether that is done."""
