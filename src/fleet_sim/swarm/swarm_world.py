@@ -425,7 +425,7 @@ class SwarmWorld(SwarmState):
         return group
 
     def rekey(self, key_of: Callable[[Group], str]) -> None:
-        """Find groups by `key_of` from now on; for a world that was unpickled."""
+        """Find groups by `key_of` from now on; groups from a state file have others."""
         self._group_of_key = {key_of(group): group for group in self.groups}
         self._group_kinds = GroupKinds()
         self.forget_cached()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import copy as copy_copy
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -266,7 +265,7 @@ class RectangularWorld(SwarmWorld):
         if not isinstance(self, known):
             raise ConfigError(f"these are settings of {known.__name__}, not of {type(self).__name__}", path="type")
         if type(self) is not known:
-            settings = copy_copy(settings)
+            settings = copy.copy(settings)
             settings.associated_type = type(self)  # type: ignore[misc]  # of these settings alone
         self._owns_sim = sim is None
         settings = settings.in_use("a world")

@@ -22,78 +22,10 @@ from fleet_sim.robots.actions.pick_and_drop import row_of_target
 from fleet_sim.robots.agent import Agent
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.robots.spawn_params import AgentSpawnParams
-from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.world.shapes import RobotModel
-
-# Gripper: two fingers of an arm, with the objects they touch and the forces in their joints.
-
 
 Forces = dict[str, list[float]]
 """Reaction forces in N of both fingers, one number per step: `end_effector_a` and `end_effector_b`."""
-
-
-class Gripper:
-    """The fingers of `agent`, which are its joints and links `fingers`; limits (2,) are in m."""
-
-    def __init__(
-        self, sim: MultiRobotSimulationCore, agent: Agent, fingers: Sequence[int], lower: Floats, upper: Floats
-    ) -> None:
-        self._sim, self._agent, self._fingers = sim, agent, tuple(fingers)
-        self._lower, self._upper = lower, upper
-        self.reads_forces = False
-        """Whether `record` reads the forces."""
-
-    def within_limits(self, a: float, b: float) -> tuple[float, float]:
-        """Return the fingers' targets, clipped to their limits."""
-        # Clipped, not refused: policies ask for more than fingers can do, and mean "as far as it goes".
-        wanted = as_floats((a, b), (2,), "target positions of the fingers")
-        first, second = np.clip(wanted, self._lower, self._upper).tolist()
-        return first, second
-
-    def move(self, a: float, b: float, force: float) -> None:
-        """Set the fingers' targets in m, with the largest force of their motors in N."""
-        for joint, position in zip(self._fingers, (a, b), strict=True):
-            self._agent.set_joint_target(joint, position, force)
-
-    def touches(self, obj: int | SimObject) -> bool:
-        """Return whether one of the fingers touches an object: a handle, an object id or a body id.
-
-        Raises UnknownNameError for an id that no object has, or that two have.
-        """
-        world = self._sim.world
-        thing = world.handles[row_of_target(world, obj)]
-        # A link has the number of the joint that moves it.
-        touching = (contact for contact in self._agent.get_contacts() if contact.link in self._fingers)
-        return any(contact.other is thing for contact in touching)
-
-    def touched(self, things: Sequence[SimObject]) -> list[int]:
-        """Return the indices of those of `things` that one of the fingers touches."""
-        others = [contact.other for contact in self._agent.get_contacts() if contact.link in self._fingers]
-        return [index for index, thing in enumerate(things) if any(other is thing for other in others)]
-
-    # ---- forces ------------------------------------------------------------------------------------------------------
-
-    def enable_forces(self) -> None:
-        """Let the engine measure the forces in the finger joints, from its next step on."""
-        self._sim.engine.reactions.want(*self._joints())
-        self.reads_forces = True
-
-    def forces(self) -> tuple[float, float]:
-        """Return the reaction forces in N along the z axes of the two fingers, as of the last step."""
-        # Across the axes of the joints, which are along y: the forces of their motors are no part of it.
-        wrenches = self._sim.engine.reactions.wrenches(*self._joints())
-        return float(wrenches[0, 2]), float(wrenches[1, 2])
-
-    def _joints(self) -> tuple[Rows, Ints]:
-        """Return the row of the agent and the joint of each finger."""
-        return np.full(len(self._fingers), self._agent.row, np.int64), np.array(self._fingers, np.int64)
-
-    def record(self, forces: Forces) -> None:
-        """Append the forces of the last step to `forces`, if they are read."""
-        if self.reads_forces:
-            a, b = self.forces()
-            forces["end_effector_a"].append(a)
-            forces["end_effector_b"].append(b)
 
 
 def no_forces() -> Forces:
@@ -183,29 +115,68 @@ def _can_compile() -> bool:
     return is_usable()
 
 
-# Panda: PyBullet's panda in a simulation with physics, its joints and its state; `FrankaArm` moves it.
+VELOCITY_CONTROL, POSITION_CONTROL = 0, 2
+"""Modes of `FrankaArm.apply_action`: PyBullet's numbers."""
+
+AIMED = 0.001
+"""Distance in m within which the hand is where it was to move; farther away something holds it."""
+SHAKE = 0.03
+"""Distance in m by which the hand is lifted to test a grip."""
 
 
-class Panda:
-    """An arm with seven revolute joints and two fingers, on a fixed base.
+class FrankaArm:
+    """PyBullet's panda: an arm with seven joints and a gripper of two fingers, on a fixed base.
 
-    The nine movable joints are in this order. Limits are those of the model: they cannot be set.
+    Movable joints are ordered: seven revolute joints of the arm, then the two fingers. Their limits are those of the
+    model: they cannot be set. Methods that move the arm step the simulation until the joints have arrived, at most
+    `max_steps` times. Positions are in the world frame, in m.
     """
 
     end_effector_indices = (9, 10)
     gripper_index = 11
     """The point between the fingers."""
     revolute_joints = tuple(range(7))
+    acceptable_proximity_to_target = 0.0008
+    """Tolerance of the arm's joints in rad: about half a millimetre at the gripper."""
+    acceptable_gripper_proximity_to_target = 0.0005
+    max_gripper_force = 80.0
+    max_steps = 120
+    open_position, closed_position = 0.02, 0.0
+    """Target of each finger when the gripper opens and when it closes, in m. Fingers whose target is only slightly less
+    than half the width of the object hold it in the middle; otherwise the object slides along with both fingers."""
 
-    def __init__(self, sim: MultiRobotSimulationCore, name: str | None, pose: Pose) -> None:
-        """Spawn the arm with its base at `pose`; raises InvalidValueError without physics."""
+    def __init__(
+        self,
+        arm_base_position: Sequence[float],
+        arm_base_orientation: Sequence[float],
+        bullet_client: Client,
+        default_joint_positions: Sequence[float],
+        get_end_effector_force_sensor_readings: bool = False,
+        clip_delta_actions_to_workspace: bool = False,
+        workspace_origin: Sequence[float] | None = None,
+        workspace_dimensions: Sequence[float] | None = None,
+        name: str | None = None,
+    ) -> None:
+        """Spawn an arm in a simulation with physics, or the one of a `sim.bullet`; else raises InvalidValueError.
+
+        `default_joint_positions` has one number per joint, fixed ones included: 12. The workspace is given by the
+        origin of a bin and its length, width and height; both or neither, and both for an arm that clips to it.
+        """
+        if (workspace_origin is None) != (workspace_dimensions is None):
+            raise InvalidValueError("workspace_origin and workspace_dimensions belong together; give both or neither")
+        if clip_delta_actions_to_workspace and workspace_origin is None:
+            raise InvalidValueError(
+                "clip_delta_actions_to_workspace: this arm has no workspace; give workspace_origin and "
+                "workspace_dimensions"
+            )
+        sim = simulation_of(bullet_client)
         if not sim.params.physics:
             raise InvalidValueError("a FrankaArm is moved by motors; make the simulation with physics=True")
         self.sim = sim
         params = AgentSpawnParams(
             name=name,
             urdf_path="panda",
-            initial_pose=pose,
+            initial_pose=Pose(arm_base_position, arm_base_orientation),
             use_fixed_base=True,
             # As its description says, 18 kg.
             mass=None,
@@ -221,6 +192,22 @@ class Panda:
         self._lower: Floats = model.lower[self._movable]
         self._upper: Floats = model.upper[self._movable]
         self._velocities: Floats = model.max_velocities[self._movable]
+        self.default_joint_pos = self.read_joint_positions(default_joint_positions)
+        self.clips_to_workspace = clip_delta_actions_to_workspace
+        self.reads_forces = False
+        """Whether the methods that move the arm return the forces of the fingers."""
+        self.workspace: list[list[float]] | None = None
+        self._bin: tuple[Sequence[float], Sequence[float]] | None = None
+        if workspace_origin is not None and workspace_dimensions is not None:
+            self.workspace = self.get_workspace(workspace_origin, workspace_dimensions)
+            self._bin = workspace_origin, workspace_dimensions
+        self.gripper_is_open = True
+        self._aim: Floats | None = None
+        """Where the last move by a displacement led to: x, y, z and yaw; None after any other move."""
+        self.null_space_limits()
+        self.reset()
+        if get_end_effector_force_sensor_readings:
+            self.enable_joint_force_torque_sensor_on_end_effectors()
 
     @property
     def arm_id(self) -> int:
@@ -289,74 +276,6 @@ class Panda:
         orientation = np.array([pose.orientation])
         return np.array(pose.position), quaternions.to_eulers(orientation)[0]
 
-
-VELOCITY_CONTROL, POSITION_CONTROL = 0, 2
-"""Modes of `FrankaArm.apply_action`: PyBullet's numbers."""
-
-AIMED = 0.001
-"""Distance in m within which the hand is where it was to move; farther away something holds it."""
-SHAKE = 0.03
-"""Distance in m by which the hand is lifted to test a grip."""
-
-
-class FrankaArm(Panda):
-    """An arm with seven joints and a gripper of two fingers, on a fixed base.
-
-    Movable joints are ordered: seven revolute joints of the arm, then the two fingers. Methods that move the arm step
-    the simulation until the joints have arrived, at most `max_steps` times. Positions are in the world frame, in m.
-    """
-
-    acceptable_proximity_to_target = 0.0008
-    """Tolerance of the arm's joints in rad: about half a millimetre at the gripper."""
-    acceptable_gripper_proximity_to_target = 0.0005
-    max_gripper_force = 80.0
-    max_steps = 120
-    open_position, closed_position = 0.02, 0.0
-    """Target of each finger when the gripper opens and when it closes, in m. Fingers whose target is only slightly less
-    than half the width of the object hold it in the middle; otherwise the object slides along with both fingers."""
-
-    def __init__(
-        self,
-        arm_base_position: Sequence[float],
-        arm_base_orientation: Sequence[float],
-        bullet_client: Client,
-        default_joint_positions: Sequence[float],
-        get_end_effector_force_sensor_readings: bool = False,
-        clip_delta_actions_to_workspace: bool = False,
-        workspace_origin: Sequence[float] | None = None,
-        workspace_dimensions: Sequence[float] | None = None,
-        name: str | None = None,
-    ) -> None:
-        """Spawn an arm in a simulation with physics, or the one of a `sim.bullet`; else raises InvalidValueError.
-
-        `default_joint_positions` has one number per joint, fixed ones included: 12. The workspace is given by the
-        origin of a bin and its length, width and height; both or neither, and both for an arm that clips to it.
-        """
-        if (workspace_origin is None) != (workspace_dimensions is None):
-            raise InvalidValueError("workspace_origin and workspace_dimensions belong together; give both or neither")
-        if clip_delta_actions_to_workspace and workspace_origin is None:
-            raise InvalidValueError(
-                "clip_delta_actions_to_workspace: this arm has no workspace; give workspace_origin and "
-                "workspace_dimensions"
-            )
-        sim = simulation_of(bullet_client)
-        super().__init__(sim, name, Pose(arm_base_position, arm_base_orientation))
-        self.default_joint_pos = self.read_joint_positions(default_joint_positions)
-        self.clips_to_workspace = clip_delta_actions_to_workspace
-        self._gripper = Gripper(sim, self.agent, self.end_effector_indices, self._lower[7:], self._upper[7:])
-        self.workspace: list[list[float]] | None = None
-        self._bin: tuple[Sequence[float], Sequence[float]] | None = None
-        if workspace_origin is not None and workspace_dimensions is not None:
-            self.workspace = self.get_workspace(workspace_origin, workspace_dimensions)
-            self._bin = workspace_origin, workspace_dimensions
-        self.gripper_is_open = True
-        self._aim: Floats | None = None
-        """Where the last move by a displacement led to: x, y, z and yaw; None after any other move."""
-        self.null_space_limits()
-        self.reset()
-        if get_end_effector_force_sensor_readings:
-            self.enable_joint_force_torque_sensor_on_end_effectors()
-
     # ---- settings ---------------------------------------------------------------------------------------------------
 
     @property
@@ -387,25 +306,23 @@ class FrankaArm(Panda):
 
     # ---- forces ---------------------------------------------------------------------------------------------------
 
-    @property
-    def reads_forces(self) -> bool:
-        """Whether the methods that move the arm return the forces of the fingers."""
-        return self._gripper.reads_forces
-
-    @reads_forces.setter
-    def reads_forces(self, on: bool) -> None:
-        self._gripper.reads_forces = on
-
     def enable_joint_force_torque_sensor_on_end_effectors(self) -> None:
-        """Enable the engine's force sensors in the finger joints.
+        """Let the engine measure the forces in the finger joints, from its next step on.
 
-        Rebuilding the engine disables them; `BinScene.reset` calls this again.
+        Rebuilding the engine disables that; `BinScene.reset` calls this again.
         """
-        self._gripper.enable_forces()
+        self.sim.engine.reactions.want(*self._finger_joints())
+        self.reads_forces = True
 
     def get_end_effector_reaction_forces(self) -> tuple[float, float]:
         """Return the reaction forces in N along the z axes of the two fingers, as of the last step."""
-        return self._gripper.forces()
+        # Across the axes of the joints, which are along y: the forces of their motors are no part of it.
+        wrenches = self.sim.engine.reactions.wrenches(*self._finger_joints())
+        return float(wrenches[0, 2]), float(wrenches[1, 2])
+
+    def _finger_joints(self) -> tuple[Rows, Ints]:
+        """Return the row of the arm and the joint of each finger."""
+        return np.full(2, self.agent.row, np.int64), np.array(self.end_effector_indices, np.int64)
 
     # ---- moving ------------------------------------------------------------------------------------------------------
 
@@ -564,30 +481,51 @@ class FrankaArm(Panda):
     def apply_action_to_gripper(self, target_position_a: float, target_position_b: float) -> Forces:
         """Move only the fingers; the arm does not move."""
         a, b = self.check_target_position_bounds(target_position_a, target_position_b)
-        self._gripper.move(a, b, self.max_gripper_force)
+        self._move_fingers(a, b)
         target = self.agent.joint_positions.copy()
         target[7:] = a, b
         return self.at_target(target, 9)
 
     def check_target_position_bounds(self, target_pos_a: float, target_pos_b: float) -> tuple[float, float]:
         """Return the fingers' targets, clipped to their limits."""
-        return self._gripper.within_limits(target_pos_a, target_pos_b)
+        # Clipped, not refused: policies ask for more than fingers can do, and mean "as far as it goes".
+        wanted = as_floats((target_pos_a, target_pos_b), (2,), "target positions of the fingers")
+        first, second = np.clip(wanted, self._lower[7:], self._upper[7:]).tolist()
+        return first, second
 
     def touched_objects(self, things: Sequence[SimObject]) -> list[int]:
         """Return the indices of those of `things` that one of the fingers touches."""
-        return self._gripper.touched(things)
+        touching = self._touching()
+        return [index for index, thing in enumerate(things) if any(other is thing for other in touching)]
 
     def check_grab(self, obj_id: int | SimObject) -> bool:
-        """Return whether one of the fingers touches an object, given as a handle, an object id or a body id."""
-        return self._gripper.touches(obj_id)
+        """Return whether one of the fingers touches an object, given as a handle, an object id or a body id.
+
+        Raises UnknownNameError for an id that no object has, or that two have.
+        """
+        world = self.sim.world
+        thing = world.handles[row_of_target(world, obj_id)]
+        return any(other is thing for other in self._touching())
+
+    def _touching(self) -> list[object]:
+        """Return what the fingers touch."""
+        # A link has the number of the joint that moves it.
+        return [contact.other for contact in self.agent.get_contacts() if contact.link in self.end_effector_indices]
 
     def _hold(self, positions: Floats) -> None:
         """Set position targets: of the arm with the full force of its motors, of the fingers with the gripper's."""
         arm = dict(zip(self._movable[:7].tolist(), positions[:7].tolist(), strict=True))
         names = self.agent.joint_names
         self.agent.set_joints_targets({names[joint]: value for joint, value in arm.items()})
-        self._gripper.move(float(positions[7]), float(positions[8]), self.max_gripper_force)
+        self._move_fingers(float(positions[7]), float(positions[8]))
+
+    def _move_fingers(self, a: float, b: float) -> None:
+        for joint, position in zip(self.end_effector_indices, (a, b), strict=True):
+            self.agent.set_joint_target(joint, position, self.max_gripper_force)
 
     def _step(self, forces: Forces) -> None:
         self.sim.step_once()
-        self._gripper.record(forces)
+        if self.reads_forces:
+            a, b = self.get_end_effector_reaction_forces()
+            forces["end_effector_a"].append(a)
+            forces["end_effector_b"].append(b)

@@ -178,29 +178,6 @@ class Layout:
         )
 
 
-class LayoutLibrary:
-    """Layouts by kind of object.
-
-    A layout of N objects serves every smaller number: objects rest on those below them, so the lowest ones stay at rest
-    without those above. That is why layouts are sorted by height.
-    """
-
-    def __init__(self) -> None:
-        self._layouts: dict[str, tuple[int, Layout]] = {}
-
-    def find(self, kind: str, number: int) -> Layout | None:
-        """Return the layout of a kind that was made from at least `number` objects, or None."""
-        made_of, layout = self._layouts.get(kind, (0, None))
-        return layout if made_of >= number else None
-
-    def add(self, kind: str, made_of: int, layout: Layout) -> Layout:
-        """Store a layout that was made from `made_of` objects; returns it sorted, lowest object first."""
-        order = np.argsort(layout.positions[:, 2], kind="stable")
-        ordered = Layout(layout.positions[order], layout.orientations[order])
-        self._layouts[kind] = made_of, ordered
-        return ordered
-
-
 # Objects to pick: small solids generated from a seed, from 1 cm to 3 cm in size. Nothing is downloaded. Training and
 # testing use different kinds of the same families.
 
@@ -377,23 +354,6 @@ def let_fall(sim: MultiRobotSimulationCore, things: Sequence[SimObject], steps: 
             break
 
 
-def put_to_sleep(sim: MultiRobotSimulationCore, things: Sequence[SimObject]) -> None:
-    """Put objects at rest to sleep in the engine: they cost nothing until something touches them.
-
-    A contact wakes the whole heap; it falls asleep again when it has come to rest.
-    """
-    # The order matters. A new body wakes up in its first step, whatever its state: make that step first.
-    sim.step_once()
-    sim.engine.put_to_sleep(rows_of(things))
-    # In this step they fall asleep.
-    sim.step_once()
-
-
-def wake_up(sim: MultiRobotSimulationCore, things: Sequence[SimObject]) -> None:
-    """Wake up objects, e.g. after one was removed from below them."""
-    sim.engine.wake_up(rows_of(things))
-
-
 def _release_of(engine: str) -> str:
     try:
         return version({"bullet": "pybullet"}.get(engine, engine))
@@ -453,7 +413,9 @@ class PickBin(BaseBin):
         self.kind: ObjectKind | None = None
         self.objects: list[SimObject] = []
         """Objects in the bin, and those taken out of it but not removed."""
-        self._layouts = LayoutLibrary()
+        self._layouts: dict[str, tuple[int, Layout]] = {}
+        """By kind and heap: of how many objects it was made, and where they lie, lowest first. Objects rest on those
+        below them, so a layout of many serves every smaller number."""
         self._too_few: set[str] = set()
         """Kinds of which fewer objects fit than the settings require: a warning is logged once for each."""
 
@@ -533,22 +495,32 @@ class PickBin(BaseBin):
         let_fall(self.sim, self.objects, self.steps_for_objects_to_fall)
 
     def put_to_sleep(self) -> None:
-        """Put the objects to sleep in the engine until something touches them; to be called at rest."""
-        put_to_sleep(self.sim, self.objects)
+        """Put the objects to sleep in the engine until something touches them; to be called at rest.
+
+        A contact wakes the whole heap; it falls asleep again when it has come to rest.
+        """
+        # The order matters. A new body wakes up in its first step, whatever its state: make that step first.
+        self.sim.step_once()
+        self.sim.engine.put_to_sleep(rows_of(self.objects))
+        # In this step they fall asleep.
+        self.sim.step_once()
 
     def wake_up(self) -> None:
         """Wake up all objects, e.g. after one was removed from below the others."""
-        wake_up(self.sim, self.objects)
+        self.sim.engine.wake_up(rows_of(self.objects))
 
     def _layout(self, kind: ObjectKind, number: int, heap: int) -> Layout:
         """Return a layout made from at least `number` objects of `kind`, simulated on first use."""
         name = f"{kind.name}/{heap}"
-        known = self._layouts.find(name, number)
-        if known is None:
+        made_of, layout = self._layouts.get(name, (0, None))
+        if layout is None or made_of < number:
             # Simulated with the largest number at once: the lower part of a heap serves all smaller numbers.
             most = max(number, self.objects_config.max_number_of_objects)
-            known = self._layouts.add(name, most, self._kept(kind, most, heap))
-        return known
+            kept = self._kept(kind, most, heap)
+            order = np.argsort(kept.positions[:, 2], kind="stable")
+            layout = Layout(kept.positions[order], kept.orientations[order])
+            self._layouts[name] = most, layout
+        return layout
 
     def _kept(self, kind: ObjectKind, number: int, heap: int) -> Layout:
         """Return the layout of a heap from the cache folder, where it is simulated once for all processes."""

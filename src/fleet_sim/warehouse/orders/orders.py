@@ -43,118 +43,12 @@ from fleet_sim.world.state_files import Form, Stateful
 from fleet_sim.world.user_code import EventBus
 from fleet_sim.world.world import World
 
-# Figures: how well a fleet serves its orders, at any moment and over time.
-
-
 HOUR = 3600.0
 # The usual ones: half of all, most, and nearly all.
 _PERCENTILES = (50, 90, 99)
 _DONE = OrderState.DONE.code
 _SAMPLED = ("unreleased", *(state.value for state in OrderState))
 _FINAL = [state.code for state in FINAL]
-
-
-class Figures(Stateful):
-    """Computes figures from the columns, and samples those that change over time."""
-
-    STATE = ("_samples", "_odometer")
-
-    def __init__(self, world: World, table: OrderColumns, book: OrderBook, odometer: Odometer) -> None:
-        self._world, self._table, self._book, self._odometer = world, table, book, odometer
-        self._samples: list[tuple[float, ...]] = []
-
-    def figures(self, counts: Mapping[str, int]) -> dict[str, Any]:
-        """Return nested mappings of numbers; times in s, distances in m, energy in J. None where there is no number.
-
-        `counts` are how many orders there are, by what became of them.
-        """
-        book, table, now = self._book, self._book.table, self._world.clock.time
-        count = len(book)
-        done = table.state[:count] == _DONE
-        release, assigned, picked, ended, due = (
-            column[:count] for column in (table.release, table.assigned, table.picked, table.ended, table.due)
-        )
-        # Without a due time nothing can be late.
-        timed = done & np.isfinite(due)
-        late = np.maximum(ended - due, 0.0)[timed]
-        done_late = int((late > 0.0).sum())
-        # An open order is late as soon as its time is over, whenever it will be done.
-        overdue = int((~np.isin(table.state[:count], _FINAL) & (due < now)).sum())
-        return {
-            "simulated_s": now,
-            "orders": dict(counts),
-            "throughput_per_hour": {
-                "mean": int(done.sum()) / now * HOUR if now > 0.0 else None,
-                "last_hour": self._last_hour(ended, done, now),
-            },
-            "flow_time_s": _spread((ended - release)[done]),
-            "waiting_time_s": _spread((assigned - release)[done]),
-            "fetching_time_s": _spread((picked - assigned)[done]),
-            "carrying_time_s": _spread((ended - picked)[done]),
-            "lateness_s": {
-                "with_due": int(timed.sum()),
-                "late": done_late + overdue,
-                "done_late": done_late,
-                "overdue": overdue,
-                **_spread(late),
-            },
-            "robots": self._robots(),
-        }
-
-    def _last_hour(self, ended: Floats, done: Bools, now: float) -> float | None:
-        # At the beginning there is no whole hour yet.
-        span = min(now, HOUR)
-        return int((done & (ended > now - span)).sum()) / span * HOUR if span > 0.0 else None
-
-    def _robots(self) -> dict[str, Any]:
-        """Return what robots did, those that were removed included."""
-        rows = self._table.among(self._world.rows)
-        # Those that were removed have left their sums.
-        driven, loaded, stood, energy, *times = (self._odometer.total + self._odometer.sums(rows)).tolist()
-        whole = sum(times)
-        return {
-            "count": len(rows),
-            "time_s": {state.value: time for state, time in zip(RobotState, times, strict=True)},
-            "share": {s.value: time / whole if whole else None for s, time in zip(RobotState, times, strict=True)},
-            "driven_m": driven,
-            "driven_loaded_m": loaded,
-            "stood_driving_s": stood,
-            "energy_j": energy,
-        }
-
-    # ---- over time ---------------------------------------------------------------------------------------------------
-
-    def sample(self, counts: Mapping[str, int]) -> None:
-        """Add a sample to the history; `counts` are how many orders there are, by what became of them."""
-        world, table = self._world, self._table
-        states = np.bincount(table.state[table.among(world.rows)], minlength=len(RobotState))
-        self._samples.append((world.clock.time, *(counts[name] for name in _SAMPLED), *states.tolist()))
-
-    def history(self) -> dict[str, Floats]:
-        """Return the samples as columns of equal length: `time` in s, then counts of orders and of robots by state."""
-        names = ["time", *(f"orders_{name}" for name in _SAMPLED), *(f"robots_{s.value}" for s in RobotState)]
-        samples = np.array(self._samples, np.float64).reshape(-1, len(names))
-        return {name: samples[:, index].copy() for index, name in enumerate(names)}
-
-    # ---- files -------------------------------------------------------------------------------------------------------
-
-    def write_orders(self, path: str | Path, places: list[str]) -> None:
-        """Write a CSV file with a line per order: what became of it, and when."""
-        lines = []
-        for number in range(len(self._book)):
-            status = self._book.status(number, places)
-            times = (status.released, status.due, status.assigned, status.picked, status.ended)
-            order = self._book.orders[number]
-            texts = (status.id, status.state.value, status.robot, "|".join(status.stops), status.reason)
-            lines.append([*texts, order.load, order.priority, *("" if time is None else time for time in times)])
-        header = ["id", "state", "robot", "stops", "reason", "load", "priority"]
-        header += ["released", "due", "assigned", "picked", "ended"]
-        _write(path, header, lines)
-
-    def write_history(self, path: str | Path) -> None:
-        """Write a CSV file with a line per sample."""
-        columns = self.history()
-        _write(path, list(columns), np.column_stack(list(columns.values())).tolist())
 
 
 def _spread(values: Floats) -> Mapping[str, float | None]:
@@ -192,7 +86,8 @@ class Orders(Stateful):
         "places",
         "refused",
         "_charging",
-        "_figures",
+        "odometer",
+        "_samples",
         "_arrivals",
         "pods",
         "_round_due",
@@ -214,7 +109,7 @@ class Orders(Stateful):
         self.fleet = OrderFleet(parts, transport, self._timers, settings, TimeSheet(self.odometer))
         chosen = settings.allocation
         allocator = make_allocator(chosen.type, chosen.options)
-        self._figures = Figures(world, table, self.book, self.odometer)
+        self._samples: list[tuple[float, ...]] = []
         policy = make_policy(settings.charging.policy, settings.charging.options)
         chargers = Stands(places, StationKind.CHARGE)
         self._charging = Charging(world, self.book, self.fleet, chargers, policy)
@@ -334,25 +229,90 @@ class Orders(Stateful):
     # ---- figures -----------------------------------------------------------------------------------------------------
 
     def figures(self) -> dict[str, Any]:
-        """Return how well orders are served, as nested mappings of numbers; see docs/orders.md for the keys."""
-        pods = {} if self.pods is None else {"pods": self.pods.figures()}
-        return {**self._figures.figures(self.totals), **pods}
+        """Return how well orders are served, as nested mappings of numbers; see docs/orders.md for the keys.
+
+        Times in s, distances in m, energy in J. None where there is no number.
+        """
+        table, now = self.book.table, self._world.clock.time
+        count = len(self.book)
+        done = table.state[:count] == _DONE
+        release, assigned, picked, ended, due = (
+            column[:count] for column in (table.release, table.assigned, table.picked, table.ended, table.due)
+        )
+        # Without a due time nothing can be late.
+        timed = done & np.isfinite(due)
+        late = np.maximum(ended - due, 0.0)[timed]
+        done_late = int((late > 0.0).sum())
+        # An open order is late as soon as its time is over, whenever it will be done.
+        overdue = int((~np.isin(table.state[:count], _FINAL) & (due < now)).sum())
+        # At the beginning there is no whole hour yet.
+        span = min(now, HOUR)
+        return {
+            "simulated_s": now,
+            "orders": self.totals,
+            "throughput_per_hour": {
+                "mean": int(done.sum()) / now * HOUR if now > 0.0 else None,
+                "last_hour": int((done & (ended > now - span)).sum()) / span * HOUR if span > 0.0 else None,
+            },
+            "flow_time_s": _spread((ended - release)[done]),
+            "waiting_time_s": _spread((assigned - release)[done]),
+            "fetching_time_s": _spread((picked - assigned)[done]),
+            "carrying_time_s": _spread((ended - picked)[done]),
+            "lateness_s": {
+                "with_due": int(timed.sum()),
+                "late": done_late + overdue,
+                "done_late": done_late,
+                "overdue": overdue,
+                **_spread(late),
+            },
+            "robots": self._of_robots(),
+            **({} if self.pods is None else {"pods": self.pods.figures()}),
+        }
+
+    def _of_robots(self) -> dict[str, Any]:
+        """Return what robots did, those that were removed included."""
+        rows = self._table.among(self._world.rows)
+        # Those that were removed have left their sums.
+        driven, loaded, stood, energy, *times = (self.odometer.total + self.odometer.sums(rows)).tolist()
+        whole = sum(times)
+        return {
+            "count": len(rows),
+            "time_s": {state.value: time for state, time in zip(RobotState, times, strict=True)},
+            "share": {s.value: time / whole if whole else None for s, time in zip(RobotState, times, strict=True)},
+            "driven_m": driven,
+            "driven_loaded_m": loaded,
+            "stood_driving_s": stood,
+            "energy_j": energy,
+        }
+
+    def _sample(self) -> None:
+        world, table, counts = self._world, self._table, self.totals
+        states = np.bincount(table.state[table.among(world.rows)], minlength=len(RobotState))
+        self._samples.append((world.clock.time, *(counts[name] for name in _SAMPLED), *states.tolist()))
+        self._after(self.settings.sample_period, SAMPLED)
 
     def history(self) -> dict[str, Floats]:
         """Return samples over time, one every `sample_period`, as columns: `time` in s, orders and robots by state."""
-        return self._figures.history()
+        names = ["time", *(f"orders_{name}" for name in _SAMPLED), *(f"robots_{s.value}" for s in RobotState)]
+        samples = np.array(self._samples, np.float64).reshape(-1, len(names))
+        return {name: samples[:, index].copy() for index, name in enumerate(names)}
 
     def write_csv(self, path: str | Path) -> None:
         """Write a CSV file with a line per order: what became of it, and when."""
-        self._figures.write_orders(path, self.places.names)
+        lines = []
+        for number, order in enumerate(self.book.orders):
+            status = self.book.status(number, self.places.names)
+            times = (status.released, status.due, status.assigned, status.picked, status.ended)
+            texts = (status.id, status.state.value, status.robot, "|".join(status.stops), status.reason)
+            lines.append([*texts, order.load, order.priority, *("" if time is None else time for time in times)])
+        header = ["id", "state", "robot", "stops", "reason", "load", "priority"]
+        header += ["released", "due", "assigned", "picked", "ended"]
+        _write(path, header, lines)
 
     def write_history(self, path: str | Path) -> None:
         """Write a CSV file with a line per sample of `history`."""
-        self._figures.write_history(path)
-
-    def _sample(self) -> None:
-        self._figures.sample(self.totals)
-        self._after(self.settings.sample_period, SAMPLED)
+        columns = self.history()
+        _write(path, list(columns), np.column_stack(list(columns.values())).tolist())
 
     def _after(self, seconds: float, what: str) -> None:
         clock = self._world.clock

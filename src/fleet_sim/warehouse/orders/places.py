@@ -212,8 +212,7 @@ class OrderPlaces(Stateful, ABC):
     def radius(self, radius: float) -> None:
         if radius != self._radius:
             self._radius = radius
-            self._ways.clear()
-            self._lengths = None
+            self._forget_ways()
 
     # ---- names -------------------------------------------------------------------------------------------------------
 
@@ -255,8 +254,7 @@ class OrderPlaces(Stateful, ABC):
         del self.names[count:], self.points[count:]
         self._numbers = {name: number for number, name in enumerate(self.names)}
         # Ways and lengths were noted by number.
-        self._ways.clear()
-        self._lengths = None
+        self._forget_ways()
         for point in points:
             self.number((point[0], point[1]))
 
@@ -268,13 +266,11 @@ class OrderPlaces(Stateful, ABC):
             reason = self._ways.get((begin, end))
             # The empty reason stands for: there is a way.
             if reason is None:
-                reason = self._ways[begin, end] = "" if self._joined(begin, end) else self._no_way(begin, end)
+                # Most ways can be told to be there without looking for them.
+                joined = self._table().joined(*self._cells_of(np.array([begin, end])).tolist())
+                reason = self._ways[begin, end] = "" if joined else self._no_way(begin, end)
             if reason:
                 raise InvalidValueError(f"no robot gets from {self.names[begin]} to {self.names[end]}: {reason}")
-
-    def _joined(self, begin: int, end: int) -> bool:
-        """Return whether there is surely a way: most places can be told without looking for it."""
-        return self._table().joined(*self._cells_of(np.array([begin, end])).tolist())
 
     def lengths_from(self, points: Floats, goals: Iterable[int]) -> Floats:
         """Return the lengths (K, G) in m of routes from `points` (K, 3) to the places `goals`; inf: there is none."""
