@@ -241,7 +241,7 @@ def test_memory_is_flat_over_hundreds_of_steps() -> None:
 PROGRAM = """
 import sys
 sys.path[:0] = [{folder!r}, {folder!r} + '/../support']
-from test_pickled_worlds import long_world, resident
+from test_worlds_go_on import long_world, resident
 world = long_world()
 world.evaluate(5_000)
 before = resident()

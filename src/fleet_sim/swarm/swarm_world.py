@@ -405,7 +405,8 @@ class SwarmWorld(SwarmState):
 
     def named(self, name: str) -> object | None:
         """Return the agent, object or metric of that name, else the list of the world, or None."""
-        for member in (*self.population, *self.objects, *self.metrics):
+        members: list[Any] = [*self.population, *self.objects, *self.metrics]
+        for member in members:
             if member.name == name:
                 found: object = member
                 return found

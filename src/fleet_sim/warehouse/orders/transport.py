@@ -44,7 +44,7 @@ class Transport(Stateful):
     scenario may name its sections in any order.
     """
 
-    STATE: tuple[str, ...] = ("_goals", "_arrivals", "_drives", "_ends")
+    STATE = ("_goals", "_arrivals", "_drives", "_ends")
 
     def __init__(self, world: World, traffic: Callable[[], Traffic | None]) -> None:
         self._world, self._traffic = world, traffic

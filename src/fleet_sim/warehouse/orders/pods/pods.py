@@ -237,8 +237,8 @@ class Pods(Stateful):
         # Last of what may be refused: pods are bodies from now on.
         self.shelves = floors.PodShelves(world, settings, names, storage.points[pod_places])
         self.floor = floors.PodFloor(world, table, traffic, storage, self.shelves, settings.legs)
-        names = ("pod choice", "storage policy", "replenishment policy")
-        self._choosing_part, self._storing_part, self._ordering_part = map(world.guard.part, names)
+        policies = ("pod choice", "storage policy", "replenishment policy")
+        self._choosing_part, self._storing_part, self._ordering_part = map(world.guard.part, policies)
         self.crew = PodCrew(
             *(world, fleet, places, self.shelves, storage, self.floor, counter),
             self._choose_place,
