@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class Transport(Stateful):
     scenario may name its sections in any order.
     """
 
-    STATE = ("_goals", "_arrivals", "_drives", "_ends")
+    STATE: ClassVar[tuple[str, ...]] = ("_goals", "_arrivals", "_drives", "_ends")
 
     def __init__(self, world: World, traffic: Callable[[], Traffic | None]) -> None:
         self._world, self._traffic = world, traffic
