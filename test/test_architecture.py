@@ -32,8 +32,6 @@ CORE = ["base", "world", "models", "engines", "robots", "sensing", "facade", "si
 PRODUCTS = ["warehouse", "swarm", "learning"]
 """What the core does not know. A product may import the core; what speaks ROS for it is in files called `ros*.py`."""
 ROOMS = [*CORE, *PRODUCTS, "apps"]
-BELOW = {"learning": ("swarm",)}
-"""Products that a product builds on."""
 # Parts of products that speak ROS: a file `ros.py` of any of them, and these folders.
 BESIDE = {"sensing": ("engines", "robots"), "robots": ("sensing",)}
 """Rooms of the core on one floor, which do not import each other."""
@@ -105,7 +103,7 @@ def allowed_in(module: Path) -> set[str]:
     """The rooms that `module` may import. Products do not import each other; they meet in the core."""
     room = room_of(module)
     if room in PRODUCTS:
-        return {*CORE, room, *BELOW.get(room, ())}
+        return {*CORE, room}
     return set(ROOMS[: ROOMS.index(room) + 1]) - {*BESIDE.get(room, ())}
 
 
