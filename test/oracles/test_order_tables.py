@@ -50,7 +50,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     }
     (folder / "scenario.yaml").write_text(yaml.safe_dump(content))
     changes: list[tuple[float, str, str, str]] = []
-    states, places = [], []
+    states, places, charges = [], [], []
     with fs.MultiRobotSimulationCore.from_yaml(folder / "scenario.yaml") as sim:
         orders = sim.get_manager("orders")
         run, table = OrderRun(sim, orders), sim.features.table("orders")
@@ -63,8 +63,10 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             sim.step_once()
             places.append([agent.get_pose().position[:2] for agent in sim.agents])
             states.append([RobotState.from_code(int(table.state[agent.row])) for agent in sim.agents])
+            charges.append([agent.feature("battery").battery_soc for agent in sim.agents[:2]])
             assert sim.sim_time < 300.0, orders.counts
-        tables = {found.heading: found for found in run.run("", {}).tables}
+        whole = run.run("", {})
+        tables = {found.heading: found for found in whole.tables}
         status = {name: orders.status(name) for name in orders.names}
         figures = run.figures()
     way = np.array(places)
@@ -79,6 +81,8 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         },
         "status": status,
         "figures": figures,
+        "charges": np.array(charges),
+        "levels": (whole.times, whole.levels),
     }
 
 
@@ -184,3 +188,14 @@ def test_orders_wait_in_queues_and_for_robots_that_broke_down(seen: dict[str, An
         seconds = told[f"order_{cause.replace(' ', '_')}_s_mean"]
         assert row["mean, s"] == pytest.approx(seconds, abs=0.006)
         assert row["share, %"] == pytest.approx(100.0 * seconds / told["flow_time_s_mean"], abs=0.006)
+
+
+@holds("report:levels.battery_*", fault="warehouse/orders/run_figures.py: the least charge is the largest")
+def test_charges_over_time_are_those_of_the_robots_that_have_batteries(seen: dict[str, Any]) -> None:
+    ends, levels = seen["levels"]
+    last = np.concatenate(([0], np.round(ends / STEP).astype(int)))
+    percent = 100.0 * seen["charges"]
+    assert np.ptp(percent.min(axis=1)) > 10.0 and np.abs(np.diff(percent, axis=1)).max() > 10.0
+    for name, shown in (("mean", percent.mean(axis=1)), ("least", percent.min(axis=1))):
+        sums = np.diff(np.concatenate(([0.0], np.cumsum(shown) * STEP))[last])
+        assert levels[f"battery_{name}_percent"] == pytest.approx(sums, rel=2e-3), name

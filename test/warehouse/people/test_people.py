@@ -102,23 +102,6 @@ def test_a_robot_and_a_person_meet_in_an_aisle_and_both_get_there(tmp_path: Path
         assert sim.collision_count == 0
 
 
-def test_fields_are_those_of_the_robot_and_violations_are_told(tmp_path: Path) -> None:
-    waiter = {**WALKER, "at": [[5, 2], [7, 2], [7, 3], [5, 3]], "visits": ["south"]}
-    safety = {"protective": 1.0, "warning": 3.0, "slow": 0.3}
-    with yard(tmp_path, [waiter], [0.5, 2.5], robot={"safety": safety}, patience=1000) as sim:
-        person, robot = sim.get_object("walker_0"), sim.get_object("amr")
-        # It stands in the aisle.
-        sim.world.tables["person"].until[person.row] = 10_000
-        sim.get_manager("traffic").send(robot, "east")
-        for _ in range(300):
-            sim.step_once()
-        gap = sim.world.position[person.row, 0] - sim.world.position[robot.row, 0]
-        assert gap > 1.0 + 0.2 + 0.3
-        assert sim.world.velocity[robot.row, 0] == 0.0
-        fast = sim.world.tables["safety"]
-        assert fast.slow[robot.row] == 0.3 and fast.protective[robot.row] == 1.0
-
-
 def test_a_lidar_sees_people(tmp_path: Path) -> None:
     lidar = {"sensors": [{"type": "lidar", "rays": 90, "range_max": 8.0, "labels": True, "pose": [0.0, 0.0, 0.3]}]}
     still = {**WALKER, "at": "east", "visits": ["east"]}

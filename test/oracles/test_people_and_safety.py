@@ -177,13 +177,15 @@ def test_a_robot_slows_down_beside_people_and_stops_before_them(tmp_path: Path) 
         left = x - math.sqrt(width**2 - y**2) - gone
         assert FIELDS["protective"] <= left <= FIELDS["protective"] + 0.1
         assert max(stops) == pytest.approx(FASTEST) and stops[-50:] == [0.0] * 50
-        figures = sim.get_manager("people").figures()
+        table, figures = sim.world.tables["safety"], sim.get_manager("people").figures()
+        assert table.violated[agent.row] and table.limit[agent.row] == 0.0
         assert figures["robots_stood_s"] == pytest.approx(stood * STEP)
         assert figures["robots_slowed_s"] >= slow * STEP > 3.0
         sim.remove_object(sim.get_object("before"))
         for _ in range(100):
             sim.step_once()
         assert np.hypot(*(np.array(agent.get_pose().position[:2]) - begin - 12.9 * AHEAD)) < 0.02
+        assert not table.violated[agent.row] and table.limit[agent.row] == np.inf
 
 
 def test_a_forklift_drives_from_stand_to_stand_and_stays_as_long_as_it_should(tmp_path: Path) -> None:
