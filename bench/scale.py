@@ -1,4 +1,4 @@
-"""Measure what runs in many processes cost: `python bench/scale.py [--runs 1000] [--address local]`.
+"""Measure what runs in many processes cost: `python bench/scale.py [--runs 1000]`.
 
 The same runs of one second, first one after the other in one process, then as a sweep: how much longer the sweep takes
 than the runs themselves on as many processors, how long until its first run has ended, and what memory the sweep's own
@@ -21,7 +21,7 @@ import numpy as np
 
 from fleet_sim.apps.sweeps import SweepProgress, load_sweep, run_sweep
 from fleet_sim.apps.sweeps.sweep import SweepRuns
-from fleet_sim.base.parallel import Executor, LocalExecutor, RayExecutor
+from fleet_sim.base.parallel import LocalExecutor
 
 ROBOT = 13 * 8
 """Bytes of a robot beyond a border: position, orientation, velocities."""
@@ -37,7 +37,7 @@ def scenario(robots: int) -> dict[str, object]:
     }
 
 
-def measure(runs: int, robots: int, address: str | None, processes: int) -> None:
+def measure(runs: int, robots: int, processes: int) -> None:
     """Print what a sweep of `runs` runs costs beside the runs themselves."""
     plan = load_sweep({"scenario": scenario(robots), "duration": 1.0, "seeds": f"0-{runs - 1}"})
     job = SweepRuns(plan)()
@@ -48,7 +48,7 @@ def measure(runs: int, robots: int, address: str | None, processes: int) -> None
     for number in range(alone):
         job(number)
     each = (time.process_time() - begin) / alone
-    executor: Executor = LocalExecutor(processes) if address is None else RayExecutor(address, processes)
+    executor = LocalExecutor(processes)
     first: list[float] = []
     memory: list[float] = []
 
@@ -124,11 +124,10 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--robots", type=int, default=100)
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--address", help="a cluster of Ray, as `fleet-sim sweep` takes it")
     parser.add_argument("--halo", action="store_true", help="measure the exchange at a border instead")
     args = parser.parse_args()
     if not args.halo:
-        measure(args.runs, args.robots, args.address, args.processes)
+        measure(args.runs, args.robots, args.processes)
         return
     for robots in (100, 1000, 10_000):
         halo(robots, 2000)

@@ -43,7 +43,6 @@ RESERVED = {
     "pybullet_data": {"engines/bullet", "models"},
     "moderngl": {"sensing/sensors/render"},
     "numba": {"base/kernels.py"},
-    "ray": {"base/parallel.py", "learning/envs"},
     "mcap": {"apps/record"},
     "rosbags": {"apps/record"},
     "PIL": {"base/files.py", "swarm"},

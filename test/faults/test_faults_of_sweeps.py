@@ -1,22 +1,20 @@
-"""Sweeps on a full disk and on a cluster whose machines die: nothing is lost, nothing is counted twice."""
+"""Sweeps on a full disk: nothing is lost, nothing is counted twice."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from importlib.util import find_spec
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fleet_sim.apps.sweeps import load_sweep, read_table, run_sweep
+from fleet_sim.apps.sweeps import load_sweep, run_sweep
 from fleet_sim.base.parallel import LocalExecutor
 
 ROBOT = "{name: a, shape: {shape_type: box}, controller: {type: random_walk, radius: 3.0, max_linear_vel: 1.0}}"
@@ -90,99 +88,3 @@ def test_a_disk_that_is_full_ends_a_sweep_which_goes_on_later(folder: Path) -> N
     whole = known[: known.rfind(b"\n") + 1]
     assert Path("t.runs.jsonl").read_bytes().startswith(whole)
     assert sorted(runs_in(Path("t.runs.jsonl"))) == list(range(16))
-
-
-@pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A head of Ray that does no work, for machines to be added: each is processes of its own."""
-    from ray.cluster_utils import Cluster
-
-    # How long Ray waits for a head that is gone: a minute otherwise.
-    monkeypatch.setenv("RAY_gcs_rpc_server_reconnect_timeout_s", "5")
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-    try:
-        yield made
-    finally:
-        made.shutdown()
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed")
-def test_machines_of_a_cluster_die_and_then_its_head(folder: Path, cluster: Any) -> None:
-    from ray.cluster_utils import Cluster
-
-    run_sweep(load_sweep("sweep.yaml"), "whole.csv", LocalExecutor(2))
-    machines = [cluster.add_node(num_cpus=1) for _ in range(2)]
-    cluster.wait_for_nodes()
-    journal = Path("t.runs.jsonl")
-    given = command("--out", "t.csv", "--address", cluster.address)
-    process = subprocess.Popen(given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    until(lambda: len(runs_in(journal)) >= 3, process)
-    # As if its power were cut; the other one goes on with what it did.
-    cluster.remove_node(machines[0], allow_graceful=False)
-    made = len(runs_in(journal))
-    until(lambda: len(runs_in(journal)) >= made + 3, process)
-    # The head, too: the sweep cannot go on, and says so or is ended by Ray.
-    cluster.shutdown()
-    try:
-        out, error = process.communicate(timeout=PATIENCE)
-    finally:
-        process.kill()
-    assert process.returncode != 0, out
-    known = runs_in(journal)
-    assert 6 <= len(known) < 16 and len(set(known)) == len(known)
-    again = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
-    try:
-        resumed = command("--out", "t.csv", "--address", again.address, "--resume")
-        done = subprocess.run(resumed, capture_output=True, text=True)
-    finally:
-        again.shutdown()
-    assert done.returncode == 0, done.stderr + error
-    assert Path("t.csv").read_bytes() == Path("whole.csv").read_bytes()
-    assert runs_in(journal)[: len(known)] == known and sorted(runs_in(journal)) == list(range(16))
-    assert set(read_table("t.csv").columns["status"]) == {"done"}
-    assert os.listdir(folder) and not list(folder.glob(".t*"))
-
-
-@pytest.fixture
-def guarded_head(tmp_path: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """A head begun by `ray start` that asks for a token: its address, and the variables that hold the token."""
-    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 4}
-    ray = "from ray.scripts.scripts import main; main()"
-    options = ["--head", "--block", "--port", "0", "--num-cpus", "2", "--include-dashboard=false"]
-    with (tmp_path / "head.log").open("w+") as log:
-        head = subprocess.Popen(
-            [sys.executable, "-c", ray, "start", *options, "--disable-usage-stats"],
-            env={**os.environ, **token},
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        try:
-            told: list[str] = []
-
-            def found() -> bool:
-                told[:] = re.findall(r"--address='([\d.]+:\d+)'", (tmp_path / "head.log").read_text())
-                return bool(told)
-
-            until(found, head)
-            yield told[0], token
-        finally:
-            # With --block it ends what it has begun, and nothing of other clusters.
-            head.terminate()
-            head.wait(PATIENCE)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed")
-def test_a_cluster_that_asks_for_a_token(folder: Path, guarded_head: tuple[str, dict[str, str]]) -> None:
-    address, token = guarded_head
-    given = command("--out", "t.csv", "--address", address)
-    plain = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH")}
-    refused = subprocess.run(given, env=plain, capture_output=True, text=True)
-    assert refused.returncode == 1 and "set RAY_AUTH_MODE=token" in refused.stderr
-    assert not Path("t.runs.jsonl").exists()
-    done = subprocess.run(given, env={**plain, **token}, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    run_sweep(load_sweep("sweep.yaml"), "whole.csv", LocalExecutor(2))
-    assert Path("t.csv").read_bytes() == Path("whole.csv").read_bytes()

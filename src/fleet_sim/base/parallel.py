@@ -1,7 +1,4 @@
-"""Jobs in many processes, on this machine or on a cluster of Ray.
-
-An Executor makes a WorkCrew, which runs jobs and yields how each ended: in processes of this machine, or in a cluster.
-"""
+"""Jobs in many processes of this machine: a LocalExecutor makes a WorkCrew, which yields how each ended."""
 
 from __future__ import annotations
 
@@ -9,21 +6,18 @@ import multiprocessing
 import os
 import pickle
 import signal
-import socket
 import sys
 import threading
 import time
 import traceback
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from multiprocessing.connection import Connection, wait
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from fleet_sim.base.errors import FleetSimError, InvalidValueError, of_extra
+from fleet_sim.base.errors import FleetSimError, InvalidValueError
 
 Perform = Callable[[Any], Any]
 """Does one job: takes what describes it and returns its result."""
@@ -91,98 +85,12 @@ class Attempt:
     """A job that is being done since the time `since`, after so many `deaths` of its workers."""
 
     job: Job
-    deaths: int
-    since: float
+    deaths: int = 0
+    since: float = 0.0
 
     def ended(self, answer: Answer) -> Ended:
         """Return how the job ended, now."""
         return Ended(self.job.number, *answer, time.monotonic() - self.since, self.deaths)
-
-
-class Attempts:
-    """The jobs that are still to be begun: those whose worker died first, then new ones."""
-
-    def __init__(self, jobs: Iterator[Job], limits: JobLimits) -> None:
-        self.limits = limits
-        self._jobs = jobs
-        self._again: deque[Attempt] = deque()
-
-    def next(self) -> Attempt | None:
-        """Return the next one, begun now; None where there is none left."""
-        attempt = self._again.popleft() if self._again else next((Attempt(job, 0, 0.0) for job in self._jobs), None)
-        if attempt is not None:
-            # Waiting for a worker does not count.
-            attempt.since = time.monotonic()
-        return attempt
-
-    def died(self, attempt: Attempt) -> Ended | None:
-        """Take back an attempt whose worker died, to be made again; return how it ended if that was the last one."""
-        attempt.deaths += 1
-        if attempt.deaths >= self.limits.attempts:
-            return attempt.ended(Answer(error=f"its process died {attempt.deaths} times"))
-        self._again.append(attempt)
-        return None
-
-    def beyond(self, attempt: Attempt, memory: Callable[[], float | None]) -> Ended | None:
-        """Return how an attempt ended that is beyond a limit; None for none. `memory` tells what its worker has."""
-        seconds, megabytes = self.limits.seconds, self.limits.megabytes
-        if seconds is not None and time.monotonic() - attempt.since > seconds:
-            return attempt.ended(Answer(error=f"it took longer than {seconds:g} s"))
-        if megabytes is not None and (memory() or 0.0) > megabytes:
-            return attempt.ended(Answer(error=f"it took more than {megabytes:g} MB of memory"))
-        return None
-
-
-class WorkCrew(ABC):
-    """Workers that do jobs of one kind. A context manager, at whose end they end."""
-
-    def __init__(self, count: int, limits: JobLimits) -> None:
-        self._count, self._limits = count, limits
-
-    def run(self, jobs: Iterable[Job]) -> Generator[Ended, None, None]:
-        """Run `jobs` and yield how each ended, in the order in which they end: exactly once for each job.
-
-        Jobs are taken from `jobs` when a worker is free. When the iterator is closed, what is being done is ended.
-        """
-        attempts = Attempts(iter(jobs), self._limits)
-        try:
-            while self._fill(attempts):
-                yield from self._look(attempts)
-        finally:
-            self._drop()
-
-    @abstractmethod
-    def _fill(self, attempts: Attempts) -> bool:
-        """Give work to free workers; return whether anything is being done."""
-
-    @abstractmethod
-    def _look(self, attempts: Attempts) -> Iterator[Ended]:
-        """Wait until something ends, or for a moment; yield what ended."""
-
-    @abstractmethod
-    def _drop(self) -> None:
-        """End the workers that do something."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """End the workers, with what they do."""
-
-    def __enter__(self) -> WorkCrew:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-class Executor(Protocol):
-    """Runs jobs in workers."""
-
-    @property
-    def workers(self) -> int:
-        """How many jobs run at the same time."""
-
-    def crew(self, begin: Begin) -> WorkCrew:
-        """Return workers that do what `begin` returns; they are started when they are needed."""
 
 
 # The inside of a worker: takes jobs and returns how they ended, whatever they raise.
@@ -285,7 +193,7 @@ class LocalExecutor:
 
     def crew(self, begin: Begin) -> WorkCrew:
         """Return processes that do what `begin` returns."""
-        return _Processes(begin, self.workers, self._limits)
+        return WorkCrew(begin, self.workers, self._limits)
 
 
 class WorkerProcess:
@@ -308,17 +216,15 @@ class WorkerProcess:
         self.ready = False
         """Whether it can do jobs. Until then no time of a job passes."""
 
-    def give(self, attempt: Attempt) -> None:
-        """Let the process begin a job."""
-        self.attempt = attempt
-        # A process that is dead already is noticed by its end.
+    def send(self, content: Any) -> None:
+        """Begin a job; a process that is dead is noticed by its end."""
         try:
-            self.pipe.send(attempt.job.content)
+            self.pipe.send(content)
         except OSError:
             self.process.kill()
 
     def close(self) -> None:
-        """End the process, whatever it does."""
+        """End the process, whatever it does. May be called again."""
         # Ends also what the worker has started: it watches this pipe.
         self._lifeline.close()
         self.pipe.close()
@@ -326,56 +232,86 @@ class WorkerProcess:
         self.process.join()
 
 
-class _Processes(WorkCrew):
-    """The processes and what they do."""
+class WorkCrew:
+    """Processes that do jobs of one kind. A context manager, at whose end they end."""
 
     def __init__(self, begin: Begin, count: int, limits: JobLimits) -> None:
-        super().__init__(count, limits)
+        self._count, self._limits = count, limits
         # Pickled once, and unpickled where an error can be told.
         self._begin = pickle.dumps(begin)
         self._workers: list[WorkerProcess] = []
+        self._again: deque[Attempt] = deque()
 
-    def _fill(self, attempts: Attempts) -> bool:
+    def run(self, jobs: Iterable[Job]) -> Generator[Ended, None, None]:
+        """Run `jobs` and yield how each ended, in the order in which they end: exactly once for each job.
+
+        Jobs are taken from `jobs` when a worker is free. When the iterator is closed, what is being done is ended.
+        """
+        attempts = map(Attempt, jobs)
+        self._again.clear()
+        try:
+            while self._fill(attempts):
+                yield from self._look()
+        finally:
+            for worker, _ in self._busy():
+                self._remove(worker)
+
+    def _busy(self) -> list[tuple[WorkerProcess, Attempt]]:
+        return [(worker, worker.attempt) for worker in self._workers if worker.attempt is not None]
+
+    def _fill(self, attempts: Iterator[Attempt]) -> bool:
         """Give jobs to free processes, starting some up to the limit; return whether any is at work."""
         free = [worker for worker in self._workers if worker.attempt is None]
         # Processes are started one by one, as long as there are jobs for them.
         while free or len(self._workers) < self._count:
-            attempt = attempts.next()
+            # Those whose worker died first, then new ones.
+            attempt = self._again.popleft() if self._again else next(attempts, None)
             if attempt is None:
                 break
             if not free:
                 free.append(WorkerProcess(self._begin))
                 self._workers.append(free[0])
-            free.pop().give(attempt)
-        return any(worker.attempt is not None for worker in self._workers)
+            # Waiting for a worker does not count.
+            attempt.since = time.monotonic()
+            free[-1].attempt = attempt
+            free.pop().send(attempt.job.content)
+        return bool(self._busy())
 
-    def _look(self, attempts: Attempts) -> Iterator[Ended]:
+    def _look(self) -> Iterator[Ended]:
         """Wait until a process answers or ends, or LOOK where there are limits; yield the jobs that ended."""
-        busy = [(worker, worker.attempt) for worker in self._workers if worker.attempt is not None]
+        busy = self._busy()
         # The end of a process closes its pipe, so that pipes alone tell everything.
         ready = wait([worker.pipe for worker, _ in busy], LOOK if self._limits.any else None)
         for worker, attempt in busy:
             ended: Ended | None = None
             if worker.pipe in ready:
-                ended = self._hear(worker, attempt, attempts)
-            elif worker.ready:
-                ended = attempts.beyond(attempt, partial(memory_of, worker.process.pid or 0))
-                if ended is not None:
-                    self._remove(worker)
+                ended = self._answered(worker, attempt)
+            elif worker.ready and (error := self._excess(worker, attempt)):
+                ended = attempt.ended(Answer(error=error))
+                self._remove(worker)
             if ended is not None:
                 yield ended
 
-    def _drop(self) -> None:
-        for worker in [worker for worker in self._workers if worker.attempt is not None]:
-            self._remove(worker)
+    def _excess(self, worker: WorkerProcess, attempt: Attempt) -> str:
+        """Return which limit an attempt is beyond; "" for none."""
+        seconds, megabytes = self._limits.seconds, self._limits.megabytes
+        if seconds is not None and time.monotonic() - attempt.since > seconds:
+            return f"it took longer than {seconds:g} s"
+        if megabytes is not None and (memory_of(worker.process.pid or 0) or 0.0) > megabytes:
+            return f"it took more than {megabytes:g} MB of memory"
+        return ""
 
-    def _hear(self, worker: WorkerProcess, attempt: Attempt, attempts: Attempts) -> Ended | None:
-        """Take what a worker says, or that it is gone; return how its job ended, None where it did not."""
+    def _answered(self, worker: WorkerProcess, attempt: Attempt) -> Ended | None:
+        """Read what a worker sent, or that it is gone; return how its job ended, None where it did not."""
         try:
             said: Answer | str = worker.pipe.recv()
         except (EOFError, OSError):
             self._remove(worker)
-            return attempts.died(attempt)
+            attempt.deaths += 1
+            if attempt.deaths >= self._limits.attempts:
+                return attempt.ended(Answer(error=f"its process died {attempt.deaths} times"))
+            self._again.append(attempt)
+            return None
         if isinstance(said, str):
             # Importing is no part of a job: its time counts from here on.
             worker.ready, attempt.since = True, time.monotonic()
@@ -387,8 +323,10 @@ class _Processes(WorkCrew):
         self._workers.remove(worker)
         worker.close()
 
-    def close(self) -> None:
-        """End all workers."""
+    def __enter__(self) -> WorkCrew:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         for worker in list(self._workers):
             self._remove(worker)
 
@@ -406,178 +344,3 @@ def _environment(values: dict[str, str]) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-
-
-# Jobs on a cluster of Ray: on this machine without any set-up, or on many.
-
-
-PATIENCE = 10.0
-"""How long the head of a cluster may take to answer, in s."""
-
-TOKEN = (
-    "A cluster may ask for a token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN to what `ray get-auth-token` prints on "
-    "its head, before this command and before each `ray start`."
-)
-"""What to do where a cluster refuses, as Ray's own error only says that it is not there."""
-
-
-class RayExecutor:
-    """Runs jobs in actors of Ray, one per processor of the cluster, or `processes`.
-
-    `address` is that of a cluster as `ray.init` takes it: "auto" for the one of this machine, "ray://host:10001", or
-    "local" for one that is started here and ends with this process. Raises MissingDependencyError without Ray and
-    FleetSimError where the cluster does not answer.
-    """
-
-    def __init__(self, address: str = "auto", processes: int | None = None, limits: JobLimits | None = None) -> None:
-        self._ray = ray = connect(address)
-        self._limits = limits or JobLimits()
-        processors = int(ray.cluster_resources().get("CPU", 0))
-        self.workers = processors if processes is None else processes
-        if self.workers < 1:
-            raise InvalidValueError("the cluster has no processor, or processes is below 1")
-
-    def crew(self, begin: Begin) -> WorkCrew:
-        """Return actors that do what `begin` returns."""
-        return _Actors(self._ray, begin, self.workers, self._limits)
-
-
-class Desk:
-    """What an actor is: takes jobs, and says how much memory it has meanwhile."""
-
-    def __init__(self, begin: bytes, path: Sequence[str]) -> None:
-        # In front of what Ray has set, which finds Ray itself.
-        sys.path[:0] = [folder for folder in path if folder not in sys.path]
-        self._perform = begun(begin)
-
-    def perform(self, content: Any) -> Answer:
-        """Return what comes of a job."""
-        return answer_of(self._perform, content)
-
-    def memory(self) -> float | None:
-        """Return the memory of the process, in MB."""
-        return memory_of()
-
-
-@dataclass
-class _Actor:
-    """An actor, and what is known of it: `begun` is an answer that it gives once it can do jobs."""
-
-    handle: Any
-    begun: Any
-    ready: bool = False
-
-
-class _Actors(WorkCrew):
-    """The actors and what they do."""
-
-    def __init__(self, ray: Any, begin: Begin, count: int, limits: JobLimits) -> None:
-        super().__init__(count, limits)
-        self._ray = ray
-        self._desk = actor_class(ray)
-        # Once for all actors: `begin` may hold a large scenario.
-        self._begin = ray.put(ray.cloudpickle.dumps(begin))
-        self._free: list[_Actor] = []
-        self._busy: dict[Any, tuple[_Actor, Attempt]] = {}
-        self._looked = 0.0
-
-    def _fill(self, attempts: Attempts) -> bool:
-        while len(self._busy) < self._count:
-            attempt = attempts.next()
-            if attempt is None:
-                break
-            actor = self._free.pop() if self._free else self._new_actor()
-            self._busy[actor.handle.perform.remote(attempt.job.content)] = (actor, attempt)
-        return bool(self._busy)
-
-    def _new_actor(self) -> _Actor:
-        handle = self._desk.remote(self._begin, list(sys.path))
-        return _Actor(handle, handle.memory.remote())
-
-    def _look(self, attempts: Attempts) -> Iterator[Ended]:
-        """Wait for an actor, for LOOK at most; yield the jobs that ended, those beyond their limits included."""
-        ready, _ = self._ray.wait(list(self._busy), num_returns=1, timeout=LOOK)
-        for reference in ready:
-            ended = self._take(reference, *self._busy.pop(reference), attempts)
-            if ended is not None:
-                yield ended
-        # Not after each job: where many short ones end, a long one among them is looked at all the same.
-        if self._limits.any and time.monotonic() > self._looked + LOOK:
-            self._looked = time.monotonic()
-            yield from self._end_those_beyond(attempts)
-
-    def _drop(self) -> None:
-        for actor, _ in self._busy.values():
-            self._ray.kill(actor.handle)
-        self._busy.clear()
-
-    def _take(self, reference: Any, actor: _Actor, attempt: Attempt, attempts: Attempts) -> Ended | None:
-        """Take what a job ended with, or that its actor is gone; None where it is done again."""
-        try:
-            answer: Answer = self._ray.get(reference)
-        except self._ray.exceptions.RayError:
-            return attempts.died(attempt)
-        self._free.append(actor)
-        return attempt.ended(answer)
-
-    def _end_those_beyond(self, attempts: Attempts) -> Iterator[Ended]:
-        """End jobs that are beyond a limit."""
-        for reference, (actor, attempt) in list(self._busy.items()):
-            if not actor.ready:
-                # The start of the actor itself is no time of the job.
-                actor.ready = bool(self._ray.wait([actor.begun], timeout=0)[0])
-                attempt.since = time.monotonic()
-                continue
-            ended = attempts.beyond(attempt, partial(self._memory, actor))
-            if ended is not None:
-                del self._busy[reference]
-                self._ray.kill(actor.handle)
-                yield ended
-
-    def _memory(self, actor: _Actor) -> float | None:
-        try:
-            memory: float | None = self._ray.get(actor.handle.memory.remote(), timeout=LOOK)
-        # It is busy in code that lets nothing else in, or dead; then its job tells.
-        except (self._ray.exceptions.RayError, TimeoutError):
-            return None
-        return memory
-
-    def close(self) -> None:
-        """End all actors."""
-        for actor in self._free:
-            self._ray.kill(actor.handle)
-        self._free.clear()
-
-
-def connect(address: str) -> Any:
-    """Return Ray, connected to the cluster at `address` unless it is connected already; see RayExecutor."""
-    ray = _ray()
-    if not ray.is_initialized():
-        try:
-            _check_answers(address)
-            ray.init(address=address, log_to_driver=False, logging_level="ERROR", include_dashboard=None)
-        # Ray raises errors of many kinds here.
-        except Exception as error:
-            hint = "" if address == "local" else f" {TOKEN}"
-            raise FleetSimError(f"no cluster of Ray at {address!r}: {error}.{hint}") from error
-    return ray
-
-
-def actor_class(ray: Any) -> Any:
-    """Return the actor that a Desk is in Ray."""
-    # Two at a time, so that an actor answers about its memory while it does a job.
-    options = {"num_cpus": 1, "max_restarts": 0, "max_concurrency": 2, "runtime_env": {"env_vars": ONE_THREAD}}
-    return ray.remote(**options)(Desk)
-
-
-def _check_answers(address: str) -> None:
-    """Raise OSError where nothing listens at an address of another machine: Ray itself would try for minutes."""
-    host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if colon and port.isdecimal():
-        socket.create_connection((host, int(port)), timeout=PATIENCE).close()
-
-
-def _ray() -> Any:
-    with of_extra("ray", "cluster", "running on a cluster"):
-        import ray
-    return ray

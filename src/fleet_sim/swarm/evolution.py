@@ -20,7 +20,7 @@ import yaml
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import ConfigError, FleetSimError, of_extra, unknown_name
 from fleet_sim.base.files import beside, exists, opened, read_text, refusals, resolve_config, write_file
-from fleet_sim.base.parallel import Executor, Job, LocalExecutor, Perform
+from fleet_sim.base.parallel import Job, LocalExecutor, Perform
 from fleet_sim.base.scenario import checker_of
 from fleet_sim.base.settings import Checked, read, read_either, set_key, setting
 from fleet_sim.swarm.world import World_from_config
@@ -173,7 +173,7 @@ def run_trial(trial: Trial) -> float:
 
 
 @contextmanager
-def running_trials(executor: Executor | None) -> Iterator[Callable[[Sequence[Trial]], list[float]]]:
+def running_trials(executor: LocalExecutor | None) -> Iterator[Callable[[Sequence[Trial]], list[float]]]:
     """Yield a function that runs trials and returns their values in order, by `executor`; None: in this process."""
     if executor is None:
         yield lambda trials: [run_trial(trial) for trial in trials]
@@ -250,7 +250,7 @@ def evolve(
     *,
     log: str | Path | None = None,
     processes: int = 1,
-    executor: Executor | None = None,
+    executor: LocalExecutor | None = None,
     report: Callable[[SearchOutcome], Any] = lambda outcome: None,
 ) -> SearchOutcome:
     """Search to the end and return the result.

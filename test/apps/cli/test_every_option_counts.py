@@ -42,7 +42,6 @@ SHOWN: dict[str, tuple[str, str, str]] = {
     "evolve --generations": (EVOLVE, "--generations 2", "after 2 generations"),
     "evolve --seed": (EVOLVE, "--restart --seed 5", r"controller\S*: \S+"),
     "evolve --restart": (f"{EVOLVE} --output c.yaml", "--restart", "generation 1/"),
-    "evolve --address": (EVOLVE, "--address nowhere:1", "no cluster of Ray|needs the Python module 'ray'"),
     "evolve --output": (EVOLVE, "--output b.yaml", r"wrote b\.yaml"),
     "models list --tier": ("models list", "--tier ros", r"^(?!.*diff_base)[\s\S]*$"),
     "models list --path": ("models list", "--path missing_folder", "missing_folder"),

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -189,14 +188,6 @@ def test_a_dry_run_only_says_what_would_be_run(sweep: Path, capsys: pytest.Captu
     assert main(["sweep", str(sweep), "--dry-run"]) == 0
     assert capsys.readouterr().out == "6 runs: 3 of robots[0].controller.max_linear_vel x 2 seeds\n"
     assert not list(sweep.parent.glob("*.csv")) + list(sweep.parent.glob("*.parquet"))
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed")
-def test_a_cluster_makes_the_same_table(sweep: Path) -> None:
-    assert main(["sweep", str(sweep), "--out", "here.parquet", "--processes", "1"]) == 0
-    assert main(["sweep", str(sweep), "--out", "there.parquet", "--processes", "2", "--address", "local"]) == 0
-    assert Path("there.parquet").read_bytes() == Path("here.parquet").read_bytes()
 
 
 # ---- What is varied: values, combinations and seeds, and how mistakes are reported -----------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import re
 import shutil
 import sys
@@ -53,12 +54,13 @@ def add_detail(parser: argparse._ActionsContainer, of: str, name: str, what: str
 
 
 def add_workers(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add the options that say how many processes work, which `what` are, and where."""
-    parser.add_argument("--processes", type=positive, metavar="N", help=f"{what} (default: one per processor)")
+    """Add the option that says how many processes work, which `what` are."""
     parser.add_argument(
-        "--address",
-        metavar="ADDRESS",
-        help="run on a Ray cluster: auto (the one of this machine), local (start one), or ray://host:10001",
+        "--processes",
+        type=positive,
+        metavar="N",
+        default=os.cpu_count() or 1,
+        help=f"{what} (default: one per processor)",
     )
 
 

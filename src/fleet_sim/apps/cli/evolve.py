@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from pathlib import Path
@@ -32,7 +31,6 @@ def add(commands: Any) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Search, write the best world and print its parameters; return 0, or 130 after Ctrl-C, which keeps the log."""
-    from fleet_sim.base.parallel import RayExecutor
     from fleet_sim.swarm.evolution import evolve, load_search, write_best
 
     path = resolve_config(args.config)
@@ -48,10 +46,7 @@ def execute(args: argparse.Namespace) -> int:
         remove(log)
     line = ProgressLine(search)
     try:
-        executor = RayExecutor(args.address, args.processes) if args.address is not None else None
-        outcome = evolve(
-            search, log=log, processes=args.processes or os.cpu_count() or 1, executor=executor, report=line.show
-        )
+        outcome = evolve(search, log=log, processes=args.processes, report=line.show)
     except KeyboardInterrupt:
         print(f"\nstopped; the same command continues from {log}", file=sys.stderr)
         # As shells report a program that ended by SIGINT: 128 + 2.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,6 @@ from fleet_sim.base.files import resolve_config
 
 if TYPE_CHECKING:
     from fleet_sim.apps.sweeps import SweepPlan, SweepProgress
-    from fleet_sim.base.parallel import Executor
 
 
 def add(commands: Any) -> None:
@@ -37,7 +35,8 @@ def add(commands: Any) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Make the sweep and print means; return 0, 1 where runs failed, or 130 after Ctrl-C, which keeps the results."""
     from fleet_sim.apps.reports import sweep_lines
-    from fleet_sim.apps.sweeps import journal_of, load_sweep, read_table, run_sweep
+    from fleet_sim.apps.sweeps import journal_of, limits_of, load_sweep, read_table, run_sweep
+    from fleet_sim.base.parallel import LocalExecutor
 
     path = resolve_config(args.config)
     plan = load_sweep(path)
@@ -45,9 +44,8 @@ def execute(args: argparse.Namespace) -> int:
     if args.dry_run:
         return 0
     out = args.out or default_table(path)
-    executor = executor_of(args, plan)
-    if args.address is None:
-        print(f"in {processes_of(args)} processes of this machine; --address takes a cluster of Ray (extra `cluster`)")
+    executor = LocalExecutor(args.processes, limits_of(plan))
+    print(f"in {args.processes} processes of this machine")
     line = SweepLine()
     try:
         journal = run_sweep(plan, out, executor, resume=args.resume, report=line.show)
@@ -59,7 +57,7 @@ def execute(args: argparse.Namespace) -> int:
     line.end()
     print("\n".join(sweep_lines(read_table(out))))
     if journal.deaths:
-        print(f"processes or machines died {journal.deaths} times; their runs were begun again")
+        print(f"processes died {journal.deaths} times; their runs were begun again")
     if journal.failed:
         print(
             f"{journal.failed} of {len(plan)} runs failed; the column `error` tells why, {journal.path} has the traces"
@@ -84,21 +82,6 @@ def default_table(path: Path) -> str:
     except MissingDependencyError:
         return f"{path.stem}.csv"
     return f"{path.stem}.parquet"
-
-
-def executor_of(args: argparse.Namespace, plan: SweepPlan) -> Executor:
-    """Return what makes the runs: processes of this machine, or a cluster."""
-    from fleet_sim.apps.sweeps import limits_of
-    from fleet_sim.base.parallel import LocalExecutor, RayExecutor
-
-    if args.address is not None:
-        return RayExecutor(args.address, args.processes, limits_of(plan))
-    return LocalExecutor(processes_of(args), limits_of(plan))
-
-
-def processes_of(args: argparse.Namespace) -> int:
-    """Return how many processes of this machine make the runs."""
-    return args.processes or os.cpu_count() or 1
 
 
 class SweepLine(StatusLine):

@@ -34,7 +34,7 @@ from fleet_sim.base.files import (
     to_read,
     to_write,
 )
-from fleet_sim.base.parallel import Ended, Executor, Job, JobLimits, Perform
+from fleet_sim.base.parallel import Ended, Job, JobLimits, LocalExecutor, Perform
 from fleet_sim.simulation import MultiRobotSimulationCore
 
 # One run of a sweep, in a worker.
@@ -439,7 +439,7 @@ def journal_of(out: str | Path) -> Path:
 def run_sweep(
     plan: SweepPlan,
     out: str | Path,
-    executor: Executor,
+    executor: LocalExecutor,
     *,
     resume: bool = False,
     report: Callable[[SweepProgress], Any] = lambda progress: None,
