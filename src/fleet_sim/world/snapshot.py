@@ -489,11 +489,6 @@ class SnapshotBoard:
         """The simulation time in s at the end of that step."""
         return self._world.clock.seconds(self.tick)
 
-    @property
-    def compiled(self) -> bool:
-        """Whether the simulation uses compiled code."""
-        return self._world.compiled
-
     def look(self, known: KnownPaths | None = None) -> tuple[dict[str, AnyArray], EntityRoster, GivenColors]:
         """Return what a snapshot of this moment is made of; the arrays change with the world.
 

@@ -22,7 +22,6 @@ from fleet_sim.apps.record.mcap_index import McapIndex
 from fleet_sim.apps.record.recording import Recording
 from fleet_sim.apps.record.samples import RingReceiver, RingSender, SampleDecoder, SampleEncoder
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.kernels import is_usable
 from fleet_sim.world.snapshot import Snapshot
 
 pytest.importorskip("mcap")
@@ -39,16 +38,12 @@ def test_records_come_out_as_they_went_in_however_they_lie_in_the_ring() -> None
     refused = 0
     for _ in range(3000):
         content = numbers.randbytes(numbers.randrange(giver.longest + 1))
-        place = giver.place(len(given) % 3, len(content))
-        if place is None:
+        assert taker.last_head == giver.head
+        if not giver.put(len(given) % 3, [content[:5], content[5:]]):
             refused += 1
             taken += taker.take(giver.head)
             giver.tail = taker.tail
             continue
-        place[:] = content
-        # What is not whole is not there for the other one.
-        assert taker.last_head == giver.head
-        giver.commit()
         given.append((len(given) % 3, content))
     taken += taker.take(taker.last_head)
     assert taken == given
@@ -59,30 +54,14 @@ def test_the_longest_record_always_fits_into_an_empty_ring() -> None:
     memory = memoryview(bytearray(64 + 4096))
     giver, taker = RingSender(memory), RingReceiver(memory)
     for step in range(200):
-        assert giver.place(0, step % giver.longest) is not None
-        giver.commit()
-        list(taker.take(giver.head))
-        giver.tail = taker.tail
-        assert giver.place(0, giver.longest) is not None
-
-
-def test_a_record_may_turn_out_shorter_than_its_place() -> None:
-    memory = memoryview(bytearray(64 + 4096))
-    giver, taker, numbers = RingSender(memory), RingReceiver(memory), random.Random(4)
-    for _ in range(500):
-        content = numbers.randbytes(numbers.randrange(giver.longest + 1))
-        place = giver.place(7, giver.longest)
-        assert place is not None
-        place[: len(content)] = content
-        giver.shorten(len(content))
-        giver.commit()
-        assert list(taker.take(giver.head)) == [(7, content)]
-        giver.tail = taker.tail
+        for length in (step % giver.longest, giver.longest):
+            assert giver.put(0, [bytes(length)])
+            list(taker.take(giver.head))
+            giver.tail = taker.tail
 
 
 def fleet(robots: int) -> fs.MultiRobotSimulationCore:
-    # Without kernels samples are as long as can be.
-    params = fs.SimulationParams(gui=False, target_rtf=0, timestep=0.1, monitor=False, compiled_code="never")
+    params = fs.SimulationParams(gui=False, target_rtf=0, timestep=0.1, monitor=False)
     sim = fs.MultiRobotSimulationCore(params)
     for number in range(robots):
         pose = fs.Pose.from_xyz(2.0 * number, 0.0, 0.1)
@@ -135,23 +114,17 @@ def test_the_run_goes_on_without_the_process_that_writes(tmp_path: Path, caplog:
             recording.close()
 
 
-# ---- Samples on their way to the process that writes: what changed since the last one, bit by bit --------------------
+# ---- Samples on their way to the process that writes, bit by bit -----------------------------------------------------
 
 
-needs_kernels = pytest.mark.skipif(not is_usable(), reason="numba is not installed")
 BOX_SAMPLES = fs.ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
 STRANGE = np.array([0.0, -0.0, np.nan, -np.nan, 5e-324, 1.0, np.inf])
 """Numbers of which some are equal with other bits, or are not equal to themselves."""
 FIELDS = ("positions", "orientations", "velocities", "angular_velocities", "carriers", "modes", "busy_mask", "blockers")
 
 
-@pytest.fixture(params=[pytest.param(True, marks=needs_kernels), False], ids=["kernels", "arrays"])
-def with_kernels(request: pytest.FixtureRequest) -> bool:
-    return bool(request.param)
-
-
-def fleet_samples(robots: int, compiled_code: str = "auto") -> fs.MultiRobotSimulationCore:
-    params = fs.SimulationParams(gui=False, target_rtf=0, timestep=0.1, monitor=False, compiled_code=compiled_code)
+def fleet_samples(robots: int) -> fs.MultiRobotSimulationCore:
+    params = fs.SimulationParams(gui=False, target_rtf=0, timestep=0.1, monitor=False)
     sim = fs.MultiRobotSimulationCore(params)
     for number in range(robots):
         pose = fs.Pose.from_xyz(0.5 * (number % 40), 0.5 * (number // 40), 0.1)
@@ -167,7 +140,7 @@ def assert_same(one: Snapshot, other: Snapshot) -> None:
         assert getattr(one, name).tobytes() == getattr(other, name).tobytes(), name
 
 
-def test_samples_come_out_bit_for_bit(with_kernels: bool) -> None:
+def test_samples_come_out_bit_for_bit() -> None:
     numbers = np.random.default_rng(5)
     with fleet_samples(50) as sim:
         giver, taker, read = SampleEncoder(), SampleDecoder(), []
@@ -176,9 +149,7 @@ def test_samples_come_out_bit_for_bit(with_kernels: bool) -> None:
                 giver.start_anew()
             state, roster, colors = sim.snapshots.look()
             true = sim.snapshots.take()
-            data = bytearray(giver.longest(state))
-            length = giver.write(memoryview(data), step, step, 0.1 * step, state, with_kernels=with_kernels)
-            sample = taker.read(bytes(data[:length]), roster, colors, ())
+            sample = taker.read(b"".join(giver.pieces(step, step, 0.1 * step, state)), roster, colors, ())
             read.append((sample.snapshot, true))
             assert (sample.now, sample.snapshot.tick) == (step, step)
             # Whatever a column has: samples are of the state, and judge nothing.
@@ -189,22 +160,8 @@ def test_samples_come_out_bit_for_bit(with_kernels: bool) -> None:
             assert_same(snapshot, true)
 
 
-@needs_kernels
-def test_a_sample_with_kernels_has_what_moved_only() -> None:
-    with fleet_samples(300) as sim:
-        giver = SampleEncoder()
-        lengths = []
-        for _ in range(3):
-            sim.step_once()
-            state, _, _ = sim.snapshots.look()
-            place = memoryview(bytearray(giver.longest(state)))
-            lengths.append(giver.write(place, 0, 0, 0.0, state, with_kernels=True))
-        assert lengths[0] == giver.longest(state)
-        assert lengths[1] == lengths[2] < lengths[0] / 3
-
-
-def test_worlds_without_entities_are_recorded(with_kernels: bool, tmp_path: Path) -> None:
-    with fleet_samples(0, "always" if with_kernels else "never") as sim, sim.record(tmp_path / "run.mcap", rate=None):
+def test_worlds_without_entities_are_recorded(tmp_path: Path) -> None:
+    with fleet_samples(0) as sim, sim.record(tmp_path / "run.mcap", rate=None):
         sim.step_once()
         sim.spawn(fs.AgentSpawnParams(BOX_SAMPLES, BOX_SAMPLES, name="late"))
         sim.step_once()
@@ -217,11 +174,10 @@ def test_worlds_without_entities_are_recorded(with_kernels: bool, tmp_path: Path
     assert names == [(), (), ("late",), (), ()]
 
 
-@needs_kernels
 def test_what_was_left_out_is_not_built_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # So small that a sample goes through it in pieces, of which the first may find no room.
     monkeypatch.setattr(writing, "RING", 1 << 18)
-    with fleet_samples(600, "always") as sim:
+    with fleet_samples(600) as sim:
         recording = sim.record(tmp_path / "run.mcap", rate=None, on_full="drop")
         (process,) = Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii").split()[-1:]
         os.kill(int(process), signal.SIGSTOP)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fleet_sim.apps.cli.arguments import add_workers, positive, seeds
-from fleet_sim.apps.cli.sweep import SweepLine, executor_of
+from fleet_sim.apps.cli.sweep import SweepLine
 from fleet_sim.base.errors import InvalidValueError, unknown_name
 from fleet_sim.base.files import resolve_config, scratch_folder
 from fleet_sim.base.settings import load_mapping
@@ -104,7 +104,8 @@ def _count_of(scenario: str) -> str:
 
 def _is_enough(args: argparse.Namespace, number: int) -> bool:
     """Run all seeds with `number`, print what came of it, and return whether all goals are met."""
-    from fleet_sim.apps.sweeps import groups_of, load_sweep, read_table, run_sweep
+    from fleet_sim.apps.sweeps import groups_of, limits_of, load_sweep, read_table, run_sweep
+    from fleet_sim.base.parallel import LocalExecutor
 
     plan = load_sweep(
         {"scenario": args.scenario, "parameters": {args.key: [number]}, "seeds": args.seeds, "duration": args.duration}
@@ -112,7 +113,7 @@ def _is_enough(args: argparse.Namespace, number: int) -> bool:
     line = SweepLine()
     with scratch_folder() as folder:
         table = Path(folder, "size.csv")
-        run_sweep(plan, table, executor_of(args, plan), report=line.show)
+        run_sweep(plan, table, LocalExecutor(args.processes, limits_of(plan)), report=line.show)
         line.end()
         (group,) = groups_of(read_table(table))
     if group.failed:

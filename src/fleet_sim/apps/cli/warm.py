@@ -181,18 +181,3 @@ def _flocks() -> None:
         world.spawn_many(world.recipe(spec), places, np.zeros(MANY))
         for _ in range(CASE_STEPS):
             world.step()
-
-
-@_case("recordings")
-def _recordings() -> None:
-    """A recording of a fleet; raises MissingDependencyError without the extra for it."""
-    import fleet_sim as fs
-    from fleet_sim.base.files import scratch_folder
-
-    params = fs.SimulationParams(gui=False, target_rtf=0, compiled_code="always")
-    with scratch_folder() as folder, fs.MultiRobotSimulationCore(params) as sim:
-        box = fs.ShapeParams("box", half_extents=(0.3, 0.2, 0.2))
-        sim.spawn(fs.AgentSpawnParams(box, box)).set_velocity(0.5, 0.0, 0.0, 0.5)
-        with sim.record(folder / "run.mcap", rate=None):
-            for _ in range(CASE_STEPS):
-                sim.step_once()

@@ -274,22 +274,12 @@ class WriterProcess:
 
     def _give_state(self, now: int, board: SnapshotBoard, state: StateArrays) -> bool:
         """Give a sample to the writer; return False where there is no room and it may be left out."""
-        waits, encoder = self._params.on_full == "wait", self._samples
-        length = encoder.longest(state)
-        if length > self._ring.longest:
-            data = bytearray(length)
-            length = encoder.write(memoryview(data), now, board.tick, board.time, state, with_kernels=board.compiled)
-            taken = self._give_bytes(samples.SAMPLE, memoryview(data)[:length], waits=waits)
-            if not taken:
-                # The next one cannot build on it.
-                encoder.start_anew()
-            return taken
-        place = self._place(samples.SAMPLE, length, waits=waits)
-        if place is None:
-            return False
-        self._ring.shorten(encoder.write(place, now, board.tick, board.time, state, with_kernels=board.compiled))
-        self._commit()
-        return True
+        pieces = self._samples.pieces(now, board.tick, board.time, state)
+        taken = self._give_record(samples.SAMPLE, pieces, waits=self._params.on_full == "wait")
+        if not taken:
+            # The next one cannot build on it.
+            self._samples.start_anew()
+        return taken
 
     def give(self, message: object) -> None:
         """Give one of the message objects of `samples`; waits until there is room."""
@@ -297,39 +287,34 @@ class WriterProcess:
             self._give(message)
 
     def _give(self, message: object) -> None:
-        self._give_bytes(samples.OBJECT, pickle.dumps(message, pickle.HIGHEST_PROTOCOL), waits=True)
+        self._give_record(samples.OBJECT, [pickle.dumps(message, pickle.HIGHEST_PROTOCOL)], waits=True)
 
-    def _give_bytes(self, kind: int, data: bytes | memoryview, *, waits: bool) -> bool:
-        """Give a record, in pieces where it is long."""
-        size = self._ring.longest
-        for begin in range(0, len(data), size):
-            piece = data[begin : begin + size]
-            is_last = begin + size >= len(data)
+    def _give_record(self, kind: int, pieces: list[bytes | memoryview], *, waits: bool) -> bool:
+        """Give a record, as several where it is long; return False where there is no room for it."""
+        size, records = self._ring.longest, [pieces]
+        if sum(map(len, pieces)) > size:
+            data = memoryview(b"".join(pieces))
+            records = [[data[begin : begin + size]] for begin in range(0, len(data), size)]
+        last = len(records) - 1
+        return all(
             # The rest of a record that was begun is waited for in any case.
-            place = self._place(kind if is_last else samples.PIECE, len(piece), waits=waits or begin > 0)
-            if place is None:
-                return False
-            place[:] = piece
-            self._commit()
-        return True
+            self._put(kind if number == last else samples.PIECE, record, waits=waits or number > 0)
+            for number, record in enumerate(records)
+        )
 
-    def _place(self, kind: int, length: int, *, waits: bool) -> memoryview | None:
-        """Return room in the ring; None once the writer has ended, or where there is none and nobody `waits`."""
+    def _put(self, kind: int, pieces: list[bytes | memoryview], *, waits: bool) -> bool:
+        """Put a record into the ring; return False once the writer has ended, or without room where nobody `waits`."""
         while not self._over:
-            place = self._ring.place(kind, length)
-            if place is not None:
-                return place
+            if self._ring.put(kind, pieces):
+                if self._ring.head - self._told >= BATCH or time.monotonic() - self._told_at > SOONEST:
+                    # Asked for early, it has answered when there is no room any more.
+                    self._tell(wait=False)
+                    self._hear(wait=False)
+                return True
             self._tell(wait=waits)
             if not self._hear(wait=waits) and not waits:
-                return None
-        return None
-
-    def _commit(self) -> None:
-        self._ring.commit()
-        if self._ring.head - self._told >= BATCH or time.monotonic() - self._told_at > SOONEST:
-            # Asked for early, it has answered when there is no room any more.
-            self._tell(wait=False)
-            self._hear(wait=False)
+                return False
+        return False
 
     # ---- the other process -------------------------------------------------------------------------------------------
 

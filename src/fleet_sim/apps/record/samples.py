@@ -1,8 +1,6 @@
 """Samples of a run as bytes, and the memory through which they reach the process that writes the recording.
 
-An entity has 16 words of 8 bytes. A sample has a mask of 16 bits for each entity, which tells the words that follow,
-then those, entity by entity, then the arrays of STATE that have other rows or single bytes, as they are. Paths are left
-out where they are the arrays of the sample before.
+A sample has the arrays of STATE as they are; paths are left out where they are the arrays of the sample before.
 """
 
 from __future__ import annotations
@@ -18,9 +16,8 @@ import numpy as np
 
 from fleet_sim.apps.record.mcap_file import STATE, McapFile, Qos
 from fleet_sim.apps.record.message_types import serializer
-from fleet_sim.base.arrays import AnyArray, Floats, Ints
+from fleet_sim.base.arrays import AnyArray, Ints
 from fleet_sim.base.cdr import STAMP, ByteTemplate, MessagePart
-from fleet_sim.base.kernels import compiled, inlined
 from fleet_sim.base.scenario import FRAME_SCHEMA, NAMESPACE_SCHEMA, read_frame, read_namespace
 from fleet_sim.base.settings import Checked, setting
 from fleet_sim.world.commands import Frames
@@ -30,64 +27,6 @@ from fleet_sim.world.snapshot import EntityRoster, GivenColors, Snapshot, StateA
 if TYPE_CHECKING:
     from fleet_sim.models.kinematics.tree import FrameLink
     from fleet_sim.sensing.sensors.sensor import SensorParams
-
-
-# What changed of the entities since the last sample, by compiled code.
-
-
-@compiled
-def pack_changed(
-    positions: Floats,
-    orientations: Floats,
-    velocities: Floats,
-    angular_velocities: Floats,
-    parents: Ints,
-    blocked_by: Ints,
-    path_lengths: Ints,
-    last: Ints,
-    masks: AnyArray,
-    values: Ints,
-) -> int:
-    """Write to `values` what differs from `last` (N, 16), bit by bit, and return how many words that are.
-
-    Bit k of `masks` (N,) tells whether word k of an entity is among them; `last` has all words of now afterwards.
-    """
-    position, orientation = positions.view(np.int64), orientations.view(np.int64)
-    velocity, turn = velocities.view(np.int64), angular_velocities.view(np.int64)
-    count = 0
-    for entity in range(len(masks)):
-        mask = 0
-        for axis in range(3):
-            if _packs(position[entity, axis], axis, entity, last, values, count):
-                mask, count = mask | 1 << axis, count + 1
-        for axis in range(4):
-            if _packs(orientation[entity, axis], 3 + axis, entity, last, values, count):
-                mask, count = mask | 8 << axis, count + 1
-        for axis in range(3):
-            if _packs(velocity[entity, axis], 7 + axis, entity, last, values, count):
-                mask, count = mask | 128 << axis, count + 1
-        for axis in range(3):
-            if _packs(turn[entity, axis], 10 + axis, entity, last, values, count):
-                mask, count = mask | 1024 << axis, count + 1
-        if _packs(parents[entity], 13, entity, last, values, count):
-            mask, count = mask | 8192, count + 1
-        if _packs(blocked_by[entity], 14, entity, last, values, count):
-            mask, count = mask | 16384, count + 1
-        if _packs(path_lengths[entity], 15, entity, last, values, count):
-            mask, count = mask | 32768, count + 1
-        masks[entity] = mask
-    return count
-
-
-@inlined
-def _packs(word: int, place: int, entity: int, last: Ints, values: Ints, count: int) -> bool:
-    """Replace a word where it differs, and write it to `values`; return whether it does."""
-    # A branch, as robots that stand or drive do so for many samples: without one, each word is written.
-    if word == last[entity, place]:
-        return False
-    last[entity, place] = word
-    values[count] = word
-    return True
 
 
 # What a run and the process that writes its recording say to each other, besides the records in the ring.
@@ -201,8 +140,6 @@ class RingSender:
         """Up to where records are whole."""
         self.tail = 0
         """Up to where they were taken, as far as is known here."""
-        # Of the record that was placed last.
-        self._begin = self._kind = self._skipped = self._end = 0
 
     @property
     def longest(self) -> int:
@@ -214,32 +151,28 @@ class RingSender:
         """Whether more than half of it waits to be taken."""
         return self.head - self.tail > self.size // 2
 
-    def place(self, kind: int, length: int) -> memoryview | None:
-        """Return where a record of a kind goes that is `length` long; None while there is no room for it."""
+    def put(self, kind: int, pieces: Sequence[bytes | memoryview]) -> bool:
+        """Put in a record of a kind, whose content is `pieces`; return False while there is no room for it."""
+        length = sum(map(len, pieces))
         whole = _whole(length)
         place = self.head % self.size
         skipped = self.size - place if place + whole > self.size else 0
         if self.head + skipped + whole - self.tail > self.size:
-            return None
+            return False
         if skipped:
             _RECORD.pack_into(self._memory, ALIGNMENT + place, skipped, _FILLER, 0)
             place = 0
         begin = ALIGNMENT + place
         _RECORD.pack_into(self._memory, begin, whole, kind, length)
-        self._begin, self._kind, self._skipped = begin, kind, skipped
-        self._end = self.head + skipped + whole
-        return self._memory[begin + ALIGNMENT : begin + ALIGNMENT + length]
-
-    def shorten(self, length: int) -> None:
-        """Have the record that was placed last be only `length` long."""
-        whole = _whole(length)
-        _RECORD.pack_into(self._memory, self._begin, whole, self._kind, length)
-        self._end = self.head + self._skipped + whole
-
-    def commit(self) -> None:
-        """Call the record whole for which `place` has returned a place."""
-        self.head = self._end
+        begin += ALIGNMENT
+        for piece in pieces:
+            end = begin + len(piece)
+            self._memory[begin:end] = piece
+            begin = end
+        self.head += skipped + whole
+        # Only now: what is not whole is not there for the other process.
         _POSITION.pack_into(self._memory, 0, self.head)
+        return True
 
 
 class RingReceiver:
@@ -365,127 +298,57 @@ def places_of(indices: Sequence[int]) -> Ints | slice:
     return span if list(indices) == list(range(span.start, span.stop)) else np.array(indices, np.int64)
 
 
-WORDS = {
-    "positions": slice(0, 3),
-    "orientations": slice(3, 7),
-    "velocities": slice(7, 10),
-    "angular_velocities": slice(10, 13),
-    "parents": slice(13, 14),
-    "blocked_by": slice(14, 15),
-    "path_lengths": slice(15, 16),
-}
-"""Which words of an entity each array has, in the order in which kernels take them."""
-WIDTH = 16
-_REST = tuple(name for name in SNAPSHOT_STATE if name not in WORDS)
-_HEAD = struct.Struct("<qqdqqqqq?7x")
-"""Time in ns, tick, time in s, how many entities, waypoints, joints and pairs there are, how many words follow, and
-whether paths are those of the sample before."""
+_HEAD = struct.Struct("<qqdqqqq?7x")
+"""Time in ns, tick, time in s, how many entities, waypoints, joints and pairs there are, and whether paths are those of
+the sample before."""
 _PATHS = ("path_positions", "path_orientations")
 """Arrays that a plan of thousands of waypoints makes longer than all others, and that change with it only."""
-_ALL = np.uint16(0xFFFF)
 _COUNTED = ("positions", "path_positions", "joint_positions", "pairs")
 
 
 class SampleEncoder:
-    """Writes samples that build on each other: none may be left out but by `start_anew`."""
+    """Turns samples into bytes, of which each may have the paths of the one before."""
 
     def __init__(self) -> None:
-        self._last: Ints = np.empty((0, WIDTH), np.int64)
         self._paths: tuple[AnyArray, ...] = ()
-        self._anew = True
 
     def start_anew(self) -> None:
         """Have the next sample build on none: after spawns and removals, and where one was not taken."""
-        self._anew = True
+        self._paths = ()
 
-    def longest(self, state: StateArrays) -> int:
-        """Return how many bytes the next sample has at most."""
-        entities = len(state["positions"])
-        rest = sum([state[name].nbytes for name in _REST])
-        return _HEAD.size + _masks_size(entities) + 8 * WIDTH * entities + rest
-
-    def write(
-        self, place: memoryview, now: int, tick: int, time: float, state: StateArrays, *, with_kernels: bool
-    ) -> int:
-        """Write a sample of the time `now` in ns to `place`, and return how many bytes it has.
-
-        Without kernels it has all words: comparing them takes as long as writing them.
-        """
-        entities = len(state["positions"])
-        begin = _HEAD.size + _masks_size(entities)
-        masks = np.frombuffer(place, np.uint16, entities, _HEAD.size)
-        same_paths = self._has_same_paths(state)
-        values = np.frombuffer(place, np.int64, WIDTH * entities, begin)
-        if with_kernels and not self._anew:
-            count = pack_changed(*[state[name] for name in WORDS], self._last, masks, values)  # type: ignore[call-arg]
-        else:
-            self._write_all(state, masks, values)
-            count = len(values)
-        _HEAD.pack_into(place, 0, now, tick, time, *[len(state[name]) for name in _COUNTED], count, same_paths)
-        at = begin + 8 * count
-        for name in _REST:
-            if same_paths and name in _PATHS:
-                continue
-            array = state[name]
-            # Views of arrays without elements cannot be cast.
-            if array.nbytes:
-                place[at : at + array.nbytes] = array.data.cast("B")
-                at += array.nbytes
-        return at
-
-    def _has_same_paths(self, state: StateArrays) -> bool:
-        """Return whether the paths are the same arrays as in the sample before, which nobody can have changed."""
-        before, now = self._paths, tuple(state[name] for name in _PATHS)
-        self._paths = now
-        same = len(before) == len(now) and all(one is other for one, other in zip(before, now, strict=True))
-        return same and not self._anew and not any(array.flags.writeable for array in now)
-
-    def _write_all(self, state: StateArrays, masks: AnyArray, values: Ints) -> None:
-        masks[:] = _ALL
-        words = values.reshape(-1, WIDTH)
-        for name, places in WORDS.items():
-            # Not -1 for the width: no entities have none.
-            words[:, places] = state[name].view(np.int64).reshape(len(words), places.stop - places.start)
-        self._last, self._anew = words.copy(), False
+    def pieces(self, now: int, tick: int, time: float, state: StateArrays) -> list[bytes | memoryview]:
+        """Return what a sample of the time `now` in ns has, one after the other; it shares memory with `state`."""
+        before, self._paths = self._paths, tuple(state[name] for name in _PATHS)
+        # The same arrays, which nobody can have changed.
+        same = bool(before) and all(
+            one is other and not one.flags.writeable for one, other in zip(before, self._paths, strict=True)
+        )
+        arrays = [state[name] for name in SNAPSHOT_STATE if not (same and name in _PATHS)]
+        head = _HEAD.pack(now, tick, time, *[len(state[name]) for name in _COUNTED], same)
+        # Views of arrays without elements cannot be cast.
+        return [head, *[array.data.cast("B") for array in arrays if array.nbytes]]
 
 
 class SampleDecoder:
-    """Reads what a SampleEncoder wrote, sample by sample."""
+    """Reads what a SampleEncoder made, sample by sample."""
 
     def __init__(self) -> None:
-        self._words: Ints = np.empty((0, WIDTH), np.int64)
         self._paths: dict[str, AnyArray] = {}
 
     def read(self, data: bytes, roster: EntityRoster, colors: GivenColors, orders: tuple[Any, ...]) -> Sample:
         """Return the sample in `data`, which must not change any more. Features are not recorded."""
-        now, tick, time, *counts, count, same_paths = _HEAD.unpack_from(data, 0)
-        entities = counts[0]
-        masks = np.frombuffer(data, np.uint8, 2 * entities, _HEAD.size)
-        at = _HEAD.size + _masks_size(entities)
-        values = np.frombuffer(data, np.int64, count, at)
-        # Copied: the arrays of the sample before are those of its snapshot, which must not change.
-        self._words = np.empty((entities, WIDTH), np.int64) if len(self._words) != entities else self._words.copy()
-        changed_mask = np.unpackbits(masks, bitorder="little").view(np.bool_)
-        # Half the time that `np.place` takes for it.
-        self._words.reshape(-1)[changed_mask] = values
-        at += values.nbytes
+        now, tick, time, *counts, same_paths = _HEAD.unpack_from(data, 0)
+        at = _HEAD.size
         state = dict[str, AnyArray]()
         for name, (counted, shape, kind) in SNAPSHOT_STATE.items():
             rows = counts[counted]
-            if name in WORDS:
-                state[name] = self._words[:, WORDS[name]].view(kind).reshape(rows, *shape)
-            elif same_paths and name in _PATHS:
+            if same_paths and name in _PATHS:
                 state[name] = self._paths[name]
             else:
                 state[name] = np.frombuffer(data, kind, rows * math.prod(shape), at).reshape(rows, *shape)
                 at += state[name].nbytes
         self._paths = {name: state[name] for name in _PATHS}
         return Sample(now, snapshot_of(state, roster, colors, tick=tick, time=time, features={}), orders)
-
-
-def _masks_size(entities: int) -> int:
-    """Return how many bytes masks take: words behind them are aligned."""
-    return 2 * entities + -2 * entities % 8
 
 
 # RecordParams: the settings of a recording.
