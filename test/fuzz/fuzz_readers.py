@@ -28,7 +28,7 @@ from fleet_sim.apps.viewer.server import reason_to_refuse
 from fleet_sim.base import files
 from fleet_sim.base.budget import from_outside
 from fleet_sim.base.errors import LONGEST_MESSAGE, FleetSimError, InvalidValueError
-from fleet_sim.base.gate import OperatorFolder, Pattern, read_json
+from fleet_sim.base.gate import OperatorFolder, read_json, searcher
 from fleet_sim.base.scenario import SECTIONS
 from fleet_sim.base.settings import parse_remote
 from fleet_sim.robots.actions.registry import ACTIONS, parse_action_goal
@@ -211,7 +211,7 @@ def readers(canaries: Canaries, own: Path) -> dict[str, Reader]:
         return name + random.choice(("", "", "/", ".state", "/../a.csv", "\0"))
 
     def matched(given: list[str]) -> None:
-        Pattern(given[0]).search(given[1])
+        searcher(given[0])(given[1])
 
     return found | {
         "simulation": Reader(inner, lambda value: SimulationParams.from_dict(value) and None),

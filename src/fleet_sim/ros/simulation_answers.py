@@ -11,7 +11,7 @@ from simulation_interfaces.msg import Bounds, EntityCategory, EntityInfo, Result
 
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, StateError, UnknownNameError
-from fleet_sim.base.gate import Pattern
+from fleet_sim.base.gate import searcher
 from fleet_sim.ros.interface import Bridge
 from fleet_sim.sensing.collision.bounds import refresh_bounds, world_aabbs
 from fleet_sim.sensing.sensors.occupancy import immovable_rows
@@ -161,14 +161,14 @@ def matching(sim: MultiRobotSimulationCore, infos: EntityInfos, filters: Any) ->
 
     Raises Refusal for bounds that are not supported, and InvalidValueError for what is malformed.
     """
-    wanted = Pattern(filters.filter, "filters.filter")
+    matches = searcher(filters.filter, "filters.filter")
     categories = {one.category for one in filters.categories}
     inside = _inside(sim, filters.bounds)
     world = sim.world
     found = []
     for row in world.rows.tolist():
         name = world.label(row)
-        if not wanted.search(name) or (inside is not None and row not in inside):
+        if not matches(name) or (inside is not None and row not in inside):
             continue
         info = infos.of(row)
         if (not categories or info.category.category in categories) and has_tags(info.tags, filters.tags):
