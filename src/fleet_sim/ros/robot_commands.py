@@ -18,7 +18,7 @@ from fleet_sim.base.cdr import HEADER_SIZE
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.robots.actions.joints import JointTrajectoryAction
 from fleet_sim.ros import messages as qos
-from fleet_sim.ros.interface import Bridge, ControllerTopic, Interface, PolledTopic, RobotCommandTopic
+from fleet_sim.ros.interface import Bridge, Interface, PolledTopic, RobotCommandTopic
 from fleet_sim.ros.messages import NS_PER_S, duration_from_msg, poses_from_msgs, time_from_msg, twists_from_msgs
 from fleet_sim.ros.roster import Roster, with_joints
 from fleet_sim.world.commands import Command, ExecuteAction, FollowPath, Navigate, SetJoints, SetVelocity
@@ -231,15 +231,20 @@ def _command(names: tuple[str, ...], joint_names: tuple[str, ...], values: np.nd
     )
 
 
-class JointTrajectoryTopic(ControllerTopic, RobotCommandTopic):
+class JointTrajectoryTopic(RobotCommandTopic):
     """Makes joints follow a received trajectory; it replaces running actions. Without points it stops the joints.
 
-    Subscribes to <robot>/joint_trajectory. Times count from when it is received, or from its stamp where it has one.
+    Subscribes to <robot>/joint_trajectory, or below the name of the controller where `ros.joint_controller` names one:
+    there programs written for ros2_control find it. Times count from when it is received, or from its stamp where it
+    has one.
     Unknown joints, points outside of limits and times that do not increase are rejected as a whole.
     """
 
     message_type = JointTrajectory
-    topic = "joint_trajectory"
+
+    def __init__(self, bridge: Bridge) -> None:
+        self.topic = bridge.params.in_joint_controller("joint_trajectory")
+        super().__init__(bridge)
 
     def on_fleet_changed(self, roster: Roster) -> None:
         super().on_fleet_changed(with_joints(roster, self.bridge.sim.world))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from fleet_sim.apps.record.message_types import check_installed, definition
 from fleet_sim.base.arrays import AnyArray, Ints
@@ -91,7 +91,7 @@ class McapFile:
         with of_extra("mcap", "record", "a recording"):
             from mcap.writer import Writer
         # A checksum of all: only that covers metadata, and the kinds of records.
-        self._writer = Writer(self._stream, CHUNK, enable_data_crcs=True)
+        self._writer: Any = Writer(self._stream, CHUNK, enable_data_crcs=True)
         with refusals(path):
             self._writer.start("ros2", "fleet_sim")
 
@@ -116,7 +116,7 @@ class McapFile:
     def write(self, channel: int, now: int, data: bytes | memoryview) -> None:
         """Add a message of the time `now` in ns; raises InvalidValueError where a full chunk cannot be written."""
         try:
-            self._writer.add_message(channel, now, data, now)  # type: ignore[arg-type]
+            self._writer.add_message(channel, now, data, now)
         except OSError as error:
             # Not `refusals`, which costs as much as the message does.
             raise InvalidValueError(f"{self.path}: cannot be written: {error.strerror or error}") from error

@@ -7,7 +7,7 @@ reading, and again every ten seconds.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from fleet_sim.apps.record import topics as frames
 from fleet_sim.apps.record.mcap_file import McapFile, Qos
 from fleet_sim.apps.record.message_types import make, stamped
-from fleet_sim.apps.record.samples import RecordedChannel, SensorEntry, SensorList, SensorReadings
+from fleet_sim.apps.record.samples import RecordedChannel, SensorEntry
 from fleet_sim.base.arrays import AnyArray, Floats, png_bytes
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.sensing.sensors.imu import ImuParams
@@ -37,23 +37,25 @@ class ReadingWriter:
         self._placed_at: int | None = None
         self._channels: dict[str, RecordedChannel] = {}
 
-    def take_list(self, sensors: SensorList) -> None:
+    def take_sensors(self, *entries: SensorEntry) -> None:
         """Write readings of these sensors from now on."""
-        self._entries, self._placed_at = sensors.entries, None
+        self._entries, self._placed_at = entries, None
 
-    def write(self, readings: SensorReadings) -> None:
-        """Write readings; before the first and every ten seconds, where their sensors are."""
-        now = readings.now
+    def write(self, now: int, numbers: Sequence[int], values: Mapping[str, Sequence[Any]]) -> None:
+        """Write readings of the time `now` in ns: of the sensors `numbers` of the list, values aligned with them.
+
+        Before the first and every ten seconds, where their sensors are.
+        """
         if self._placed_at is None or now - self._placed_at >= 10_000_000_000:
             self._placed_at = now
             # Sensors of one object share its frames.
             links = dict.fromkeys(link for entry in self._entries for link in entry.links)
             message = make(frames.FRAMES_KIND, transforms=[frames.transform_message(link, now) for link in links])
             self._channel("/tf_static", frames.FRAMES_KIND, frames.STATIC).send_message(now, message)
-        for place, number in enumerate(readings.numbers):
+        for place, number in enumerate(numbers):
             entry = self._entries[number]
-            values = {name: column[place] for name, column in readings.values.items()}
-            for suffix, kind, message in _MESSAGES[entry.kind](entry, values, now):
+            own = {name: column[place] for name, column in values.items()}
+            for suffix, kind, message in _MESSAGES[entry.kind](entry, own, now):
                 self._channel(entry.topic + suffix, kind, Qos(depth=10)).send_message(now, message)
 
     def _channel(self, topic: str, kind: str, qos: Qos) -> RecordedChannel:

@@ -21,17 +21,7 @@ from typing import IO, Any
 from fleet_sim.apps.record import samples, writer_program
 from fleet_sim.apps.record.mcap_file import open_part
 from fleet_sim.apps.record.message_types import check_installed
-from fleet_sim.apps.record.samples import (
-    PATH_PERIOD,
-    AttachedFile,
-    Description,
-    RecordParams,
-    RingSender,
-    SampleEncoder,
-    SensorEntry,
-    SensorList,
-    SensorReadings,
-)
+from fleet_sim.apps.record.samples import PATH_PERIOD, RecordParams, RingSender, SampleEncoder, SensorEntry
 from fleet_sim.apps.record.topics import object_frame
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, StateError
 from fleet_sim.base.files import exists, is_folder, part_beside, refusals, remove, scratch_file, status
@@ -90,7 +80,7 @@ class RecordedSensors:
     """Reads the sensors of some kinds, those that come later too, and gives what they read. For the step's thread."""
 
     def __init__(
-        self, sim: MultiRobotSimulationCore, kinds: frozenset[str], frames: Frames, give: Callable[[object], None]
+        self, sim: MultiRobotSimulationCore, kinds: frozenset[str], frames: Frames, give: Callable[..., None]
     ) -> None:
         self._sim, self._kinds, self._frames, self._give = sim, kinds, frames, give
         self._numbers: dict[Sensor, int] = {}
@@ -112,7 +102,7 @@ class RecordedSensors:
             if sensor not in wanted and sensor.is_alive:
                 sensor.unsubscribe()
         self._numbers = {sensor: number for number, sensor in enumerate(wanted)}
-        self._give(SensorList(tuple(self._entry(sensor) for sensor in wanted)))
+        self._give("take_sensors", *map(self._entry, wanted))
 
     def _entry(self, sensor: Sensor) -> SensorEntry:
         """Return what the file says about a sensor: its topic, its frames and the time between readings."""
@@ -140,7 +130,7 @@ class RecordedSensors:
             numbers = tuple(self._numbers[readings.sensors[index]] for index in own)
             names = RECORDED[readings.sensors[0].type]
             values = {name: [readings.values[name][index] for index in own] for name in names}
-            self._give(SensorReadings(now, numbers, values))
+            self._give("write", now, numbers, values)
 
     def end(self) -> None:
         """Read them no more."""
@@ -253,13 +243,13 @@ class WriterProcess:
             state, roster, colors = self._look(now, board)
             if roster is not self._roster:
                 self._roster = roster
-                self._give(roster)
+                self._give("roster", roster)
                 self._samples.start_anew()
             if colors is not self._colors:
                 self._colors = colors
-                self._give(colors)
+                self._give("colors", colors)
             if orders:
-                self._give(samples.ChangedOrders(orders))
+                self._give("orders", *orders)
             taken = self._give_state(now, board, state)
             self.dropped += not taken and not self._over
             return taken
@@ -281,12 +271,12 @@ class WriterProcess:
             self._samples.start_anew()
         return taken
 
-    def give(self, message: object) -> None:
-        """Give one of the message objects of `samples`; waits until there is room."""
+    def give(self, what: str, *given: object) -> None:
+        """Give what `RecordWriter` knows by that name; waits until there is room."""
         with self._lock:
-            self._give(message)
+            self._give(what, *given)
 
-    def _give(self, message: object) -> None:
+    def _give(self, *message: object) -> None:
         self._give_record(samples.OBJECT, [pickle.dumps(message, pickle.HIGHEST_PROTOCOL)], waits=True)
 
     def _give_record(self, kind: int, pieces: list[bytes | memoryview], *, waits: bool) -> bool:
@@ -348,24 +338,23 @@ class WriterProcess:
             code = self._process.wait()
             if exists(self._part) and not status(self._part).st_size:
                 remove(self._part)
-            self._fail(
-                samples.WritingFailure(f"the process that writes has ended, with code {code}", "", exists(self._part))
-            )
+            self._fail(f"the process that writes has ended, with code {code}", "", kept=exists(self._part))
             return True
         kind, number = samples.ANSWER.unpack(head)
         if kind == samples.TAKEN:
             self._ring.tail, self._asked = number, False
         elif kind == samples.FAILED:
-            self._fail(pickle.loads(self._socket.recv(number, socket.MSG_WAITALL)))
+            reason, trace, kept = pickle.loads(self._socket.recv(number, socket.MSG_WAITALL))
+            self._fail(reason, trace, kept=kept)
         else:
             self._over = True
         return True
 
-    def _fail(self, failure: samples.WritingFailure) -> None:
+    def _fail(self, reason: str, trace: str, *, kept: bool) -> None:
         self._over = True
-        self.error = FleetSimError(failure.reason)
-        rest = f"; what was written so far is in {self._part}" if failure.kept else ""
-        logger.error("the recording ends here, the run goes on: %s%s%s", failure.reason, rest, failure.traceback)
+        self.error = FleetSimError(reason)
+        rest = f"; what was written so far is in {self._part}" if kept else ""
+        logger.error("the recording ends here, the run goes on: %s%s%s", reason, rest, trace)
 
     def finish(self) -> None:
         """Return when all samples are written and the file has its name, or could not be written."""
@@ -531,13 +520,13 @@ class McapRecording:
             try:
                 # JSON is YAML too: `fleet-sim run` takes it as it is.
                 content = json.dumps(scenario, indent=1).encode()
-                self._writer.give(AttachedFile(SCENARIO, "application/json", content))
+                self._writer.give("attach", SCENARIO, "application/json", content)
             except (TypeError, ValueError) as error:
                 about["scenario"] = f"not recorded, as it has values that no file can hold: {error}"
         plans = floor_plans_of(sim)
         if plans:
-            self._writer.give(AttachedFile(FLOOR_PLAN, "application/json", plans_to_json(plans).encode()))
-        self._writer.give(Description(ABOUT, about))
+            self._writer.give("attach", FLOOR_PLAN, "application/json", plans_to_json(plans).encode())
+        self._writer.give("describe", ABOUT, about)
 
 
 class McapRecorder:

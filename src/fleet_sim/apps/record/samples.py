@@ -39,48 +39,17 @@ ASK, FINISH = 1, 2
 ANSWER = struct.Struct("<qq")
 """From it: a kind, and a number."""
 TAKEN, FAILED, FINISHED = 0, 1, 2
-"""Kinds: up to where records were taken; how many bytes of a pickled WritingFailure follow; the file has its name."""
+"""Kinds: up to where records were taken; how many bytes follow of the reason, the traceback and whether what was
+written before is kept, pickled; the file has its name."""
 
 
-@dataclass(frozen=True)
-class WritingFailure:
-    """Why nothing more is written; `kept` tells whether what was written before is there."""
-
-    reason: str
-    traceback: str
-    kept: bool
-
-
-# What a run gives to the process that writes, besides samples: pickled objects, for what changes rarely. Both
-# processes are of one user and run the same code; nothing of this is ever in a file.
+# What a run gives to the process that writes, besides samples, is pickled tuples, for what changes rarely: a name that
+# `RecordWriter` knows, and what belongs to it. Both processes are of one user and run the same code; nothing of this is
+# ever in a file.
 
 
 SAMPLE, OBJECT, PIECE = 0, 1, 2
-"""Kinds of records: a sample; a pickled object; a piece of one that is too long for the ring, whose rest follows."""
-
-
-@dataclass(frozen=True)
-class Description:
-    """Texts about the recording."""
-
-    name: str
-    values: dict[str, str]
-
-
-@dataclass(frozen=True)
-class AttachedFile:
-    """A whole file in the recording."""
-
-    name: str
-    media_type: str
-    content: bytes
-
-
-@dataclass(frozen=True)
-class ChangedOrders:
-    """The statuses of the orders that changed, for the next sample."""
-
-    statuses: tuple[Any, ...]
+"""Kinds of records: a sample; a pickled tuple; a piece of one that is too long for the ring, whose rest follows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,22 +67,6 @@ class SensorEntry:
     params: SensorParams
     period: float
     """Between two readings, in s."""
-
-
-@dataclass(frozen=True, eq=False)
-class SensorList:
-    """All sensors that are recorded from now on."""
-
-    entries: tuple[SensorEntry, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class SensorReadings:
-    """Readings of the time `now` in ns: of the sensors `numbers` of the list, values by name, aligned with them."""
-
-    now: int
-    numbers: tuple[int, ...]
-    values: Mapping[str, Sequence[Any]]
 
 
 # A ring of memory that two processes share: one puts records in, the other takes them out, in order. Positions count

@@ -49,7 +49,7 @@ class RecordWriter:
         self._begun = b""
         self._orders: tuple[Any, ...] = ()
         self._roster: EntityRoster
-        self._given: GivenColors
+        self._colors: GivenColors
         self._known: EntityRoster | None = None
         self._files: set[str] = set()
 
@@ -62,28 +62,23 @@ class RecordWriter:
             content, self._begun = self._begun + content, b""
         if kind == samples.SAMPLE:
             orders, self._orders = self._orders, ()
-            self._write_sample(self._samples.read(content, self._roster, self._given, orders))
+            self._write_sample(self._samples.read(content, self._roster, self._colors, orders))
         else:
-            self._unpack(pickle.loads(content))
+            self._note(*pickle.loads(content))
 
-    def _unpack(self, message: object) -> None:
-        """Take in one message: it changes what later samples mean, or is written at once."""
-        if isinstance(message, EntityRoster):
-            self._roster = message
-        elif isinstance(message, GivenColors):
-            self._given = message
-        elif isinstance(message, samples.ChangedOrders):
+    def _note(self, what: str, *given: Any) -> None:
+        """Note what changes the meaning of later samples, and write the rest at once."""
+        if what == "roster":
+            (self._roster,) = given
+        elif what == "colors":
+            (self._colors,) = given
+        elif what == "orders":
             # Those of samples that were left out, too.
-            self._orders += message.statuses
-        elif isinstance(message, samples.SensorList):
-            self._reading_writer().take_list(message)
-        elif isinstance(message, samples.SensorReadings):
-            self._reading_writer().write(message)
-        elif isinstance(message, samples.AttachedFile):
-            self._file.attach(message.name, message.media_type, message.content)
+            self._orders += given
+        elif what in ("attach", "describe"):
+            getattr(self._file, what)(*given)
         else:
-            assert isinstance(message, samples.Description)
-            self._file.describe(message.name, message.values)
+            getattr(self._reading_writer(), what)(*given)
 
     def _reading_writer(self) -> ReadingWriter:
         if self._readings is None:
@@ -167,7 +162,7 @@ class WriterProgram:
         known = isinstance(error, FleetSimError)
         reason = str(error) if known else f"recording: {error!r}"
         rest = "" if known else "\n" + "".join(traceback.format_exception(error))
-        failure = pickle.dumps(samples.WritingFailure(reason, rest, exists(self._file.part)))
+        failure = pickle.dumps((reason, rest, exists(self._file.part)))
         # Nobody may be there to hear it.
         with contextlib.suppress(OSError):
             self._talk.sendall(samples.ANSWER.pack(samples.FAILED, len(failure)) + failure)
