@@ -18,7 +18,7 @@ EVOLVE = "evolve e.yaml --processes 1"
 SHOW = "site show hall.yaml"
 ROUTE = "site route hall.yaml 0.5 0.5 37.5 12.5"
 EXECUTE = "traffic execute --map room.map --scen room.scen --paths paths.txt --quiet"
-BENCH = "bench --steps 2 --robots 3"
+BENCH = "bench demo.yaml --steps 2"
 DRIVE = "traffic run room.map --robots 3 --seconds 20 --quiet --json a.json"
 
 SHOWN: dict[str, tuple[str, str, str]] = {
@@ -62,8 +62,6 @@ SHOWN: dict[str, tuple[str, str, str]] = {
     "report --out": ("report run.json", "--out a.html", r"wrote a\.html"),
     "report --csv": ("report run.json", "--csv a.csv", r"wrote a\.csv"),
     "schema --world": ("schema", "--world", "drawings of the window"),
-    "bench --robots": (BENCH, "--robots 5", r"\n +5 "),
-    "bench --motion": (BENCH, "--motion omnidirectional", "omnidirectional robots"),
     "verify --table": ("verify demo.yaml --table none.json", "--table no.json", r"\bno\.json"),
     "replay --speed": ("replay a.mcap", "--speed 2", "are for --publish"),
     "replay --start": ("replay a.mcap", "--start 2", "are for --publish"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -227,17 +226,15 @@ def execute_seeds(args: argparse.Namespace) -> int:
         if getattr(args, option):
             raise ConfigError(f"--{option.replace('_', '-')} is for one run; use it with --seed, not with --seeds")
     files = run_options.RunFiles(args, source_of(args))
-    table: arguments.TextTable | None = None
     failed, interrupted = [], False
-    with contextlib.ExitStack() as stack:
-        for number, seed in enumerate(args.seeds, 1):
-            values, interrupted, faults = run_seed(args, seed, files, f"run {number} of {len(args.seeds)}  ")
-            failed += [f"seed {seed}: {', '.join(faults)}"] if faults else []
-            if table is None:
-                table = stack.enter_context(arguments.TextTable({name: max(len(name), 9) for name in values}))
-            table.row(list(values.values()))
-            if interrupted:
-                break
+    for number, seed in enumerate(args.seeds, 1):
+        values, interrupted, faults = run_seed(args, seed, files, f"run {number} of {len(args.seeds)}  ")
+        failed += [f"seed {seed}: {', '.join(faults)}"] if faults else []
+        # Each row as soon as it is known, as a run may be long.
+        for row in (values.keys(), values.values()) if number == 1 else (values.values(),):
+            print("  ".join(f"{text:>{max(len(name), 9)}}" for text, name in zip(row, values, strict=True)), flush=True)
+        if interrupted:
+            break
     files.write()
     if failed:
         print(f"failed: {'; '.join(failed)}")
