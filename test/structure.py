@@ -1,7 +1,8 @@
 """Print how large the package is and how it hangs together: `make structure`.
 
-Code lines are lines with tokens, without comments and docstrings. A floor is one more than the highest floor of the
-modules that a module imports. A small module has fewer than 60 lines.
+Code lines are lines with tokens, without comments and docstrings. Floors are counted between rooms, which are the
+folders directly in the package, and between modules: one more than the highest floor of what is imported. A small
+module has fewer than 60 lines.
 """
 
 from __future__ import annotations
@@ -51,14 +52,24 @@ def main() -> int:
     def floor(name: str) -> int:
         return 1 + max((floor(other) for other in graph[name]), default=0)
 
+    # The modules beside the rooms are none.
+    room = {name: room_of(path) for name, path in files.items() if path.parent != PACKAGE}
+    below: dict[str, set[str]] = {name: set() for name in room.values()}
+    for name in room:
+        below[room[name]] |= {room[other] for other in graph[name] if other in room} - {room[name]}
+
+    @cache
+    def chain(name: str) -> tuple[str, ...]:
+        return (*max(map(chain, below[name]), key=len, default=()), name)
+
     sums = {"files": 0, "code": 0, "imports": 0, "classes": 0}
     rooms: dict[str, list[int]] = {}
     for path in MODULES:
         tree, code = ast.parse(path.read_text(encoding="utf-8")), code_lines(path)
         imports = code & lines_of(node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
-        room = rooms.setdefault(room_of(path), [0, 0])
-        room[0] += 1
-        room[1] += len(code)
+        counts = rooms.setdefault(room_of(path), [0, 0])
+        counts[0] += 1
+        counts[1] += len(code)
         sums["files"] += 1
         sums["code"] += len(code)
         sums["imports"] += len(imports)
@@ -75,7 +86,10 @@ def main() -> int:
     folders = len({path.parent for path in MODULES} - {PACKAGE})
     print(f"{sums['files']} files in {folders} folders, {sums['code']} code lines, {sums['classes']} classes")
     print(f"{100 * sums['imports'] / sums['code']:.1f} of 100 code lines are imports")
-    print(f"{max(map(floor, graph))} floors; {len(small)} small modules with one importer: {', '.join(sorted(small))}")
+    longest = max(map(chain, below), key=len)
+    print(f"{len(longest)} floors of rooms, the longest chain of rooms that import: {' < '.join(longest)}")
+    print(f"{max(map(floor, graph))} floors of modules, the longest chain of modules that import")
+    print(f"{len(small)} small modules with one importer: {', '.join(sorted(small))}")
     tests = list((ROOT / "test").rglob("*.py"))
     print(f"{len(tests)} files of tests, {sum(len(code_lines(path)) for path in tests)} code lines")
     return 0

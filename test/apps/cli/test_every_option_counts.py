@@ -18,7 +18,6 @@ EVOLVE = "evolve e.yaml --processes 1"
 SHOW = "site show hall.yaml"
 ROUTE = "site route hall.yaml 0.5 0.5 37.5 12.5"
 EXECUTE = "traffic execute --map room.map --scen room.scen --paths paths.txt --quiet"
-BENCH = "bench demo.yaml --steps 2"
 DRIVE = "traffic run room.map --robots 3 --seconds 20 --quiet --json a.json"
 
 SHOWN: dict[str, tuple[str, str, str]] = {
