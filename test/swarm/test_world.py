@@ -259,7 +259,7 @@ def test_removing_an_agent_in_the_middle_of_a_step() -> None:
         assert [member.name for member in world.population] == ["b", "a", "c"]
 
 
-# ---- Settings of worlds from files and templates, written back, and worlds made from them again ----------------------
+# ---- Settings of worlds from files, written back, and worlds made from them again ------------------------------------
 
 
 MILL = """
@@ -369,22 +369,9 @@ def test_code_cannot_be_written_and_the_error_names_the_key(settings: dict[str, 
         RectangularWorldConfig(**settings).to_yaml()
 
 
-def test_a_template_takes_values(tmp_path: Path) -> None:
-    pytest.importorskip("jinja2")
-    size = "#%> set height = width / 2\nsize:\n- <{ width }>\n- <{ height }>\n"
-    path = written(tmp_path, f"type: RectangularWorld\n{size}seed: <{{ seed|default(3) }}>\n")
-    assert config_from_yaml(path, width=6).size == (6.0, 3.0)
-    assert RectangularWorldConfig.from_yaml(path, width=6, seed=4).seed == 4
-    with pytest.raises(ConfigError, match="'width' is undefined"):
-        config_from_yaml(path)
-    with pytest.raises(ConfigError, match="Did you mean 'width'"):
-        config_from_yaml(path, width=6, widht=7)
-    assert main(["swarm", str(path), "--steps", "1", "--set", "width=6", "--set", "time_step=0.5"]) == 0
-
-
-def test_values_for_a_file_that_is_no_template_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="width: it is not a template"):
-        config_from_yaml(written(tmp_path, MILL), width=6)
+def test_a_template_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"line 2: .* is of a Jinja template, which is not read here"):
+        config_from_yaml(written(tmp_path, "type: RectangularWorld\nsize: [<{ width }>, 3]\n"))
 
 
 def test_of_several_documents_the_world_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

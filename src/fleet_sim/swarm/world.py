@@ -515,13 +515,9 @@ def config_from_dict(d: Mapping[str, Any]) -> RectangularWorldConfig:
     return WORLDS.type_of(d.get("type", "RectangularWorld")).config_class.from_dict(d)
 
 
-def config_from_yaml(path: str | Path, **values: Any) -> RectangularWorldConfig:
-    """Return the settings of the world in a YAML file; `values` are those of the variables of a template.
-
-    Raises ConfigError, also for a value that the file does not ask for, and MissingDependencyError for a template
-    without Jinja2.
-    """
-    return read_world(path, values, config_from_dict)
+def config_from_yaml(path: str | Path) -> RectangularWorldConfig:
+    """Return the settings of the world in a YAML file; raises ConfigError."""
+    return read_world(path, config_from_dict)
 
 
 WorldConfig.maker = World_from_config

@@ -17,11 +17,11 @@ from fleet_sim.base.errors import ConfigError, StateError
 from fleet_sim.base.files import write_file
 from fleet_sim.base.params import SimulationParams
 from fleet_sim.base.scenario import as_scenario, check_kind
-from fleet_sim.base.settings import UsedSettings, Variables, load_documents, parse_value, read, setting
+from fleet_sim.base.settings import UsedSettings, load_documents, parse_value, read, setting
 from fleet_sim.base.settings.fields import fields_of, shown
 from fleet_sim.swarm.canvas import Color
 
-# Sources of worlds: mappings, and files, which may be templates or hold several documents.
+# Sources of worlds: mappings, and files, which may hold several documents.
 
 
 Made = TypeVar("Made")
@@ -48,13 +48,12 @@ def world_in(config: Mapping[str, Any]) -> dict[str, Any]:
     return dict(world)
 
 
-def load_world(path: str | Path, variables: Variables | None = None) -> dict[str, Any]:
-    """Return the mapping of the world in a YAML file, a template whose `variables` are filled in.
+def load_world(path: str | Path) -> dict[str, Any]:
+    """Return the mapping of the world in a YAML file; of several documents in it the one with a `type`.
 
-    Of several documents in the file it is the one with a `type`. Raises ConfigError, also where there is none or more
-    than one of them, and MissingDependencyError for a template without Jinja2.
+    Raises ConfigError, also where there is none or more than one of them.
     """
-    documents = load_documents(path, variables or Variables())
+    documents = load_documents(path)
     with naming(str(path)):
         if not documents:
             raise ConfigError("is empty; expected a mapping of keys to values")
@@ -71,14 +70,9 @@ def load_world(path: str | Path, variables: Variables | None = None) -> dict[str
         return world_in(worlds[0])
 
 
-def read_world(path: str | Path, values: Mapping[str, Any], make: Callable[[dict[str, Any]], Made]) -> Made:
-    """Return what `make` makes of the world in a YAML file, a template whose variables have these `values`.
-
-    Raises ConfigError, also for a value that the file does not ask for.
-    """
-    variables = Variables(values)
-    config = load_world(path, variables)
-    variables.check_used(str(path))
+def read_world(path: str | Path, make: Callable[[dict[str, Any]], Made]) -> Made:
+    """Return what `make` makes of the world in a YAML file; raises ConfigError."""
+    config = load_world(path)
     with naming(str(path)):
         return make(config)
 
@@ -226,9 +220,9 @@ class WorldConfig(UsedSettings):
         return settings
 
     @classmethod
-    def from_yaml(cls: type[Settings], path: str | Path, **values: Any) -> Settings:
-        """Return the settings in a YAML file, a template whose variables have these `values`; raises ConfigError."""
-        return read_world(path, values, cls.from_dict)
+    def from_yaml(cls: type[Settings], path: str | Path) -> Settings:
+        """Return the settings in a YAML file; raises ConfigError."""
+        return read_world(path, cls.from_dict)
 
     @classmethod
     def from_yamls(cls: type[Settings], s: str) -> Settings:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fleet_sim.apps.cli.arguments import ProgressBar, add_detail, add_progress, not_negative, positive
 from fleet_sim.base.errors import ConfigError
 from fleet_sim.base.files import resolve_config
-from fleet_sim.base.settings import Variables, parse_value, set_key
+from fleet_sim.base.settings import parse_value, set_key
 
 if TYPE_CHECKING:
     from fleet_sim.swarm.simulate import WindowMaker
@@ -51,7 +51,7 @@ def add(commands: Any) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="set one key, such as time_step=0.1, or one variable of a template; may be repeated",
+        help="set one key, such as time_step=0.1; may be repeated",
     )
     add_progress(parser)
     parser.set_defaults(command=execute)
@@ -120,24 +120,15 @@ def window_maker() -> WindowMaker:
 
 
 def world_config(name: str, settings: list[str], seed: int | None) -> dict[str, Any]:
-    """Return the world in the file `name` with settings KEY=VALUE applied; raises ConfigError.
-
-    What a template asks for by that name is a value of its variable, and all else a key of the world.
-    """
+    """Return the world in the file `name` with settings KEY=VALUE applied; raises ConfigError."""
     from fleet_sim.swarm.world_config import load_world
 
-    given: dict[str, Any] = {}
+    config = load_world(resolve_config(name))
     for text in settings:
         key, equals, value = text.partition("=")
         if not equals:
             raise ConfigError(f"--set needs KEY=VALUE, as in time_step=0.1, got {text!r}")
-        given[key.strip()] = parse_value(value)
-    variables = Variables(given)
-    config = load_world(resolve_config(name), variables)
-    # What is a variable was used up in filling in the template, and is no key of the world.
-    for key, value in given.items():
-        if key not in variables.known:
-            set_key(config, key, value)
+        set_key(config, key.strip(), parse_value(value))
     # Last: --seed wins over the file, and over `--set seed=`.
     if seed is not None:
         config["seed"] = seed

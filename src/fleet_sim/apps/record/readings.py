@@ -14,8 +14,8 @@ import numpy as np
 
 from fleet_sim.apps.record import topics as frames
 from fleet_sim.apps.record.mcap_file import McapFile, Qos
-from fleet_sim.apps.record.message_types import make, stamped
-from fleet_sim.apps.record.samples import RecordedChannel, SensorEntry
+from fleet_sim.apps.record.message_types import make, serializer, stamped
+from fleet_sim.apps.record.samples import SensorEntry
 from fleet_sim.base.arrays import AnyArray, Floats, png_bytes
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.sensing.sensors.imu import ImuParams
@@ -35,7 +35,6 @@ class ReadingWriter:
         self._file = file
         self._entries: tuple[SensorEntry, ...] = ()
         self._placed_at: int | None = None
-        self._channels: dict[str, RecordedChannel] = {}
 
     def take_sensors(self, *entries: SensorEntry) -> None:
         """Write readings of these sensors from now on."""
@@ -51,17 +50,15 @@ class ReadingWriter:
             # Sensors of one object share its frames.
             links = dict.fromkeys(link for entry in self._entries for link in entry.links)
             message = make(frames.FRAMES_KIND, transforms=[frames.transform_message(link, now) for link in links])
-            self._channel("/tf_static", frames.FRAMES_KIND, frames.STATIC).send_message(now, message)
+            self._send("/tf_static", frames.FRAMES_KIND, frames.STATIC, now, message)
         for place, number in enumerate(numbers):
             entry = self._entries[number]
             own = {name: column[place] for name, column in values.items()}
             for suffix, kind, message in _MESSAGES[entry.kind](entry, own, now):
-                self._channel(entry.topic + suffix, kind, Qos(depth=10)).send_message(now, message)
+                self._send(entry.topic + suffix, kind, Qos(depth=10), now, message)
 
-    def _channel(self, topic: str, kind: str, qos: Qos) -> RecordedChannel:
-        if topic not in self._channels:
-            self._channels[topic] = RecordedChannel(self._file, topic, kind, qos)
-        return self._channels[topic]
+    def _send(self, topic: str, kind: str, qos: Qos, now: int, message: Any) -> None:
+        self._file.write(self._file.channel(topic, kind, qos), now, serializer(kind)(message))
 
 
 def _scan(entry: SensorEntry, values: Values, now: int) -> Messages:

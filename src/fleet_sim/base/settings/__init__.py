@@ -5,14 +5,7 @@ A settings class is a dataclass whose fields are made with `setting()`. `read()`
 """
 
 from fleet_sim.base.settings.fields import Setting, names_of, setting, time_setting
-from fleet_sim.base.settings.files import (
-    Variables,
-    load_documents,
-    load_mapping,
-    parse_remote,
-    parse_value,
-    read_either,
-)
+from fleet_sim.base.settings.files import load_documents, load_mapping, parse_remote, parse_value, read_either
 from fleet_sim.base.settings.reader import (
     Checked,
     UsedSettings,
@@ -29,7 +22,6 @@ __all__ = [
     "Checked",
     "Setting",
     "UsedSettings",
-    "Variables",
     "check_fields",
     "json_schema",
     "load_documents",

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import yaml
 
-from fleet_sim.base.errors import ConfigError, InvalidValueError, did_you_mean, of_extra
+from fleet_sim.base.errors import ConfigError, InvalidValueError, did_you_mean
 from fleet_sim.base.files import as_path, is_folder, is_remote, names_in, read_text
 from fleet_sim.base.gate import MOST_IN_FILE, MOST_REMOTE, check_nodes, check_text
 from fleet_sim.base.settings.expressions import Expression
@@ -95,78 +94,22 @@ def _text(node: yaml.Node, example: str) -> str:
     return str(node.value)
 
 
-# Templates of YAML files: texts that become YAML once their variables have values. `#%> set height = width / 2` is a
-# statement on a line of its own, `<% if width > 3 %>` one within a line, and `<{ height }>` a value. Only files that
-# a user names are rendered, never what comes in a message.
+# Templates, whose lines YAML takes for comments and texts, are refused.
 
 
 _EXPRESSION = re.compile(r"<\{.*?\}>|<%.*?%>")
 
 
-class Variables:
-    """The values of a template's variables, and which of them the files ask for."""
-
-    def __init__(self, values: Mapping[str, Any] | None = None) -> None:
-        self.values = dict(values or {})
-        self.known: set[str] = set()
-        """What the files ask for, given or not."""
-
-    def check_used(self, source: str) -> None:
-        """Raise ConfigError where a value was given that no file asks for."""
-        for name in self.values:
-            if name not in self.known:
-                what = "its templates have no such variable" if self.known else "it is not a template with variables"
-                raise ConfigError(f"{name}: {what}.{did_you_mean(name, self.known)}", source=source)
-
-    def inside(self, exported: Mapping[str, Any]) -> Variables:
-        """Return these variables for a file that is included, with what its parent has set."""
-        # What was given for the run wins over what the parent has set.
-        inner = Variables({**exported, **self.values})
-        # One set for all files, as a value may be for any of them.
-        inner.known = self.known
-        return inner
-
-
-def first_sign(text: str) -> tuple[int, str, str] | None:
-    """Return (number, line, what) of the first line of `text` that is part of a template, or None."""
+def _refuse_template(text: str, source: str) -> None:
+    """Raise ConfigError where a text has statements or expressions of a Jinja template of RobotSwarmSimulator."""
     for number, line in enumerate(text.splitlines(), start=1):
-        if line.lstrip().startswith("#%"):
-            return number, line.strip(), "a statement"
-        # What is behind a # is a comment: statements were looked for above.
-        if _EXPRESSION.search(line.split("#", 1)[0]):
-            return number, line.strip(), "an expression"
-    return None
-
-
-def refuse(text: str, source: str) -> None:
-    """Refuse a template where plain YAML is read, which takes its lines for comments and texts; raises ConfigError."""
-    sign = first_sign(text)
-    if sign is not None:
-        number, line, what = sign
-        raise ConfigError(
-            f"line {number}: {shown(line)} is {what} of a Jinja template, and this file is read as plain YAML; write"
-            " the value, `!np pi / 4` for arithmetic, or read it as a swarm world, which may be a template:"
-            " config_from_yaml(path, width=6), or fleet-sim swarm FILE --set width=6",
-            source=source,
-        )
-
-
-def render(text: str, variables: Variables, source: str) -> tuple[str, dict[str, Any]]:
-    """Return `text` with its variables filled in, and what it has set; a text that is not a template stays as it is.
-
-    Raises ConfigError with the line for what is not allowed, for an unknown variable and for what would take too long,
-    and MissingDependencyError where Jinja2 is needed and not there.
-    """
-    if first_sign(text) is None:
-        return text, {}
-    with of_extra("jinja2", "template", f"{source}, a template,"):
-        import jinja2  # noqa: F401  # it is only asked for
-    # Here, as only templates need it.
-    from fleet_sim.base.settings.jinja import WorldTemplate
-
-    template = WorldTemplate(text, source)
-    variables.known |= template.names
-    return template.render(variables.values)
+        # What is behind a # is a comment, but for statements.
+        if line.lstrip().startswith("#%") or _EXPRESSION.search(line.split("#", 1)[0]):
+            raise ConfigError(
+                f"line {number}: {shown(line.strip())} is of a Jinja template, which is not read here; fill it in with"
+                " Jinja first, or write the value: `!np pi / 4` for arithmetic",
+                source=source,
+            )
 
 
 LARGEST_FILE = 64 * 2**20
@@ -267,50 +210,36 @@ def load_mapping(path: str | Path, *, values: Mapping[str, Any] | None = None) -
     return data
 
 
-def load_documents(path: str | Path, variables: Variables) -> list[Any]:
-    """Return the documents in the YAML file `path`, which are separated by `---`; it may be a template.
-
-    `variables` are those of the template, and note which are asked for. Raises ConfigError as `load_mapping` does, and
-    MissingDependencyError for a template without Jinja2.
-    """
-    return [document for document in _Reading(None, variables).documents(as_path(path)) if document is not None]
+def load_documents(path: str | Path) -> list[Any]:
+    """Return the documents in the YAML file `path`, which are separated by `---`; raises as `load_mapping` does."""
+    return [document for document in _Reading(None).documents(as_path(path)) if document is not None]
 
 
 class _Reading:
     """Reads one file, and those that it includes."""
 
-    def __init__(self, values: Mapping[str, Any] | None, variables: Variables | None = None) -> None:
-        """`values` are names for arithmetic, `variables` those of templates; None: they are refused."""
+    def __init__(self, values: Mapping[str, Any] | None) -> None:
+        """`values` are names for arithmetic."""
         self._values = values
-        self._variables = variables
         self._read: list[Path] = []
-
-    def load(self, file: Path) -> Any:
-        """Return what is in `file`."""
-        return self._load(file, 0, self._variables)
 
     def documents(self, file: Path) -> list[Any]:
         """Return the documents in `file`."""
-        text, loader = self._prepare(file, 0, self._variables)
+        text, loader = self._prepare(file, 0)
         return _guarded(lambda: list(yaml.load_all(text, Loader=loader)), str(file))
 
-    def _load(self, file: Path, depth: int, variables: Variables | None) -> Any:
+    def load(self, file: Path, depth: int = 0) -> Any:
         """Return what is in `file`, included by `depth` others; pictures and plain texts are returned as text."""
         if depth and file.suffix.lower() in TEXTS:
             return self._text_of(file)
-        text, loader = self._prepare(file, depth, variables)
+        text, loader = self._prepare(file, depth)
         return _parse(text, str(file), loader)
 
-    def _prepare(self, file: Path, depth: int, variables: Variables | None) -> tuple[str, type[yaml.SafeLoader]]:
+    def _prepare(self, file: Path, depth: int) -> tuple[str, type[yaml.SafeLoader]]:
         """Return the YAML text of `file`, and what loads it."""
-        text, inner = self._text_of(file), variables
-        if variables is None:
-            refuse(text, str(file))
-        else:
-            text, exported = render(text, variables, str(file))
-            inner = variables.inside(exported)
-        load = partial(self._load, variables=inner)
-        return _quoted(text), with_tags(_Loader, file, load, depth=depth, values=self._values)
+        text = self._text_of(file)
+        _refuse_template(text, str(file))
+        return _quoted(text), with_tags(_Loader, file, self.load, depth=depth, values=self._values)
 
     def _text_of(self, file: Path) -> str:
         """Return the text of a file; raises ConfigError for folders, devices, and files that are too large."""
