@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import fleet_sim as fs
 from fleet_sim.apps.cli.main import interrupted_by_sigterm, main
 from fleet_sim.base import files
 from fleet_sim.base.errors import InvalidValueError
@@ -153,9 +152,5 @@ def test_sigterm_is_an_interrupt_and_only_inside() -> None:
     assert signal.getsignal(signal.SIGTERM) == before
 
 
-def test_a_log_of_commands_is_replaced_whole(tmp_path: Path) -> None:
-    sim = fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, monitor=False))
-    log = fs.record_commands(sim)
-    log.save(tmp_path / "log.jsonl")
-    assert [entry.name for entry in tmp_path.iterdir()] == ["log.jsonl"]
+def test_a_part_has_the_ending_of_its_file() -> None:
     assert part_of("a/b.gif").suffix == ".gif"

@@ -18,8 +18,6 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-import fleet_sim as fs
-
 SWARM = ["swarm", "flocking.yaml", "--steps", "30"]
 OUTPUTS = {
     "film.gif": [*SWARM, "--record"],
@@ -32,19 +30,6 @@ OUTPUTS = {
     "run.state": ["run", "arm.yaml", "--headless", "--duration", "0.1", "--rtf", "0", "--save-state"],
     "run.mcap": ["run", "arm.yaml", "--headless", "--duration", "0.1", "--rtf", "0", "--record"],
 }
-LOGGING = """
-import sys
-import fleet_sim as fs
-sim = fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, target_rtf=0))
-log = fs.record_commands(sim)
-for number in range(400):
-    sim.inbox.put(fs.Stop(names=(f"robot_{number}",)))
-sim.step_once()
-while True:
-    log.save(sys.argv[1])
-    print("saved", flush=True)
-"""
-
 # Long and narrow: pictures of it are small and cost little. No two are the same: a film would have one of them only.
 NARROW = """
 size: [64, 8]
@@ -83,19 +68,6 @@ def assert_one_error(done: subprocess.CompletedProcess[str]) -> None:
     assert "Traceback" not in done.stderr, done.stderr
     (line,) = [line for line in done.stderr.splitlines() if "error:" in line]
     assert line.startswith("fleet-sim: error: ")
-
-
-def test_a_log_that_is_killed_while_it_is_written_is_whole(tmp_path: Path) -> None:
-    path = tmp_path / "commands.jsonl"
-    for _ in range(3):
-        process = subprocess.Popen([sys.executable, "-c", LOGGING, str(path)], stdout=subprocess.PIPE, text=True)
-        assert process.stdout is not None
-        for _ in range(20):
-            assert process.stdout.readline() == "saved\n"
-        process.kill()
-        process.wait()
-        process.stdout.close()
-        assert len(fs.CommandLog.load(path)) == 400
 
 
 @pytest.mark.slow

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 
 import numpy as np
-from fuzz_files import Files, words_of
+from fuzz_files import words_of
 from fuzz_target import Target
 
 from fleet_sim import MultiRobotSimulationCore, SimulationParams
 from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.gate import json_in
 from fleet_sim.base.settings import parse_remote
-from fleet_sim.world.commands import Spawn
-from fleet_sim.world.inbox import CommandLog, replay_commands
+from fleet_sim.world.commands import Command, Spawn
+from fleet_sim.world.inbox import CommandLog, LoggedCommand, replay_commands
 
 LATEST = 50
 """Tick up to which logs are replayed."""
@@ -100,25 +101,15 @@ COMMANDS: list[dict[str, object]] = [
 
 def log_target() -> Target:
     """Return the target of logs of commands, which are replayed."""
-    head = json.dumps({"format": "fleet_sim commands 1", "timestep": 0.1})
 
     def log_of(chosen: list[dict[str, object]]) -> bytes:
-        lines = [
-            json.dumps({"tick": tick, "in_step": False, "command": command}) for tick, command in enumerate(chosen)
-        ]
-        return "\n".join([head, *lines, ""]).encode()
+        return "\n".join(map(json.dumps, chosen)).encode()
 
     seeds = [log_of(COMMANDS)] + [log_of([COMMANDS[0], command]) for command in COMMANDS[1:]]
-    files = Files()
 
     def feed(data: bytes) -> None:
-        file = files.write(data, "commands.jsonl")
-        try:
-            log = CommandLog.load(file)
-        finally:
-            files.clean(file)
-        # Waiting for a tick far away is what such a log asks for.
-        log.entries = [entry for entry in log.entries if entry.tick <= LATEST]
+        commands = [Command.from_dict(json_in(line, "a command")) for line in data.splitlines()]
+        log = CommandLog(0.1, [LoggedCommand(tick, False, command) for tick, command in enumerate(commands[:LATEST])])
         with new_simulation() as sim:
             replay_commands(sim, log)
             sim.step_once()

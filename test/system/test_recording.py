@@ -138,13 +138,12 @@ def test_what_came_by_ros_is_replayed_to_the_same_state(tmp_path: Path, capsys: 
         wanted, kinds = (run.sim.step_count, run.sim.state_hash()), [type(entry.command) for entry in run.log.entries]
         assert len(kinds) == len(run.events), "every command is applied once, and is one event"
         assert fs.Call not in kinds
-        run.log.save(tmp_path / "run.jsonl")
     finally:
         run.end()
     assert {fs.SetVelocity, fs.Navigate, fs.FollowPath, fs.SetJoints, fs.ExecuteAction, fs.CancelActions} <= set(kinds)
     assert {fs.Spawn, fs.Attach, fs.Remove, fs.SaveState, fs.RestoreState, fs.Reset} <= set(kinds)
     with fs.MultiRobotSimulationCore.from_dict(SCENARIO) as sim:
-        fs.replay_commands(sim, fs.CommandLog.load(tmp_path / "run.jsonl"))
+        fs.replay_commands(sim, run.log)
         while sim.step_count < wanted[0]:
             sim.step_once()
         assert (sim.step_count, sim.state_hash()) == wanted

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
-from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, StateError, brief
-from fleet_sim.base.files import read_text, write_file
-from fleet_sim.base.gate import LONGEST_STEP, SHORTEST_STEP
+from fleet_sim.base.errors import InvalidValueError, StateError
 from fleet_sim.world.clock import Clock
 from fleet_sim.world.commands import Command, CommandAck
 from fleet_sim.world.user_code import EventBus
@@ -128,9 +124,6 @@ def _entry(command: Command) -> tuple[Command, Future[CommandAck]]:
 # managers in Python are not commands and are not logged.
 
 
-FORMAT = "fleet_sim commands 1"
-
-
 class Recordable(Protocol):
     """The parts of a simulation that recording and repeating a run use."""
 
@@ -195,41 +188,6 @@ class CommandLog:
             self._inbox.on_apply.remove(self._listener)
             self._inbox = None
 
-    def save(self, path: str | Path) -> None:
-        """Write the log as JSON, a line for each command; raises InvalidValueError for one that cannot be written.
-
-        A temporary file is written and then renamed: the log is complete or not there at all.
-        """
-        # The time step is written, as ticks mean nothing without it.
-        lines = [json.dumps({"format": FORMAT, "timestep": self.timestep})]
-        for number, entry in enumerate(self.entries):
-            try:
-                command = entry.command.to_dict()
-            except FleetSimError as error:
-                raise InvalidValueError(f"command {number}, applied at tick {entry.tick}: {error}") from error
-            lines.append(json.dumps({"tick": entry.tick, "in_step": entry.in_step, "command": command}))
-        write_file(path, "\n".join(lines) + "\n")
-
-    @classmethod
-    def load(cls, path: str | Path) -> CommandLog:
-        """Return the log in a file; raises ConfigError naming file and line."""
-        try:
-            first, *lines = read_text(path).splitlines() or [""]
-        except (OSError, UnicodeError) as error:
-            raise ConfigError(f"cannot be read: {error}", source=str(path)) from error
-        head = _mapping(first, ("format", "timestep"), path, 1)
-        if head["format"] != FORMAT:
-            raise ConfigError(f"expected the format {FORMAT!r}, got {head['format']!r}", source=str(path))
-        log = cls(float(head["timestep"]))
-        for number, line in enumerate(lines, 2):
-            data = _mapping(line, ("tick", "in_step", "command"), path, number)
-            try:
-                command = Command.from_dict(data["command"])
-            except FleetSimError as error:
-                raise ConfigError(str(error), source=str(path), path=f"line {number}") from error
-            log.entries.append(LoggedCommand(data["tick"], data["in_step"], command))
-        return log
-
 
 def record_commands(sim: Recordable) -> CommandLog:
     """Return a log that records the commands taken from the inbox of `sim` until its `stop` is called."""
@@ -266,29 +224,3 @@ def replay_commands(sim: Recordable, log: CommandLog) -> list[Future[CommandAck]
     if len(sim.inbox):
         sim.step_once()
     return answers
-
-
-def _mapping(line: str, keys: tuple[str, ...], path: str | Path, number: int) -> dict[str, Any]:
-    """Return a line of a log as a mapping with exactly `keys`; raises ConfigError with the number of the line."""
-    try:
-        data = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"not JSON: {str(error)[:200]}", source=str(path), path=f"line {number}") from error
-    if not isinstance(data, dict) or set(data) != set(keys):
-        raise ConfigError(f"expected {', '.join(keys)}, got {brief(data)}", source=str(path), path=f"line {number}")
-    # A bool is an int in Python, but true is not a number in JSON.
-    tick, timestep, in_step = data.get("tick", 0), data.get("timestep", 1.0), data.get("in_step", False)
-    wrong = ""
-    if not isinstance(tick, int) or isinstance(tick, bool) or tick < 0:
-        wrong = f"a tick from 0 on, got {brief(tick)}"
-    elif (
-        not isinstance(timestep, (int, float))
-        or isinstance(timestep, bool)
-        or not SHORTEST_STEP <= timestep <= LONGEST_STEP
-    ):
-        wrong = f"a timestep from {SHORTEST_STEP:g} to {LONGEST_STEP:g} s, got {brief(timestep)}"
-    elif not isinstance(in_step, bool):
-        wrong = f"in_step, true or false, got {brief(in_step)}"
-    if wrong:
-        raise ConfigError(f"expected {wrong}", source=str(path), path=f"line {number}")
-    return data

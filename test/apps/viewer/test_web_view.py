@@ -15,7 +15,6 @@ import pytest
 from fleet_sim import (
     Agent,
     AgentSpawnParams,
-    CommandLog,
     MissingDependencyError,
     MultiRobotSimulationCore,
     Pose,
@@ -247,7 +246,7 @@ def test_one_storey_is_shown_and_picked_alone(make_sim: Callable[..., Sim], serv
     assert found == [every, ("low", [True, False]), ("high", [False, True]), every]
 
 
-def test_what_clicks_send_is_recorded_and_gives_the_same_run_again(make_sim: Callable[..., Sim], tmp_path: Any) -> None:
+def test_what_clicks_send_is_recorded_and_gives_the_same_run_again(make_sim: Callable[..., Sim]) -> None:
     def made() -> Sim:
         sim = make_sim(keep_initial_state=True)
         sim.spawn(AgentSpawnParams(BOX, BOX, Pose.from_xyz(0.0, 0.0, 0.1), name="robot", motion_mode="omnidirectional"))
@@ -270,9 +269,8 @@ def test_what_clicks_send_is_recorded_and_gives_the_same_run_again(make_sim: Cal
     log.stop()
     assert [answer.result().ok for answer in answers] == [True, True, True, True, False]
     assert [agent.name for agent in sim.agents] == ["robot", "robot_0"]
-    log.save(tmp_path / "clicks.jsonl")
     again = made()
-    replay_commands(again, CommandLog.load(tmp_path / "clicks.jsonl"))
+    replay_commands(again, log)
     while again.step_count < sim.step_count:
         again.step_once()
     assert again.state_hash() == sim.state_hash()

@@ -149,7 +149,7 @@ EXAMPLES = """examples:
   fleet-sim check my_fleet.yaml                    validate a scenario and report its errors
   fleet-sim doctor                                 list what is installed and usable here, and what is missing
   fleet-sim schema > fleet_sim.schema.json         let an editor complete and check scenarios
-  fleet-sim bench --robots 1000 10000              measure the step on this machine
+  fleet-sim bench demo.yaml                        measure the parts of a step on this machine
   fleet-sim warm                                   compile in advance what large worlds and traffic use
   fleet-sim verify                                 check that runs here equal those of other machines, bit for bit
   fleet-sim site show office.map --picture a.png   show a building; also convert, generate
