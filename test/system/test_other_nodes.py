@@ -31,7 +31,7 @@ def test_a_robot_goes_on_without_its_client_and_that_is_told(tmp_path: Path) -> 
         goal_of_a_client_that_leaves("robot_0")
         diagnostics = client.listen(DiagnosticArray, "/diagnostics")
         client.until(lambda: diagnostics and figures(diagnostics[-1])["goals_without_client"] == "1", "the goal")
-        client.until(lambda: "'robot_0' is gone; the robot goes on" in process.output(), "the line")
+        client.until(lambda: "'robot_0' disconnected; the robot goes on" in process.output(), "the line")
         before = len(diagnostics)
         client.until(lambda: len(diagnostics) > before + 1, "time")
         assert figures(diagnostics[-1])["goals_without_client"] == "1"

@@ -334,7 +334,7 @@ class Handle:
 
     @property
     def place(self) -> tuple[int, int]:
-        """Row and generation, which tell it from any other entity; also of one that was removed."""
+        """Unique key, row and generation; never reused after removal."""
         return self._row, self._generation
 
     @property

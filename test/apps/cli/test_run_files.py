@@ -176,7 +176,7 @@ def test_compiling_does_not_count_as_stepping(tmp_path: Path, monkeypatch: pytes
         assert compiling > 0.0
         assert summary.lines(compiling + 2.0)[0] == (
             f"1 robot, 8 steps, 4.00 s simulated in {compiling + 2.0:.2f} s "
-            f"(2.0 times real time, without {compiling:.1f} s of compiling, once on this machine)"
+            f"(2.0 times real time, plus {compiling:.1f} s of one-time compilation)"
         )
         assert plus(1, 2) == 3
         assert RunSummary(sim).lines(2.0)[0].endswith("(0.0 times real time)"), "none of it is compiled again"

@@ -173,7 +173,7 @@ class RunSummary:
         stepping = seconds - compiling
         factor = f"{simulated / stepping:.1f} times real time" if stepping > 0 else "at once"
         if compiling:
-            factor += f", without {compiling:.1f} s of compiling, once on this machine"
+            factor += f", plus {compiling:.1f} s of one-time compilation"
         steps = counted(sim.step_count - first, "step")
         return (
             f"{counted(len(sim.agents), 'robot')}, {steps}, {simulated:.2f} s simulated in {seconds:.2f} s ({factor})"
@@ -394,7 +394,7 @@ _IDENTITY = np.array([0.0, 0.0, 0.0, 1.0])
 
 
 class WallPassages:
-    """The robots whose middle was inside a static box, cylinder, sphere or capsule while they drove.
+    """The robots whose centre passed through a static box, cylinder, sphere or capsule.
 
     Only a ball in the middle of each robot is compared: robots that touch a wall, or stand on a static floor, are not
     found. Bodies of links, meshes and planes are not walls here. The state of the world is only read.

@@ -116,7 +116,7 @@ def _entity(
 def _model(path: str, notes: dict[str, None]) -> RobotModel | None:
     """Return the model in a file of a folder that may be read; None, with a note, where that fails."""
     if not may_read(path):
-        notes[f"{path} is in no folder of models, and not in the recording: its robots are shown as boxes"] = None
+        notes[f"cannot find the model {path}, which is not in the recording either: drawing boxes"] = None
         return None
     try:
         return load_robot_model(path)
@@ -169,7 +169,7 @@ def _geometry(entry: Any, notes: dict[str, None], own: RecordedFiles) -> Geometr
         raise InvalidValueError(f"expected a geometry, got {brief(entry)}")
     kind, mesh = _count(entry["kind"], max(ShapeKind)), own.mesh(text_of(entry["mesh_path"]))
     if kind == ShapeKind.MESH and not may_read(mesh):
-        notes[f"{mesh} is in no folder of models, and not in the recording: a box is shown for it"] = None
+        notes[f"cannot find the mesh {mesh}, which is not in the recording either: drawing a box"] = None
         kind, mesh = int(ShapeKind.BOX), ""
     return Geometry(
         kind=kind,

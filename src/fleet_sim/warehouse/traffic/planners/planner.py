@@ -91,7 +91,7 @@ def plan_nothing(planner: Planner) -> None:
 
 
 def checked_plan(planner: Planner, problem: Problem) -> Ints:
-    """Return the plan of `planner` after all checks; raises PlanError where it has none, or one not to be driven.
+    """Return the plan of `planner` after all checks; raises PlanError where it has none, or an invalid one.
 
     Whatever a user's planner raises is the cause of that error.
     """
