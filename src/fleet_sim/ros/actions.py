@@ -650,8 +650,8 @@ class ClientLeases:
             self._goals.cancel(goal.handle, f"its client was gone for {self._timeout:g} s (client_timeout)")
         else:
             self._bridge.node.get_logger().warning(
-                f"the client of {goal.server.name} that sent a goal for {goal.robot!r} disconnected; the robot goes on. "
-                "Set client_timeout to cancel such goals"
+                f"the client that sent a goal of {goal.server.name} for {goal.robot!r} disconnected; the robot goes on."
+                " Set client_timeout to cancel such goals"
             )
 
 
