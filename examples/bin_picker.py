@@ -36,9 +36,12 @@ class BinPicker(Node):
             kind: ActionClient(self, kind, f"/panda/{name}")
             for kind, name in ((Execute, "execute"), (Pick, "pick"), (Drop, "drop"))
         }
-        for server in (self._list, *self._actions.values()):
-            waited = server.wait_for_server if isinstance(server, ActionClient) else server.wait_for_service
-            waited()
+
+    def wait(self) -> None:
+        """Wait for the simulation."""
+        self._list.wait_for_service()
+        for client in self._actions.values():
+            client.wait_for_server()
 
     def parts(self) -> dict[str, tuple[float, float, float]]:
         """Return the positions of the parts by name."""
@@ -87,6 +90,7 @@ def main() -> int:
     rclpy.init()
     node = BinPicker()
     try:
+        node.wait()
         parts = node.parts()
         for index, (part, place) in enumerate(parts.items()):
             to = (BIN[0] + 0.04 * (index % 3), BIN[1] + 0.06 * (index // 3))

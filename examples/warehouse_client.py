@@ -17,6 +17,7 @@ from typing import Any
 import rclpy
 from geometry_msgs.msg import Pose
 from rclpy.action import ActionClient
+from rclpy.exceptions import NotInitializedException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import HistoryPolicy, QoSProfile
@@ -177,8 +178,10 @@ def main() -> int:
             executor.spin_once(timeout_sec=0.1)
         executor.create_task(client.run())
         executor.spin()
-    except ExternalShutdownException:
-        pass
+    except (ExternalShutdownException, NotInitializedException, RuntimeError):
+        # What was asked of ROS when it was shut down fails, too.
+        if rclpy.ok():
+            raise
     # Not logged: ROS has been shut down, and a log goes to its topic.
     print(f"{client.delivered} pallets delivered")
     rclpy.try_shutdown()

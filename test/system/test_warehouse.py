@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from example import load_example
+from example import EXAMPLES, load_example
 from nav_msgs.msg import Odometry
 from node_program import Client, launched
 
@@ -71,9 +72,18 @@ def test_the_commands_of_the_demo_work_as_printed(warehouse: tuple[Client, Path]
 @pytest.mark.slow
 def test_the_demo_shows_robots_and_saves_a_picture(tmp_path: Path) -> None:
     pytest.importorskip("pybullet")
-    program = Path(__file__).parents[2] / "examples" / "warehouse_demo.py"
+    program = EXAMPLES / "warehouse_demo.py"
     command = [sys.executable, str(program), "--duration", "5", "--folder", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=90)
     assert done.returncode == 0, done.stderr
     assert "20 robots: 20 drives" in done.stdout
     assert (tmp_path / "warehouse.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_ctrl_c_ends_the_manager_without_a_word_while_it_waits_for_the_simulation() -> None:
+    command = [sys.executable, "-u", str(EXAMPLES / "warehouse_client.py")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as program:
+        assert program.stdout is not None and "waiting for fleet_sim_node" in program.stdout.readline()
+        program.send_signal(signal.SIGINT)
+        assert program.communicate(timeout=60)[0] == "0 pallets delivered\n"
+    assert program.returncode == 0

@@ -248,8 +248,10 @@ class FleetSimNode(TopicNode):
         """Close the simulation and leave ROS."""
         # First: what the simulation posts while it closes would have nobody to run it.
         self._sleeping.close()
-        self._mailbox.close()
-        self.simulation.close()
+        # A node that could not be made has none of them; rclpy of Kilted destroys it all the same.
+        for part in ("_mailbox", "simulation"):
+            if part in vars(self):
+                getattr(self, part).close()
         super().destroy_node()
 
     # ---- in the simulation's thread ----------------------------------------------------------------------------------
