@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from overlaps import Track, least_gap
+from shift_hall import shift_hall
 
 import fleet_sim as fs
 from fleet_sim.base.arrays import Floats
@@ -180,3 +182,30 @@ def test_without_the_section_there_is_nothing_of_it(tmp_path: Path) -> None:
         sim.step_once()
         assert not {"person", "safety"} & set(sim.world.tables)
         assert not any("people" in system.name for system in sim.pipeline.systems)
+
+
+@pytest.mark.slow
+def test_nobody_keeps_a_robot_standing_in_a_busy_hall(tmp_path: Path) -> None:
+    # People walk where 80 robots queue: to picking stations, packing desks and chargers.
+    content = shift_hall(tmp_path, seed=1)
+    places = ["workstation", "drop", "charge"]
+    content["people"] = {"groups": [{"name": "picker", "count": 3, "visits": places, "stays": [5, 60]}]}
+    with fs.MultiRobotSimulationCore.from_dict(content) as sim:
+        world, table, robots = sim.world, sim.world.tables["traffic"], np.array([robot.row for robot in sim.agents])
+        people = sim.get_manager("people").rows
+        stands, poses = np.zeros(len(robots)), []
+        longest = 0.0
+        for _ in range(4800):
+            sim.step_once()
+            goes = (table.goal[robots] >= 0) & ~table.arrived[robots]
+            still = ~world.velocity[robots].any(axis=1) & ~world.angular_velocity[robots].any(axis=1)
+            stands = np.where(goes & still, stands + world.clock.dt, 0.0)
+            longest = max(longest, float(stands.max()))
+            poses.append(
+                (world.position[robots, :2].copy(), table.yaw[robots].copy(), world.position[people, :2].copy())
+            )
+        spots, yaws, steps = (np.array(part) for part in zip(*poses, strict=True))
+        discs = np.column_stack((world.radius[people], np.zeros(len(people))))
+        walked = Track(steps, np.zeros(steps.shape[:2]), discs)
+        assert longest < 60.0
+        assert min(least_gap(Track(spots, yaws, world.half_extents[robots, :2]), walked)) > 0.0

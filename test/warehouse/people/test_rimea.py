@@ -37,7 +37,8 @@ def speed_at(density: float, seconds: float = 24.0) -> float:
     ground = walking.Ground(blocked, walking.tight_cells(blocked, RADIUS + 0.3, CELL), ways, CELL)
     wanted = np.clip(random.normal(1.34, 0.26, count), 0.5, 2.2)
     none = np.empty((0, 2))
-    machines = walking.Machines(none, np.empty(0), none, np.empty(0))
+    flat = np.empty(0)
+    machines = walking.Machines(none, flat, none, flat, none, flat, none, flat, none)
     found = []
     for step in range(round(10.0 * seconds)):
         low, high = np.flatnonzero(places[:, 0] < 2 * MARGIN), np.flatnonzero(places[:, 0] > LENGTH)

@@ -24,6 +24,7 @@ from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots.spawn_params import ShapeParams, SimObjectSpawnParams
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.people import walking
+from fleet_sim.warehouse.people.giving_way import CLEAR, LOOK, PACE, Waiting, make_room
 from fleet_sim.warehouse.people.places import BEGIN, PLACE, Places, read_begin, read_place, read_places
 from fleet_sim.warehouse.people.safety import NOBODY, Safety, SafetySettings
 from fleet_sim.warehouse.people.walking import AIMS, STANDS, WALKS, Crowd, Law, Machines, Shelves
@@ -132,6 +133,10 @@ class PersonColumns(FeatureColumns):
     blocks: Ints = column(np.int64, unit="tick", writer="People", doc="how long it has stood before a robot that waits")
     yields: Ints = column(np.int64, default=-1, unit="tick", writer="People", doc="until then it keeps aside")
     robot: Ints = column(np.int64, default=-1, reference=True, writer="People", doc="for which it does")
+    spot: Floats = column(
+        float, (2,), default=np.nan, unit="m", writer="People", doc="where to, in the frame of the site"
+    )
+    aside: Floats = column(float, (2,), writer="People", doc="direction there")
 
 
 class AmongPeople(CollisionRule):
@@ -153,6 +158,8 @@ TOLERANCE = 0.4
 """In m: so near to its point a person is there."""
 CLOSE = 2.0
 """The same in m where it does not get nearer."""
+BESIDE = 0.08
+"""In m: so near to touching those on a node people keep robots from it; between four nodes, from all of them."""
 SPEED, CHOICE, POINT, STAY, TURN, GAP = range(6)
 """Sequences of random numbers, one for each question."""
 
@@ -187,6 +194,10 @@ class People(Stateful):
         self._version = -1
         self._rows: Rows = NO_ROWS
         self._told: tuple[object, int] = (None, -1)
+        self._asked: Ints = NO_ROWS
+        """For each person a robot that needs a node where it is, NOBODY for none."""
+        self._needs: tuple[Rows, Floats, float] = (NO_ROWS, np.empty((0, 2)), 0.0)
+        """Robots that wait, the places of the nodes that they need, and how far people keep off these."""
         self._nodes: tuple[object, Ints] | None = None
         """The network of the traffic, and its nodes (H, W) by cell from the lower left."""
 
@@ -279,18 +290,29 @@ class People(Stateful):
             traffic.bars.pass_under(self._world.handles.of(rows))
             self._told = told
         taken: Bools = np.zeros(len(network), np.bool_)
-        reach = traffic.bars.radius + self._table.radius[rows]
+        reach = traffic.bars.radius + BESIDE + self._table.radius[rows]
         places = self._world.position[rows, :2]
+        askers = np.full(len(network), NOBODY)
+        robots, nodes = traffic.asked_nodes()
+        askers[nodes] = robots
+        self._asked, self._needs = (
+            np.full(len(rows), NOBODY),
+            (robots, network.positions[nodes], traffic.bars.radius + BESIDE),
+        )
         if network.grid is None:
             # Roadmaps have few nodes.
             for row, place in zip(range(len(rows)), places, strict=True):
-                taken |= trig.hypot(*(network.positions - place).T) < reach[row]
+                near = trig.hypot(*(network.positions - place).T) < reach[row]
+                taken |= near
+                self._asked[row] = askers[near].max(initial=NOBODY)
         else:
             if self._nodes is None or self._nodes[0] is not network:
                 table = np.full(network.grid.count, -1, np.int64)
                 table[network.cells] = np.arange(len(network))
                 self._nodes = network, table.reshape(network.grid.free_mask.shape)[::-1].copy()
-            walking.mark(network.grid.to_own(places), reach, self._nodes[1], network.grid.cell, taken)
+            walking.mark(
+                network.grid.to_own(places), reach, self._nodes[1], network.grid.cell, askers, taken, self._asked
+            )
         traffic.wait_for(taken)
 
     def _decide(self, rows: Rows) -> None:
@@ -364,11 +386,15 @@ class People(Stateful):
     def _walk(self, rows: Rows, dt: float) -> None:
         table, clock = self._table, self._world.clock
         robots = self._safety.robots()
-        machines = self._of_site(self._safety.swept(robots, dt))
+        ends = self._world.position[robots, :2].copy()
+        traffic = self._sim.extensions.find_manager("traffic")
+        if traffic is not None:
+            ours = np.isin(robots, traffic.rows)
+            if ours.any():
+                ends[ours] = traffic.granted_ends(robots[ours])
+        machines = self._of_site(self._safety.swept(robots, ends, dt))
         places = self._own(rows)
         does = np.where((table.until[rows] >= 0) | (table.target[rows] < 0), STANDS, WALKS).astype(np.uint8)
-        aims = np.zeros((len(rows), 2))
-        self._give_way(rows, places, does, aims, robots, machines)
         # Ways are made for those places that somebody goes to.
         used, which = np.unique(np.maximum(table.target[rows], 0), return_inverse=True)
         fields = np.array([self._places.way(target) for target in used.tolist()])[which]
@@ -376,53 +402,65 @@ class People(Stateful):
         rounds = stuck // clock.ticks(1.5)
         turns = np.where(rounds > 0, (self._drawn(rows, rounds, TURN) - 0.5) * math.radians(200.0), 0.0)
         speeds = table.speed[rows] * self._together(rows, places)
-        crowd = Crowd(
-            *(places, table.radius[rows], speeds, does, fields),
-            *(table.end[rows], turns, aims, np.zeros((len(rows), 2))),
-        )
+        aims, velocities = np.zeros((2, len(rows), 2))
+        crowd = Crowd(places, table.radius[rows], speeds, does, fields, table.end[rows], turns, aims, velocities)
         reach = max(2.0 * float(crowd.radii.max()) + float(speeds.max()) * self._law.time_gap, 1.0) + 0.1
-        near = self._shelved(machines.places, walking.LOOKS + 1.0)
-        walking.walk(crowd, self._shelved(places, reach), self._places.ground, machines, near, self._law, dt)
+        shelves, near = self._shelved(places, reach), self._shelved(machines.places, walking.LOOKS + 1.0)
+        self._give_way(rows, crowd, shelves, robots, machines, near)
+        speeds[does == AIMS] = np.minimum(speeds[does == AIMS], PACE)
+        walking.walk(crowd, shelves, self._places.ground, machines, near, self._law, dt)
         walked = trig.hypot(crowd.velocities[:, 0], crowd.velocities[:, 1])
         slow = (does == WALKS) & (walked < 0.1 * speeds)
         table.stuck[rows] = np.where(slow, stuck + 1, np.where(walked > 0.3 * speeds, 0, stuck))
         self._write(rows, crowd, walked)
 
-    def _give_way(self, rows: Rows, places: Floats, does: Any, aims: Floats, robots: Rows, machines: Machines) -> None:
-        """Let people step aside who have stood before a robot for long: off its way, or along it between walls."""
+    def _give_way(
+        self, rows: Rows, crowd: Crowd, shelves: Shelves, robots: Rows, machines: Machines, near: Shelves
+    ) -> None:
+        """Let people step aside who have stood before a robot for long."""
         table, clock = self._table, self._world.clock
-        blocks = self._safety.blocks if len(self._safety.blocks) == len(rows) else np.full(len(rows), NOBODY)
+        blocks = np.full(len(rows), NOBODY)
+        for found in (self._asked, self._safety.blocks):
+            if len(found) == len(rows):
+                blocks = np.where(found != NOBODY, found, blocks)
         table.blocks[rows] = np.where(blocks != NOBODY, table.blocks[rows] + 1, 0)
         new = (blocks != NOBODY) & (table.blocks[rows] > clock.ticks(self.settings.patience))
         table.robot[rows[new]] = blocks[new]
+        begins = new & (table.yields[rows] < clock.tick)
         table.yields[rows[new]] = clock.tick + clock.ticks(6.0)
+        yielding = np.flatnonzero(table.yields[rows] >= clock.tick)
+        if not len(yielding):
+            return
         index = np.full(self._world.capacity, -1, np.int64)
         index[robots] = np.arange(len(robots))
-        for at in np.flatnonzero(table.yields[rows] >= clock.tick).tolist():
-            machine = int(index[table.robot[rows[at]]])
+        needs = np.full((len(robots), 2), np.nan)
+        needs[index[self._needs[0]]] = self._places.grid.to_own(self._needs[1])
+        waiting = Waiting(machines, near, np.flatnonzero(self._safety.wants(robots)), needs, self._needs[2])
+        for at in yielding.tolist():
+            row, machine = rows[at], int(index[table.robot[rows[at]]])
             if machine < 0:
                 continue  # it was removed
-            dx, dy = places[at] - machines.places[machine]
-            hx, hy = machines.headings[machine]
-            ahead, aside = dx * hx + dy * hy, hx * dy - hy * dx
-            distance = trig.hypot_of(dx, dy)
-            gap = distance - float(machines.radii[machine] + table.radius[rows[at]])
-            if distance > 5.0 or (ahead < 0.0 and gap > 0.1):
-                table.yields[rows[at]] = -1
-            elif ahead >= 0.0 and abs(aside) > machines.radii[machine] + table.radius[rows[at]] + 0.25:
-                does[at] = STANDS
-            elif gap < 0.1 and self._places.is_walkable(places[at] + 0.3 * np.array([dx, dy]) / distance):
-                # Beside it: it cannot turn.
-                does[at], aims[at] = AIMS, (dx / distance, dy / distance)
-            else:
-                side, on = 1.0 if aside >= 0.0 else -1.0, 0.6 if ahead >= 0.0 else -0.6
-                beside = places[at] + 0.6 * side * np.array([-hy, hx])
-                # Between walls it goes ahead of the robot.
-                off = 0.8 * side if self._places.is_walkable(beside) else 0.0
-                # Where that leads nowhere, as others stand there, it tries straight ahead, back, and both sides.
-                ways = ((on, off), (0.6, 0.0), (-on, off), (0.3, -0.8 * side), (0.3, 0.8 * side))
-                on, off = ways[int(table.blocks[rows[at]] // clock.ticks(3.0)) % len(ways)]
-                does[at], aims[at] = AIMS, (on * hx - off * hy, on * hy + off * hx)
+            gap, wide = crowd.places[at] - machines.places[machine], machines.radii[machine] + table.radius[row]
+            distance = trig.hypot_of(*gap)
+            behind = gap @ machines.headings[machine] < 0.0 and distance > wide + CLEAR
+            if distance > 5.0 or behind:
+                table.yields[row] = -1
+                continue
+            if begins[at]:
+                table.spot[row] = np.nan
+            if begins[at] or clock.tick % clock.ticks(LOOK) == 0:
+                table.spot[row], table.aside[row] = make_room(
+                    at,
+                    clock.tick // clock.ticks(LOOK),
+                    table.spot[row],
+                    machine,
+                    crowd,
+                    shelves,
+                    self._places.ground,
+                    waiting,
+                )
+            crowd.does[at] = AIMS if table.aside[row].any() else STANDS
+            crowd.aims[at] = table.aside[row]
 
     def _together(self, rows: Rows, places: Floats) -> Floats:
         """Return the share (N,) of their speeds at which people walk who wait for those with whom they walk."""
@@ -571,9 +609,9 @@ class People(Stateful):
     def _of_site(self, machines: Machines) -> Machines:
         """Return robots in the frame of the site."""
         grid = self._places.grid
-        ends = grid.to_own(machines.places + machines.headings)
         places = grid.to_own(machines.places)
-        return machines._replace(places=places, headings=ends - places)
+        headings, ways = (grid.to_own(machines.places + way) - places for way in (machines.headings, machines.ways))
+        return machines._replace(places=places, headings=headings, ways=ways)
 
     def _drawn(self, rows: Rows, counts: Any, question: int) -> Floats:
         """Return a number (N,) in [0, 1) for each of `rows`; those who walk together draw the same."""

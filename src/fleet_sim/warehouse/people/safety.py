@@ -17,8 +17,7 @@ from fleet_sim.base.params import MotionMode
 from fleet_sim.base.settings import Checked, setting
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
-from fleet_sim.base.spatial.shapes import ShapeKind
-from fleet_sim.robots.attachments import footprint_radius
+from fleet_sim.robots.attachments import footprint_box, footprint_radius
 from fleet_sim.warehouse.people.walking import Machines
 from fleet_sim.warehouse.traffic.columns import TrafficColumns
 from fleet_sim.world.columns import FeatureColumns, column
@@ -27,12 +26,12 @@ from fleet_sim.world.schema import KIND_AGENT, NO_ROW
 from fleet_sim.world.steering import IDLE
 from fleet_sim.world.world import FeatureRows, SpeedRule
 
-BOX, DIFFERENTIAL = int(ShapeKind.BOX), MotionMode.DIFFERENTIAL.value
+DIFFERENTIAL = MotionMode.DIFFERENTIAL.value
 FASTEST = 1e6
 """Accelerations in m/s2 that count as no limit: such robots stop where they are."""
-BESIDE = 0.05
+BESIDE = 0.03
 """In m: people so near to the strip that a robot drives along count as in it."""
-CLOSE = 0.03
+CLOSE = 0.01
 """In m: people nearer to the disc that a robot sweeps when it turns keep it from turning."""
 IN_THE_WAY = 1.2
 """In m: people so near before a robot that waits are in its way."""
@@ -68,7 +67,8 @@ class SafetyColumns(FeatureColumns):
     warning: Floats = column(float, unit="m", writer="spawning")
     slow: Floats = column(float, unit="m/s", writer="spawning")
     radius: Floats = column(float, unit="m", writer="Safety", doc="of its footprint", hashed=False)
-    width: Floats = column(float, unit="m", writer="Safety", doc="half of what it sweeps straight on", hashed=False)
+    halves: Floats = column(float, (2,), unit="m", writer="Safety", doc="of what it sweeps straight on", hashed=False)
+    loaded: Bools = column(bool, writer="Safety", doc="it carried something when it was measured", hashed=False)
     before: Floats = column(float, (2,), default=np.nan, unit="m", writer="Safety", doc="where it was a step before")
     limit: Floats = column(float, default=np.inf, unit="m/s", writer="Safety", doc="of this step", hashed=False)
     close: Bools = column(bool, writer="Safety", doc="it must not turn, as somebody is beside it", hashed=False)
@@ -138,12 +138,13 @@ class Safety(FeatureRows[SafetyColumns], SpeedRule):
             carried = world.parent[world.rows]
             loaded = np.zeros(world.capacity, np.bool_)
             loaded[carried[carried != NO_ROW]] = True
-            for row in rows[loaded[rows] | (self.table.radius[rows] == 0.0)].tolist():
-                self.table.radius[row] = self.table.width[row] = footprint_radius(world, row)
-                box = world.shape_kind[row] == BOX and not loaded[row] and not world.shape_position[row].any()
+            laws = world.laws.names()
+            for row in rows[loaded[rows] | self.table.loaded[rows] | (self.table.radius[rows] == 0.0)].tolist():
+                radius = self.table.radius[row] = footprint_radius(world, row)
                 # What turns towards where it drives is as wide as its body.
-                if box and world.laws.names()[int(world.motion.law[row])] == DIFFERENTIAL:
-                    self.table.width[row] = world.half_extents[row, 1]
+                turns = laws[int(world.motion.law[row])] == DIFFERENTIAL
+                self.table.halves[row] = footprint_box(world, row) if turns else radius
+                self.table.loaded[row] = loaded[row]
             self._robots, self._version = rows[world.parent[rows] == NO_ROW], world.version
         return self._robots
 
@@ -158,21 +159,29 @@ class Safety(FeatureRows[SafetyColumns], SpeedRule):
         headings[still] = self._headings(rows[still])
         # The last part of braking ends with a step.
         stops = 0.5 * speeds * speeds / accels + 0.5 * dt * np.minimum(speeds, accels * dt)
-        return Machines(np.ascontiguousarray(world.position[rows, :2]), self.table.radius[rows], headings, stops)
+        radii, sizes = self.table.radius[rows], self.table.halves[rows]
+        # Those that turn sweep a disc.
+        boxes = (sizes[:, 1] < radii) & (world.angular_velocity[rows, 2] == 0.0)
+        halves, rounds = np.where(boxes[:, None], sizes, 0.0), np.where(boxes, 0.0, radii)
+        places = np.ascontiguousarray(world.position[rows, :2])
+        return Machines(places, radii, headings, stops, halves, rounds, headings, np.zeros(len(rows)), sizes)
 
-    def swept(self, rows: Rows, dt: float) -> Machines:
-        """Return robots as `machines` does, from where they were before this step on: nobody steps into their way."""
+    def swept(self, rows: Rows, ends: Floats, dt: float) -> Machines:
+        """Return robots as `machines` does, from where they were before this step on, with their ways to `ends`
+        (N, 2), which they may drive to: nobody steps into these."""
         found, table = self.machines(rows, dt), self.table
-        ways = found.places - table.before[rows]
+        came, goes = found.places - table.before[rows], ends - found.places
         table.before[rows] = found.places
-        lengths = trig.hypot(ways[:, 0], ways[:, 1])
+        backs, claims = trig.hypot(came[:, 0], came[:, 1]), trig.hypot(goes[:, 0], goes[:, 1])
         # Those that were put elsewhere came no way.
-        drove = (lengths > 0.0) & (lengths < 2.0)
-        backs = np.where(drove, lengths, 0.0)
-        headings = np.where(drove[:, None], ways / np.where(drove, lengths, 1.0)[:, None], found.headings)
-        return found._replace(
-            places=found.places - backs[:, None] * headings, headings=headings, stops=found.stops + backs
-        )
+        drove = (backs > 0.0) & (backs < 2.0)
+        backs = np.where(drove, backs, 0.0)
+        headings = np.where(drove[:, None], came / np.where(drove, backs, 1.0)[:, None], found.headings)
+        ways = goes / np.where(claims > 0.0, claims, 1.0)[:, None]
+        places, stops = found.places - backs[:, None] * headings, found.stops + backs
+        # Beyond what it has come.
+        claims += np.where(claims > 0.0, np.maximum((came * ways).sum(axis=1), 0.0) * drove, 0.0)
+        return found._replace(places=places, headings=headings, stops=stops, ways=ways, claims=claims)
 
     def _accels(self, rows: Rows) -> Floats:
         motion = self.world.motion
@@ -187,7 +196,7 @@ class Safety(FeatureRows[SafetyColumns], SpeedRule):
             found[traffic.present[rows] & traffic.reversing[rows]] *= -1.0
         return found
 
-    def _wants(self, rows: Rows) -> Bools:
+    def wants(self, rows: Rows) -> Bools:
         """Return which robots are on their way somewhere."""
         wants: Bools = self.world.motion.control[rows] != IDLE
         traffic = self.world.tables.get("traffic")
@@ -200,7 +209,9 @@ class Safety(FeatureRows[SafetyColumns], SpeedRule):
         """Find what limits the robots in this step, and which people stand before one that wants to drive."""
         table, rows = self.table, self.robots()
         machines = self.machines(rows, dt)
-        fields = np.stack((table.protective[rows], table.warning[rows], table.slow[rows], table.width[rows]), axis=1)
+        fields = np.stack(
+            (table.protective[rows], table.warning[rows], table.slow[rows], table.halves[rows, 1]), axis=1
+        )
         speeds = trig.hypot(self.world.velocity[rows, 0], self.world.velocity[rows, 1])
         accels = self._accels(rows)
         limits, blocked = np.full(len(rows), np.inf), np.full(len(self.people), NOBODY)
@@ -208,7 +219,7 @@ class Safety(FeatureRows[SafetyColumns], SpeedRule):
         places = np.ascontiguousarray(self.world.position[self.people, :2])
         order = np.argsort(places[:, 0], kind="stable")
         strips = places[order, 0].copy()
-        wants = self._wants(rows)
+        wants = self.wants(rows)
         look(machines, fields, speeds, accels, wants, places, self.radii, order, strips, limits, close, blocked, dt)
         table.limit[rows], table.close[rows] = limits, close
         self.blocks = np.where(blocked == NOBODY, NOBODY, rows[blocked]) if len(rows) else blocked

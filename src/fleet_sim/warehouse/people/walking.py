@@ -74,12 +74,21 @@ class Crowd(NamedTuple):
 
 
 class Machines(NamedTuple):
-    """Robots as discs (M,): `places` (M, 2), `radii`, unit `headings` (M, 2), and how far each goes until it stands."""
+    """Robots (M,): `places` (M, 2), `radii` about them, unit `headings` (M, 2), how far each goes until it stands.
+
+    Each is within `rounds` (M,) m of a box with `halves` (M, 2) along its heading and across; a disc has a box of 0 m.
+    It may drive `claims` (M,) m along `ways` (M, 2), as a box of `sizes` (M, 2): people do not enter that.
+    """
 
     places: Floats
     radii: Floats
     headings: Floats
     stops: Floats
+    halves: Floats
+    rounds: Floats
+    ways: Floats
+    claims: Floats
+    sizes: Floats
 
 
 class Shelves(NamedTuple):
@@ -203,8 +212,9 @@ def _around(x: float, y: float, shelves: Shelves) -> tuple[int, int, int, int]:
 
 
 @compiled
-def mark(places: Floats, reaches: Floats, nodes: Ints, cell: float, taken: Bools) -> None:
-    """Set `taken` of those of `nodes` (H, W), at the middles of cells of `cell` m, that are in reach of a place."""
+def mark(places: Floats, reaches: Floats, nodes: Ints, cell: float, askers: Ints, taken: Bools, asked: Ints) -> None:
+    """Set `taken` of those of `nodes` (H, W), at the middles of cells of `cell` m, that are in reach of a place, and
+    for each place in `asked` which of the `askers` of nodes, -1 for nobody, needs a node within its reach."""
     height, width = nodes.shape
     for index in range(len(places)):
         x, y, reach = places[index, 0], places[index, 1], reaches[index]
@@ -213,6 +223,7 @@ def mark(places: Floats, reaches: Floats, nodes: Ints, cell: float, taken: Bools
                 dx, dy = (column + 0.5) * cell - x, (row + 0.5) * cell - y
                 if nodes[row, column] >= 0 and dx * dx + dy * dy < reach * reach:
                     taken[nodes[row, column]] = True
+                    asked[index] = max(asked[index], askers[nodes[row, column]])
 
 
 @compiled
@@ -297,7 +308,10 @@ def _choose(
         return
     x, y, radius, speed = crowd.places[index, 0], crowd.places[index, 1], crowd.radii[index], crowd.speeds[index]
     ex, ey = _wanted(index, crowd, ground)
-    ex, ey = _around_machines(index, ex, ey, crowd, machines, near)
+    # Who makes room for a robot squeezes past others.
+    squeezes = crowd.does[index] == AIMS
+    if not squeezes:
+        ex, ey = _around_machines(index, ex, ey, crowd, machines, near)
     below, above, left, right = _around(x, y, shelves)
     px, py = ex, ey
     for first in range(below * shelves.columns, above * shelves.columns, shelves.columns):
@@ -311,7 +325,7 @@ def _choose(
             push = law.push * _exp((radius + crowd.radii[other] + law.room - distance) / law.pull_off) / distance
             px, py = px + push * dx, py + push * dy
     wx, wy, gap = _wall(x, y, radius + 0.3, ground)
-    if gap < radius + 0.3:
+    if gap < radius + 0.3 and not squeezes:
         push = law.wall_push * _exp((radius - gap) / law.wall_pull_off)
         px, py = px + push * wx, py + push * wy
     norm = np.sqrt(px * px + py * py)
@@ -326,11 +340,17 @@ def _choose(
             width = radius + crowd.radii[other] + law.room
             if other != index and dx * ex + dy * ey > 0.0 and abs(ex * dy - ey * dx) <= law.strip * width:
                 free = min(free, np.sqrt(dx * dx + dy * dy) - width)
-    free = max(min(free, _gap_to_machines(x, y, ex, ey, radius, free, machines, near)), 0.0)
+    if not squeezes:
+        free = _gap_to_machines(x, y, ex, ey, radius, free, machines, near)
+    free = max(free, 0.0)
     pace = min(free / law.time_gap, speed)
     crowd.velocities[index, 0], crowd.velocities[index, 1] = pace * ex, pace * ey
 
 
+ROOM = 0.02
+"""In m: what people keep between them and robots in any case."""
+SLACK = 0.01
+"""In m: so far people may be in a wall or a robot's way where they look for a way: they are put off walls."""
 PASSING = 0.15
 """In m: what people keep between them and a robot that they walk around."""
 LOOKS = 2.5
@@ -423,6 +443,25 @@ def _has_room(
     index: int, x: float, y: float, crowd: Crowd, shelves: Shelves, machines: Machines, near: Shelves
 ) -> bool:
     """Return whether a person can be at (x, y): it touches nobody there, or less than where it is."""
+    if not _is_off_others(index, x, y, crowd, shelves):
+        return False
+    ox, oy, radius = crowd.places[index, 0], crowd.places[index, 1], crowd.radii[index]
+    below, above, left, right = _around(x, y, near)
+    # A long step must not cut a corner either.
+    mx, my = 0.5 * (x + ox), 0.5 * (y + oy)
+    for first in range(below * near.columns, above * near.columns, near.columns):
+        for at in range(near.begins[first + left], near.begins[first + right]):
+            machine = near.order[at]
+            if not _is_off(x, y, ox, oy, radius, machine, machines):
+                return False
+            if not _is_off(mx, my, ox, oy, radius, machine, machines):
+                return False
+    return True
+
+
+@inlined
+def _is_off_others(index: int, x: float, y: float, crowd: Crowd, shelves: Shelves) -> bool:
+    """Return whether a person touches nobody at (x, y), or less than where it is."""
     ox, oy, radius = crowd.places[index, 0], crowd.places[index, 1], crowd.radii[index]
     below, above, left, right = _around(x, y, shelves)
     for first in range(below * shelves.columns, above * shelves.columns, shelves.columns):
@@ -435,22 +474,64 @@ def _has_room(
                 dx, dy = ox - crowd.places[other, 0], oy - crowd.places[other, 1]
                 if square <= dx * dx + dy * dy:
                     return False
-    below, above, left, right = _around(x, y, near)
-    for first in range(below * near.columns, above * near.columns, near.columns):
-        for at in range(near.begins[first + left], near.begins[first + right]):
-            machine = near.order[at]
-            width = radius + machines.radii[machine] + 0.02
-            square = _square_to(x, y, machine, machines)
-            if square < width * width and square <= _square_to(ox, oy, machine, machines):
-                return False
     return True
 
 
 @inlined
-def _square_to(x: float, y: float, machine: int, machines: Machines) -> float:
-    """Return the square of the distance of (x, y) to where the middle of a robot is, or comes to until it stands."""
+def _is_off(x: float, y: float, ox: float, oy: float, radius: float, machine: int, machines: Machines) -> bool:
+    """Return whether a person may come from (ox, oy) to (x, y), for all that one robot does: it does not come nearer
+    to it than ROOM, and does not enter its way."""
     dx, dy = x - machines.places[machine, 0], y - machines.places[machine, 1]
-    hx, hy = machines.headings[machine, 0], machines.headings[machine, 1]
-    along = min(max(dx * hx + dy * hy, 0.0), machines.stops[machine])
-    dx, dy = dx - along * hx, dy - along * hy
-    return dx * dx + dy * dy
+    px, py = ox - machines.places[machine, 0], oy - machines.places[machine, 1]
+    hx, hy, stop = machines.headings[machine, 0], machines.headings[machine, 1], machines.stops[machine]
+    long, wide = machines.halves[machine, 0], machines.halves[machine, 1]
+    least = radius + machines.rounds[machine] + ROOM
+    square = _square_to(dx, dy, hx, hy, long, wide, stop)
+    if square < least * least and square < _square_to(px, py, hx, hy, long, wide, stop) - 1e-9:
+        return False
+    hx, hy, stop = machines.ways[machine, 0], machines.ways[machine, 1], machines.claims[machine]
+    long, wide = machines.sizes[machine, 0], machines.sizes[machine, 1]
+    least = radius - SLACK
+    enters = stop > 0.0 and _square_to(dx, dy, hx, hy, long, wide, stop) < least * least
+    return not enters or _square_to(px, py, hx, hy, long, wide, stop) < least * least
+
+
+@inlined
+def _square_to(dx: float, dy: float, hx: float, hy: float, long: float, wide: float, ahead: float) -> float:
+    """Return the square of the distance of (dx, dy) to a box about 0 along (hx, hy), or up to `ahead` m further on."""
+    along, across = dx * hx + dy * hy, hx * dy - hy * dx
+    along -= min(max(along, -long), long + ahead)
+    across -= min(max(across, -wide), wide)
+    return along * along + across * across
+
+
+@compiled
+def room_around(
+    index: int,
+    points: Floats,
+    crowd: Crowd,
+    shelves: Shelves,
+    ground: Ground,
+    machines: Machines,
+    near: Shelves,
+    free: Bools,
+) -> None:
+    """Find at which of `points` (K, K, 2) around it a person can stand beside robots and others, in `free` (K, K).
+
+    Those that are in its way already may be, unless it would come nearer to them.
+    """
+    x, y, radius = crowd.places[index, 0], crowd.places[index, 1], crowd.radii[index]
+    height, width = ground.blocked.shape
+    for up in range(len(free)):
+        for right in range(len(free)):
+            px, py = points[up, right, 0], points[up, right, 1]
+            column, row = int(np.floor(px / ground.cell)), int(np.floor(py / ground.cell))
+            inside = 0 <= column < width and 0 <= row < height
+            free[up, right] = inside and _wall(px, py, radius, ground)[2] > radius - SLACK
+            below, above, first, last = _around(px, py, near)
+            for begin in range(below * near.columns, above * near.columns, near.columns):
+                for at in range(near.begins[begin + first], near.begins[begin + last]):
+                    if not _is_off(px, py, x, y, radius, near.order[at], machines):
+                        free[up, right] = False
+            if not _is_off_others(index, px, py, crowd, shelves):
+                free[up, right] = False

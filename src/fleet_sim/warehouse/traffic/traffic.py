@@ -645,6 +645,17 @@ class Traffic:
         changed: Ints = getattr(self, asked.operation)(places, *more)
         return CommandAck(asked.command_id, asked.source, self._world.clock.time, value=changed)
 
+    def granted_ends(self, rows: Rows) -> Floats:
+        """Return the places (N, 2) of the last nodes that robots were granted, to which they drive straight."""
+        nodes = self.floor.execution.graph.ways.nodes[rows, self.table.granted[rows]]
+        return self.network.positions[nodes]
+
+    def asked_nodes(self) -> tuple[Rows, Ints]:
+        """Return the robots that stand as they may not drive on yet, and the node that each needs next."""
+        table, rows = self.table, self.rows
+        rows = rows[table.waiting[rows] & (table.held[rows] == 0) & (table.granted[rows] + 1 < table.length[rows])]
+        return rows, self.floor.execution.graph.ways.nodes[rows, table.granted[rows] + 1]
+
     def wait_for(self, nodes: Bools) -> None:
         """Let robots wait before these nodes (N,) until it is called with others: plans lead through, as it is short.
 
