@@ -5,10 +5,12 @@ What is promised: a file is whole or as it was before; one line says what is wro
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import resource
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,6 +19,12 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
+
+import fleet_sim as fs
+from fleet_sim.apps.record.mcap_file import STATE, McapFile
+from fleet_sim.apps.record.writer_program import WriterProgram
+from fleet_sim.base.files import refusals
+from fleet_sim.world.commands import Frames
 
 SWARM = ["swarm", "flocking.yaml", "--steps", "30"]
 OUTPUTS = {
@@ -223,6 +231,21 @@ def test_few_open_files_are_enough() -> None:
         ["run", "demo.yaml", "--headless", "--duration", "0.5", "--rtf", "0"], limited(resource.RLIMIT_NOFILE, 24)
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("is_full", [False, True])
+def test_of_a_recording_nothing_stays_where_the_disk_is_full(is_full: bool, tmp_path: Path) -> None:
+    """What is whole of it stays after any other error; on a full disk others need the room."""
+    file = McapFile(tmp_path / "run.mcap")
+    channel = file.channel("/told", "std_msgs/msg/String", STATE)
+    file.write(channel, 0, bytes(8))
+    file.flush()
+    with pytest.raises(fs.InvalidValueError) as caught, refusals(file.path):
+        raise OSError(errno.ENOSPC, "full") if is_full else fs.InvalidValueError("a fault")
+    talk, other = socket.socketpair()
+    with talk, other:
+        WriterProgram(talk, memoryview(bytearray(1 << 16)), file, Frames("map", "")).fail(caught.value)
+    assert file.part.exists() is not is_full
 
 
 @pytest.mark.parametrize("megabytes", [20, 60, 100, 150])

@@ -12,7 +12,7 @@ import pytest
 from mcap.writer import Writer
 
 from fleet_sim import MultiRobotSimulationCore
-from fleet_sim.apps.record.mcap_index import CHUNK, DATA_END, MESSAGE_INDEX, McapIndex
+from fleet_sim.apps.record.mcap_index import CHUNK, DATA_END, MESSAGE, MESSAGE_INDEX, McapIndex
 from fleet_sim.apps.record.recording import UNCHECKED, Recording
 from fleet_sim.base.errors import InvalidValueError
 
@@ -93,6 +93,16 @@ def test_every_bit_of_the_indexes_and_of_what_leads_to_them(tmp_path: Path, chec
             bits += range(8 * begin, 8 * (begin + size))
     assert len(bits) > 3000
     assert silent(path, data, bits) == []
+
+
+def test_a_chunk_whose_index_misses_a_topic_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.mcap"
+    data = bytearray(without_checksum(small(path)))
+    # Of another kind, which means nothing there.
+    data[next(begin for kind, begin, _ in records(data) if kind == MESSAGE_INDEX)] = MESSAGE
+    path.write_bytes(data)
+    with pytest.raises(InvalidValueError, match="not in its indexes"):
+        content(path)
 
 
 @pytest.mark.parametrize("share", [0.03, pytest.param(1.0, marks=pytest.mark.slow)])
