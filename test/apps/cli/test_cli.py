@@ -516,7 +516,6 @@ WORLD = """
         ("run empty.yaml --duration 3", r"/3 s  "),
         ("run empty.yaml --duration 3 --seeds 1,2", "run 2 of 2  ["),
         ("swarm w.yaml", "/30 steps  "),
-        ("bench --robots 3 --steps 5", "3 robots  ["),
         ("bench empty.yaml --steps 5", "/5 steps  "),
     ],
 )
