@@ -313,11 +313,6 @@ class SimObject(Handle):
         row, world = self.row, self._world
         return BodyId(world.bodies.body_id_for_user(row), int(world.object_id[row]))
 
-    @property
-    def name(self) -> str | None:
-        """The entity's name, unique in its simulation, or None."""
-        return self._world.index.names[self.row]
-
     def set_name(self, name: str | None) -> None:
         """Rename the entity; raises DuplicateNameError."""
         self._world.rename(self.row, name)

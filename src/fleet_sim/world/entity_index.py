@@ -338,6 +338,12 @@ class Handle:
         return self._row, self._generation
 
     @property
+    def name(self) -> str | None:
+        """The entity's name, unique in its simulation, or None."""
+        name: str | None = self._world.index.names[self.row]
+        return name
+
+    @property
     def is_alive(self) -> bool:
         """Whether the entity still exists."""
         return self._world.is_live(self._row, self._generation)
