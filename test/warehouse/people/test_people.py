@@ -104,6 +104,19 @@ def test_a_robot_and_a_person_meet_in_an_aisle_and_both_get_there(tmp_path: Path
         assert sim.collision_count == 0
 
 
+def test_a_robot_that_no_person_slows_down_counts_as_not_slowed(tmp_path: Path) -> None:
+    # It stops in good time before somebody whom it could have to brake for.
+    waiter = {**WALKER, "at": [[4, 2], [5, 2], [5, 3], [4, 3]]}
+    robot = {"safety": {"protective": 0.3, "warning": 0.0}, "controller": {**DRIVE, "max_linear_vel": 0.3}}
+    with yard(tmp_path, [waiter], [0.5, 2.5], robot=robot, patience=1000) as sim:
+        sim.world.tables["person"].until[sim.get_object("walker_0").row] = 10_000
+        sim.get_manager("traffic").send(sim.get_object("amr"), [3.5, 2.5])
+        for _ in range(150):
+            sim.step_once()
+        assert sim.get_manager("traffic").has_arrived(sim.get_object("amr"))
+        assert sim.get_manager("people").figures()["robots_slowed_s"] == 0.0
+
+
 def test_a_lidar_sees_people(tmp_path: Path) -> None:
     lidar = {"sensors": [{"type": "lidar", "rays": 90, "range_max": 8.0, "labels": True, "pose": [0.0, 0.0, 0.3]}]}
     still = {**WALKER, "at": "east", "visits": ["east"]}

@@ -226,7 +226,9 @@ class Safety(FeatureRows[SafetyColumns], SpeedRule):
         stands = wants & (limits == 0.0) & (speeds == 0.0)
         table.violated[rows] = stands
         table.stood[rows] += stands
-        table.slowed[rows] += wants & ~stands & (limits < np.inf)
+        motion = self.world.motion
+        slow = limits < np.minimum(motion.linear_limit[rows], motion.linear_limits[rows].max(axis=1))
+        table.slowed[rows] += wants & ~stands & slow
 
 
 @compiled
