@@ -144,6 +144,7 @@ mutants: $(READY)  ## Make small changes of the sources by a seed and count whic
 
 structure: $(READY)  ## Print how large the package is, by room, and how it hangs together
 	$(RUN)python test/structure.py
+	$(RUN)python test/walks.py
 
 bench-ros: $(READY)  ## Measure the ROS node on this machine (needs ROS 2 or pocket_ros)
 	$(RUN)python bench/ros.py $(ARGS)
