@@ -349,12 +349,6 @@ class FiniteGuard:
         self._flat_orientations = world.orientation[: self._top].reshape(-1)
         self._make_room()
 
-    def write_down(self, positions: Floats, orientations: Floats) -> None:
-        """Take (N, 3) and (N, 4) as the good poses of the first N rows, where somebody else looked at them."""
-        self._make_room()
-        self._position[: len(positions)] = positions
-        self._orientation[: len(orientations)] = orientations
-
     def _mend(self) -> None:
         """Put rows with broken numbers back to where they were, stop them, and tell of it once per entity."""
         world = self._world

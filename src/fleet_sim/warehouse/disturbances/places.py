@@ -126,7 +126,7 @@ class StationClosed(DisturbanceKind):
     def begin(self, at: Disturbed) -> None:
         """Close it, unless it is closed."""
         orders = _orders(at.sim)
-        ours = any(other.memory["closed"] for other, _ in _others(at, StationClosed))
+        ours = any(other.memory.get("closed") for other, _ in _others(at, StationClosed))
         at.memory["closed"] = ours or orders.places.number(at.event.target) not in orders.places.closed
         if at.memory["closed"]:
             orders.close_station(at.event.target)

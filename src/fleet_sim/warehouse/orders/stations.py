@@ -176,9 +176,6 @@ def spots(network: Network, gate: int, avoided: Iterable[int]) -> list[int]:
     return found
 
 
-AT_STATION = 0
-
-
 class StationLanes(Transport):
     """Takes robots of the traffic through the lanes of stations; others it sends as they are.
 

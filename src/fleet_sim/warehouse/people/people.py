@@ -279,6 +279,7 @@ class People(Stateful):
     def ahead(self, dt: float) -> None:
         """Let plans lead through people, as these do not stay, and robots wait before the nodes where they are."""
         rows, traffic = self.rows, self._sim.extensions.find_manager("traffic")
+        self._asked, self._needs = NO_ROWS, (NO_ROWS, np.empty((0, 2)), 0.0)
         if traffic is None:
             return
         try:
@@ -405,7 +406,10 @@ class People(Stateful):
         aims, velocities = np.zeros((2, len(rows), 2))
         crowd = Crowd(places, table.radius[rows], speeds, does, fields, table.end[rows], turns, aims, velocities)
         reach = max(2.0 * float(crowd.radii.max()) + float(speeds.max()) * self._law.time_gap, 1.0) + 0.1
-        shelves, near = self._shelved(places, reach), self._shelved(machines.places, walking.LOOKS + 1.0)
+        # As far as people look, and as robots may drive or need to stop.
+        drives = np.maximum(machines.claims, machines.stops) + machines.radii + float(crowd.radii.max()) + walking.ROOM
+        around = max(walking.LOOKS + 1.0, float(drives.max(initial=0.0)))
+        shelves, near = self._shelved(places, reach), self._shelved(machines.places, around)
         self._give_way(rows, crowd, shelves, robots, machines, near)
         speeds[does == AIMS] = np.minimum(speeds[does == AIMS], PACE)
         walking.walk(crowd, shelves, self._places.ground, machines, near, self._law, dt)
@@ -434,7 +438,9 @@ class People(Stateful):
         index = np.full(self._world.capacity, -1, np.int64)
         index[robots] = np.arange(len(robots))
         needs = np.full((len(robots), 2), np.nan)
-        needs[index[self._needs[0]]] = self._places.grid.to_own(self._needs[1])
+        asking = index[self._needs[0]]
+        # Some may have been removed since they asked.
+        needs[asking[asking >= 0]] = self._places.grid.to_own(self._needs[1][asking >= 0])
         waiting = Waiting(machines, near, np.flatnonzero(self._safety.wants(robots)), needs, self._needs[2])
         for at in yielding.tolist():
             row, machine = rows[at], int(index[table.robot[rows[at]]])

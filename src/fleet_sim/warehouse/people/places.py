@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -139,12 +138,6 @@ class Places:
         for begin in begins:
             if not np.isin(self._regions[self.targets[begin]], there).any():
                 raise InvalidValueError("no way leads from where they come from to a place that they visit")
-
-    def is_walkable(self, point: Floats) -> bool:
-        """Return whether a person can be about a point (2,)."""
-        height, width = self.walkable.shape
-        column, row = (math.floor(part) for part in (point / self.grid.cell).tolist())
-        return 0 <= column < width and 0 <= row < height and bool(self.walkable[row, column])
 
     def inside(self, target: int, points: Floats) -> Bools:
         """Return which points (N, 2) are at a place."""

@@ -528,6 +528,8 @@ def room_around(
             column, row = int(np.floor(px / ground.cell)), int(np.floor(py / ground.cell))
             inside = 0 <= column < width and 0 <= row < height
             free[up, right] = inside and _wall(px, py, radius, ground)[2] > radius - SLACK
+            if not free[up, right]:
+                continue
             below, above, first, last = _around(px, py, near)
             for begin in range(below * near.columns, above * near.columns, near.columns):
                 for at in range(near.begins[begin + first], near.begins[begin + last]):

@@ -937,6 +937,17 @@ def offer_traffic(
     table = sim.features.table(NAME)
     assert isinstance(table, TrafficColumns)
     traffic = Traffic(sim, site, table, chosen)
+
+    def leave() -> None:
+        sim.pipeline.remove(NAME)
+        world.drive_rules.remove(traffic.rule)
+        world.routes.conveyance = None
+        world.waypoints.sources.remove(traffic.planned.paths_of)
+        world.on_remove.remove(traffic.removed)
+        booth.close()
+
+    # First, as the name may be another manager's.
+    until_cleared(sim, traffic, NAME, leave)
     sim.checkpoints.register_late(NAME, traffic)
     sim.pipeline.add(System(NAME, Phase.UPDATE, traffic.step), before="motion")
     # Machine code is loaded for the traffic anyway.
@@ -948,16 +959,6 @@ def offer_traffic(
     world.on_remove.append(traffic.removed)
     # Robots with the key take part from now on.
     booth.traffic, booth.announced = traffic, False
-
-    def leave() -> None:
-        sim.pipeline.remove(NAME)
-        world.drive_rules.remove(traffic.rule)
-        world.routes.conveyance = None
-        world.waypoints.sources.remove(traffic.planned.paths_of)
-        world.on_remove.remove(traffic.removed)
-        booth.close()
-
-    until_cleared(sim, traffic, NAME, leave)
     return traffic
 
 
