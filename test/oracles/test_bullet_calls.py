@@ -126,6 +126,8 @@ def test_numbers_that_are_not_finite_are_refused(make_sim: Make) -> None:
         lambda: sim.bullet.resetBasePositionAndOrientation(box.body_id, [1e300, 0, 0], [0, 0, 0, 1]),
         lambda: sim.bullet.resetBaseVelocity(box.body_id, np.array([0, math.inf, 0])),
         lambda: sim.bullet.applyExternalForce(box.body_id, -1, [0, 0, nan], [0, 0, 0], pybullet.LINK_FRAME),
+        lambda: sim.bullet.applyExternalForce(box.body_id, -1, 9.0, [0, 0, 0], pybullet.LINK_FRAME),
+        lambda: sim.bullet.applyExternalTorque(box.body_id, -1, [0, 9], pybullet.LINK_FRAME),
         lambda: sim.bullet.resetJointStatesMultiDof(arm.body_id, [1], [[nan]]),
         lambda: sim.bullet.setJointMotorControl2(arm.body_id, 1, pybullet.POSITION_CONTROL, nan),
     ):

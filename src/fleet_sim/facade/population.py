@@ -35,8 +35,8 @@ from fleet_sim.world.world import World
 log = logging.getLogger("fleet_sim")
 
 _UNKNOWN = (
-    "PyBullet does not tell its form; an entity can be made of a body without joints that is one simple shape, a level "
-    "plane, or a mesh from a file. Spawn an Agent from a description, or a SimObject of meshes"
+    "PyBullet does not tell its form; an entity can be made of a body without joints that is one simple shape or a "
+    "level plane. Spawn an Agent from a description, or a SimObject of meshes"
 )
 
 

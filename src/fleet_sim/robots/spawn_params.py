@@ -167,7 +167,7 @@ class ShapeParams(Checked):
         lines, columns = heights.shape
         # Between the outermost samples lie one fewer spaces than samples.
         spacing = self.field_size[0] / (columns - 1), self.field_size[1] / (lines - 1)
-        return height_field_file(heights, spacing, centred=False)
+        return height_field_file(heights, spacing)
 
     def _mesh(self) -> str:
         """Return the file of a mesh: the given one, or one made of `vertices` and `indices`.

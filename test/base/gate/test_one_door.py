@@ -66,10 +66,6 @@ LOOKED_AT = {
     "xml.etree.ElementTree": "Element|SubElement|tostring|fromstring|ParseError",
     "xml.parsers.expat": "ParserCreate|ExpatError|errors|XMLParserType",
     "xml.sax.saxutils": "quoteattr|escape|unescape",
-    "jinja2": "(?!.*Loader$).*",
-    **dict.fromkeys(
-        ("jinja2.runtime", "jinja2.sandbox", "jinja2.visitor"), "Context|ImmutableSandboxedEnvironment|NodeT.*"
-    ),
     "numpy": "(?!(fromregex|DataSource)$).*",
     "numpy.lib": "format|stride_tricks",
     "numpy.lib.format": "(?!open_memmap).*",

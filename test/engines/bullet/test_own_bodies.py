@@ -102,6 +102,15 @@ def test_a_registered_body_never_moves(make_sim: Maker) -> None:
     assert sim.bullet.getBasePositionAndOrientation(wall.body_id)[0][2] == 2.0
 
 
+def test_the_floor_stays_when_the_entity_that_stands_for_it_goes(make_sim: Maker) -> None:
+    sim = make_sim(physics=True)
+    sim.setup_pybullet()
+    sim.remove_object(sim.register_static_body(sim.floor_id, "ground"))
+    body = ball(sim)
+    run(sim, 30)
+    assert sim.bullet.getBasePositionAndOrientation(body)[0][2] == pytest.approx(0.2, abs=0.01)
+
+
 # ---- reads -----------------------------------------------------------------------------------------------------------
 
 

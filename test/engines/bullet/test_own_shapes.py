@@ -106,6 +106,16 @@ def test_simple_bodies_made_behind_the_handle_are_known_and_others_are_refused(
     assert len(sim.sim_objects) == count
 
 
+def test_meshes_are_refused_as_nobody_can_tell_hollow_ones_from_hulls(sim: Sim, tmp_path: Path) -> None:
+    mesh = f"<geometry><mesh filename='{pybullet_data.getDataPath()}/cube.obj'/></geometry>"
+    (tmp_path / "bin.urdf").write_text(
+        f"<robot name='bin'><link name='base' concave='yes'><collision concave='yes'>{mesh}</collision></link></robot>"
+    )
+    body = sim.bullet.loadURDF(str(tmp_path / "bin.urdf"), useFixedBase=True)
+    with pytest.raises(fs.InvalidValueError, match="SimObject of meshes"):
+        sim.register_static_body(body, "bin")
+
+
 def test_a_body_collides_as_its_own_shape_whatever_it_looks_like(sim: Sim) -> None:
     """PyBullet counts both kinds of shapes from 0."""
     bullet = sim.bullet

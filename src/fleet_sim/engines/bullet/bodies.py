@@ -340,12 +340,14 @@ class BulletBodies:
     # ---- removing ----------------------------------------------------------------------------------------------------
 
     def remove(self, rows: Rows) -> None:
-        """Remove the bodies of `rows`, also those that the user made."""
+        """Remove the bodies of `rows`, also those that the user made; the floor stays."""
         table = self.table
         rows = rows[table.body[rows] != NO_BODY]
         if not len(rows):
             return
         bodies = table.body[rows].tolist()
+        if self.client.floor_id in bodies:
+            bodies.remove(self.client.floor_id)
         with self.client.quiet():
             deque(map(self.client.removeBody, bodies), maxlen=0)
         self._gaps += len(bodies)
@@ -355,7 +357,6 @@ class BulletBodies:
     def forget_all(self) -> None:
         """Forget all bodies, after the client's world was emptied."""
         self.met = False
-        self.joints.gears.clear()
         self._forget(np.flatnonzero(self.table.body != NO_BODY))
         self._gaps = self.removed = 0
 

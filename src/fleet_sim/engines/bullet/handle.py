@@ -23,6 +23,7 @@ import numpy as np
 from fleet_sim.base.arrays import Rows, as_floats
 from fleet_sim.base.errors import InvalidValueError, StateError
 from fleet_sim.base.spatial import quaternions
+from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.engines.bullet.client import NO_BODY, BulletClient
 from fleet_sim.engines.bullet.mirror import BulletMirror
 from fleet_sim.engines.bullet.shapes import told_geometry
@@ -216,8 +217,11 @@ def _write(mirror: BulletMirror, name: str, args: tuple[Any, ...], kwargs: dict[
         mirror.write_now(row)
     run = functools.partial(getattr(client, name), *args, **kwargs)
     if name in _PUSHES and mirror.forces.enabled:
-        # Without any force PyBullet checks the call only.
-        result = run(**{_PUSHES[name][2]: (0.0, 0.0, 0.0)})
+        push = _PUSHES[name][2]
+        # Here and not in the step that applies it, in which PyBullet crashes at a number in place of three.
+        as_floats(kwargs.get(push), (3,), f"sim.bullet.{name}, {push}")
+        # Without any force PyBullet checks the rest of the call only.
+        result = run(**{push: (0.0, 0.0, 0.0)})
         given = {key: value for key, value in kwargs.items() if key != "objectUniqueId"}
         mirror.forces.add(int(world.object_id[row]) if row != NO_ROW else ~body, name, given)
         return result
@@ -269,13 +273,16 @@ def _set_raw(mirror: BulletMirror, row: int, indices: Rows) -> None:
 
 
 def adopted_shape(client: BulletClient, body: int) -> BodyShape | None:
-    """Return what a body of one shape looks like and collides as, in its base frame; None for others."""
+    """Return what a body of one shape looks like and collides as, in its base frame; None for others.
+
+    Meshes are others: PyBullet does not tell whether one collides as its triangles or as their hull.
+    """
     shapes = client.getCollisionShapeData(body, BASE)
     if client.getNumJoints(body) or len(shapes) != 1:
         return None
     _, _, kind, sizes, name, position, orientation = shapes[0]
     geometry = told_geometry(client, kind, sizes, name)
-    if geometry is None:
+    if geometry is None or geometry.kind == ShapeKind.MESH:
         return None
     # Unlike visual shapes, these are in the frame of the centre of mass.
     information = client.getDynamicsInfo(body, BASE)

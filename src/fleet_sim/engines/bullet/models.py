@@ -168,8 +168,6 @@ class BulletJoints:
         self.world = world
         self.client = client
         self._body_of_row = body_of_row
-        self.gears: set[int] = set()
-        """The constraints that hold mimic joints to their leaders."""
         self._indices: dict[int, list[int]] = {}
 
     def write(self, rows: Rows, positions: Floats, velocities: Floats | None = None) -> None:
@@ -266,7 +264,6 @@ class BulletJoints:
             gear = client.createConstraint(
                 body, mimic.follower, body, mimic.leader, client.JOINT_GEAR, (1, 0, 0), (0, 0, 0), (0, 0, 0)
             )
-            self.gears.add(int(gear))
             # Of the engine's making: its ratio is that of the leader to the follower, with the sign turned.
             client.changeConstraint(
                 gear,
