@@ -9,8 +9,10 @@ import json
 import math
 import re
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from pathlib import Path
+from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -241,13 +243,15 @@ def check_import(path: str, what: str) -> None:
 
 
 # Regular expressions from other processes. Python tries one way to match after the other, which for `(a+)+b` takes
-# longer than anybody can wait, and cannot be interrupted: so the ways that there may be are counted before.
+# longer than anybody can wait, and cannot be interrupted: so the ways that there may be are counted before each name.
 
 
 LONGEST = 256
 """Characters of an expression."""
 MOST_WORK = 2e7
-"""Ways to match that are tried with one expression, whatever it is matched with: about a second."""
+"""Ways to match that may be tried with one name, and with many before time is taken: about a second at most."""
+MOST_SECONDS = 1.0
+"""Of the processor, for one expression after that. Most names of many do not match, which takes next to no time."""
 _PARSER: Any = vars(re).get("_parser") or import_module("sre_parse")
 _PLAIN = ("LITERAL", "NOT_LITERAL", "ANY", "IN", "AT")
 
@@ -257,7 +261,7 @@ def searcher(text: str, what: str = "expression") -> Callable[[str], bool]:
 
     Raises InvalidValueError where the expression is wrong, or too long, or looks around or back.
     """
-    shown, work = f"{what}: {text[:80]!r}", 0.0
+    shown, work, spent = f"{what}: {text[:80]!r}", 0.0, 0.0
     if len(text) > LONGEST:
         raise InvalidValueError(f"{what}: expected at most {LONGEST} characters, got {len(text)}")
     # What POSIX calls a class; read as letters it would match something else.
@@ -266,16 +270,24 @@ def searcher(text: str, what: str = "expression") -> Callable[[str], bool]:
     try:
         parsed, compiled = _PARSER.parse(text), re.compile(text)
         _ways(parsed, 1)
-    except (re.error, OverflowError, RecursionError) as error:
+    except (re.error, ValueError, OverflowError, RecursionError) as error:
         raise InvalidValueError(f"{shown} is not a regular expression: {error}") from error
 
+    # Counting takes longer than matching, and most names have one of a few lengths. From any character of the name on.
+    of_length = cache(lambda length: (length + 1) * _ways(parsed, length))
+
     def matches(name: str) -> bool:
-        nonlocal work
-        # From any character of the name on.
-        work += (len(name) + 1) * _ways(parsed, len(name))
-        if work > MOST_WORK:
+        nonlocal work, spent
+        ways = of_length(len(name))
+        work += ways
+        if ways > MOST_WORK or spent > MOST_SECONDS:
             raise InvalidValueError(f"{shown} takes too long to match; make it simpler")
-        return compiled.search(name) is not None
+        if work <= MOST_WORK:
+            return compiled.search(name) is not None
+        begin = thread_time()
+        found = compiled.search(name) is not None
+        spent += thread_time() - begin
+        return found
 
     return matches
 

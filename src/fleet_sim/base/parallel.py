@@ -42,8 +42,8 @@ class Job(NamedTuple):
 class JobLimits:
     """What a job may take. `seconds` and `megabytes` are None for no limit.
 
-    A job that goes beyond a limit is ended and fails. A job whose process or machine died is run again, in all
-    `attempts` times at most.
+    A job that goes beyond a limit is ended and fails. A job whose process died is run again, in all `attempts` times
+    at most.
     """
 
     seconds: float | None = None

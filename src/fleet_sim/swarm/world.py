@@ -267,7 +267,6 @@ class RectangularWorld(SwarmWorld):
         if type(self) is not known:
             settings = copy.copy(settings)
             settings.associated_type = type(self)  # type: ignore[misc]  # of these settings alone
-        self._owns_sim = sim is None
         settings = settings.in_use("a world")
         super().__init__(sim or MultiRobotSimulationCore(simulation_params(settings)), settings)
         self.is_set_up = False

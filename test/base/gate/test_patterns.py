@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from fleet_sim.base import gate
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.gate import searcher
 
@@ -52,7 +53,7 @@ def test_what_would_take_long_is_refused_at_once(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["(", ")", "[", "*", "a{2,1}", "\\", "(a)\\1", "(?=a)", "(?<!a)", "a" * 257, "(" * 200, "[z-a]"]
+    ["(", ")", "[", "*", "a{2,1}", "(?a)(?u)a", "\\", "(a)\\1", "(?=a)", "(?<!a)", "a" * 257, "(" * 200, "[z-a]"]
     # What POSIX calls a class would match other names silently.
     + ["[[:alpha:]]+", "[[.a.]]", "[[=a=]]"],
 )
@@ -61,8 +62,21 @@ def test_what_is_wrong_is_refused(text: str) -> None:
         searcher(text)
 
 
-def test_ten_thousand_names_are_matched() -> None:
-    matches = searcher("^robot_[0-9]*7$")
-    assert sum(matches(f"robot_{index}") for index in range(10_000)) == 1000
+@pytest.mark.parametrize("text", ["^robot_[0-9]*7$", ".*robot_.*7$", "hall_[0-9]+_robot_[0-9]*7", "hall.*robot.*7"])
+def test_ten_thousand_names_are_matched(text: str) -> None:
+    matches = searcher(text)
+    start = "" if text[0] == "^" else "hall_12_"
+    assert sum(matches(f"{start}robot_{index:05}") and index % 10 == 7 for index in range(10_000)) == 1000
+
+
+def test_what_takes_long_with_many_names_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "MOST_SECONDS", 0.1)
+    matches = searcher(".*.*b")
     with pytest.raises(InvalidValueError, match="too long to match"):
-        [matches("long" * 60) for _ in range(100_000)]
+        [matches("a" * 255) for _ in range(10_000)]
+
+
+def test_the_same_count_serves_all_names_of_a_length() -> None:
+    matches, begin = searcher("a" * 256), time.thread_time()
+    assert not any(matches("b" * (index % 20)) for index in range(20_000))
+    assert time.thread_time() - begin < 0.5

@@ -110,7 +110,7 @@ class SweepConfig(Checked):
     memory_limit: float | None = setting(
         None, above=0, unit="MB", doc="Memory that a run may take; one that takes more is ended and fails."
     )
-    attempts: int = setting(3, low=1, high=100, doc="How often a run is begun whose process or machine dies.")
+    attempts: int = setting(3, low=1, high=100, doc="How often a run is begun whose process dies.")
 
 
 @dataclass

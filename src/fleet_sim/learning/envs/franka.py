@@ -489,14 +489,14 @@ class FrankaBaseEnv(BaseGymEnv):
         terminated, info = self.check_termination()
         # Gymnasium allows both; here an episode that ended by itself is not cut off as well.
         truncated = not terminated and self.steps >= self.max_steps
-        if self.config.reward == "shaped":
-            # The end of an episode has no potential: else it would be worth to end it somewhere.
-            # Asked for in the observation, too; nothing moves in between.
-            self._nearest = self.nearest_object()
-            before, self._potential = self._potential, 0.0 if terminated else self.potential()
-            info["shaping"] = self.config.discount * self._potential - before
-            self._last_info = dict(info)
         try:
+            if self.config.reward == "shaped":
+                # Asked for in the observation, too; nothing moves in between.
+                self._nearest = self.nearest_object()
+                # The end of an episode has no potential: else it would be worth to end it somewhere.
+                before, self._potential = self._potential, 0.0 if terminated else self.potential()
+                info["shaping"] = self.config.discount * self._potential - before
+                self._last_info = dict(info)
             return self.get_state(), self.get_reward(info), terminated, truncated, info
         finally:
             self._nearest = None
