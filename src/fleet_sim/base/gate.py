@@ -281,7 +281,8 @@ def searcher(text: str, what: str = "expression") -> Callable[[str], bool]:
         ways = of_length(len(name))
         work += ways
         if ways > MOST_WORK or spent > MOST_SECONDS:
-            raise InvalidValueError(f"{shown} takes too long to match; make it simpler")
+            most = f"{MOST_WORK:,.0f} ways to match a name" if ways > MOST_WORK else f"{MOST_SECONDS:g} s"
+            raise InvalidValueError(f"{shown} takes too long to match, more than {most}; make it simpler")
         if work <= MOST_WORK:
             return compiled.search(name) is not None
         begin = thread_time()
