@@ -134,3 +134,18 @@ def test_numbers_that_are_not_finite_are_refused(make_sim: Make) -> None:
         with pytest.raises(fs.InvalidValueError):
             write()
     assert box.get_pose().position == pytest.approx((0, 0, 2))
+
+
+@holds(
+    "api:MultiRobotSimulationCore.bullet",
+    fault="engines/bullet/handle.py: a motor is left to the user before PyBullet has taken the call",
+)
+def test_motors_of_a_call_that_pybullet_refuses_go_on(make_sim: Make) -> None:
+    sim = make_sim(physics=True, timestep=0.01)
+    arm = fs.Agent.from_urdf("arm6", fs.Pose((0.3, 5.0, 0.2)), mass=None, sim_core=sim)
+    arm.set_joint_target(1, 0.4)
+    with pytest.raises(pybullet.error):
+        sim.bullet.setJointMotorControl2(int(arm.body_id), 1, 12_345)
+    for _ in range(400):
+        sim.step_once()
+    assert abs(arm.get_joint_state(1)[0] - 0.4) < 0.02

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -118,7 +118,9 @@ class JointHandle(SimObject):
         slot = int(self._world.robots.joint_start[self.row]) + place
         return float(joints.position[slot]), float(joints.velocity[slot])
 
-    get_joint_state_by_name = get_joint_state
+    def get_joint_state_by_name(self, joint_name: str) -> JointState:
+        """Return position and velocity of a joint."""
+        return self.get_joint_state(joint_name)
 
     def get_all_joints_state(self) -> list[JointState]:
         """Return position and velocity of every joint, by index; none for an agent made from shapes."""
@@ -184,13 +186,23 @@ class JointHandle(SimObject):
         """Command one joint to a position. `max_force` (N m or N) is for motors; without motors it is ignored."""
         self._send({joint_index: target_position}, max_force)
 
-    set_joint_target_by_name = set_joint_target
+    def set_joint_target_by_name(
+        self, joint_name: str, target_position: float, max_force: float = DEFAULT_FORCE
+    ) -> None:
+        """Command one joint to a position."""
+        self._send({joint_name: target_position}, max_force)
+
+    def set_all_joints_targets(self, target_positions: JointNumbers, max_force: float = DEFAULT_FORCE) -> None:
+        """Command all joints to positions, given as a list."""
+        self._send(target_positions, max_force)
+
+    def set_joints_targets_by_name(self, joint_targets: Mapping[str, float], max_force: float = DEFAULT_FORCE) -> None:
+        """Command some joints to positions, given by name; the others continue their motion."""
+        self._send(joint_targets, max_force)
 
     def set_joints_targets(self, targets: JointNumbers, max_force: float = DEFAULT_FORCE) -> None:
         """Command joints to positions: all of them by a list, or some by a mapping."""
         self._send(targets, max_force)
-
-    set_all_joints_targets = set_joints_targets_by_name = set_joints_targets
 
     @property
     def last_joint_targets(self) -> dict[int, float]:
@@ -206,7 +218,9 @@ class JointHandle(SimObject):
         """Command a velocity of one joint, clipped to its speed limit, until the next command or a position limit."""
         self.set_joints_velocities({joint_index: velocity}, max_force)
 
-    set_joint_velocity_by_name = set_joint_velocity
+    def set_joint_velocity_by_name(self, joint_name: str, velocity: float, max_force: float = DEFAULT_FORCE) -> None:
+        """Command a velocity of one joint."""
+        self.set_joints_velocities({joint_name: velocity}, max_force)
 
     def set_joints_velocities(self, velocities: JointNumbers, max_force: float = DEFAULT_FORCE) -> None:
         """Command velocities of joints: of all by a list, or of some by a mapping."""
@@ -318,7 +332,19 @@ class JointHandle(SimObject):
         """Return whether a joint is within `tolerance` (None: the agent's own) of `target`."""
         return self.are_joints_at_targets({joint_index: target}, tolerance)
 
-    is_joint_at_target_by_name = is_joint_at_target
+    def is_joint_at_target_by_name(self, joint_name: str, target: float, tolerance: Tolerance = None) -> bool:
+        """Return whether a joint is within `tolerance` of `target`."""
+        return self.are_joints_at_targets({joint_name: target}, tolerance)
+
+    def are_all_joints_at_targets(
+        self, target_positions: JointNumbers | None = None, tolerance: Tolerance = None
+    ) -> bool:
+        """Return whether joints are at their targets; see `are_joints_at_targets`."""
+        return self.are_joints_at_targets(target_positions, tolerance)
+
+    def are_joints_at_targets_by_name(self, joint_targets: Mapping[str, float], tolerance: Tolerance = None) -> bool:
+        """Return whether some joints, given by name, are at their targets."""
+        return self.are_joints_at_targets(joint_targets, tolerance)
 
     def are_joints_at_targets(self, targets: JointNumbers | None = None, tolerance: Tolerance = None) -> bool:
         """Return whether every joint of `targets` is within `tolerance` of it; None: the targets given last.
@@ -332,8 +358,6 @@ class JointHandle(SimObject):
         default = joints.tolerance[joints.of(self._world.robots, self.row)]
         allowed = read_tolerances(model, tolerance, default)[slots - start]
         return bool((np.abs(joints.position[slots] - values) <= allowed).all())
-
-    are_all_joints_at_targets = are_joints_at_targets_by_name = are_joints_at_targets
 
     # ---- internals ---------------------------------------------------------------------------------------------------
 

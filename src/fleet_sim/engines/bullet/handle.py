@@ -230,8 +230,15 @@ def _write(mirror: BulletMirror, name: str, args: tuple[Any, ...], kwargs: dict[
     joints, slots = world.joints, world.joints.of(world.robots, row)
     if name.startswith("setJointMotor"):
         named = args[1] if len(args) > 1 else kwargs.get("jointIndices", kwargs.get("jointIndex", ()))
+        state = [column[slots].copy() for column in (joints.control, joints.command, joints.moving)]
         _set_raw(mirror, row, np.atleast_1d(np.asarray(named, np.int64)))
-        return run()
+        try:
+            return run()
+        except Exception:
+            # PyBullet refused it: its motors are commanded as before.
+            joints.control[slots], joints.command[slots], joints.moving[slots] = state
+            joints.motor_behind[slots] = True
+            raise
     before = joints.position[slots].copy()
     result = run()
     world.motion.path_fresh[row] |= name == "resetBasePositionAndOrientation"
