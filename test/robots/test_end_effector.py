@@ -225,12 +225,12 @@ def compared(**given: Any) -> Changes:
 
 METHODS: dict[str, Changes] = {
     "set_joint_target": with_force(joint_index=(0, 1), target_position=(0.3, -0.3)),
-    "set_joint_target_by_name": with_force(joint_index=(FIRST, SECOND), target_position=(0.3, -0.3)),
-    "set_all_joints_targets": with_force(targets=(MOVED, READY)),
-    "set_joints_targets_by_name": with_force(targets=({FIRST: 0.3}, {SECOND: 0.3})),
+    "set_joint_target_by_name": with_force(joint_name=(FIRST, SECOND), target_position=(0.3, -0.3)),
+    "set_all_joints_targets": with_force(target_positions=(MOVED, READY)),
+    "set_joints_targets_by_name": with_force(joint_targets=({FIRST: 0.3}, {SECOND: 0.3})),
     "set_joints_targets": with_force(targets=({FIRST: 0.3}, MOVED)),
     "set_joint_velocity": with_force(joint_index=(0, 1), velocity=(0.3, -0.3)),
-    "set_joint_velocity_by_name": with_force(joint_index=(FIRST, SECOND), velocity=(0.3, -0.3)),
+    "set_joint_velocity_by_name": with_force(joint_name=(FIRST, SECOND), velocity=(0.3, -0.3)),
     "set_joints_velocities": with_force(velocities=({FIRST: 0.3}, {SECOND: 0.3})),
     "set_joints_forces": {"forces": ({FIRST: 5.0}, {"forces": {FIRST: -5.0}})},
     "set_joint_positions": {"positions": (READY, {"positions": MOVED})},
@@ -243,10 +243,10 @@ METHODS: dict[str, Changes] = {
     "get_motor": {"joint": ("panda_finger_joint1", {"joint": FIRST})},
     "is_joint_at_target": compared(joint_index=(0, 1), target=(0.5, 0.0))
     | {"joint_index": (1, {"joint_index": 0, "target": 0.0})},
-    "is_joint_at_target_by_name": compared(joint_index=(FIRST, SECOND), target=(0.5, 0.0))
-    | {"joint_index": (SECOND, {"joint_index": FIRST, "target": 0.0})},
-    "are_all_joints_at_targets": compared(targets=(MOVED, READY)),
-    "are_joints_at_targets_by_name": compared(targets=({FIRST: 0.5}, {FIRST: 0.0})),
+    "is_joint_at_target_by_name": compared(joint_name=(FIRST, SECOND), target=(0.5, 0.0))
+    | {"joint_name": (SECOND, {"joint_name": FIRST, "target": 0.0})},
+    "are_all_joints_at_targets": compared(target_positions=(MOVED, READY)),
+    "are_joints_at_targets_by_name": compared(joint_targets=({FIRST: 0.5}, {FIRST: 0.0})),
     "are_joints_at_targets": compared(targets=(MOVED, READY)),
     "get_end_effector_pose": {"end_effector_link": ("panda_link4", {})},
     "move_end_effector": {
