@@ -431,6 +431,7 @@ class People(Stateful):
         new = (blocks != NOBODY) & (table.blocks[rows] > clock.ticks(self.settings.patience))
         table.robot[rows[new]] = blocks[new]
         begins = new & (table.yields[rows] < clock.tick)
+        table.yields[rows] = np.where(table.yields[rows] < clock.tick, -1, table.yields[rows])
         table.yields[rows[new]] = clock.tick + clock.ticks(6.0)
         yielding = np.flatnonzero(table.yields[rows] >= clock.tick)
         if not len(yielding):
