@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
-from fleet_sim.base.errors import FleetSimError, InvalidValueError, unknown_name
+from fleet_sim.base.errors import FleetSimError, InvalidValueError, StateFileError, unknown_name
 from fleet_sim.base.gate import LARGEST_EXTENT, LARGEST_SIZE, LARGEST_SPEED
 from fleet_sim.base.registry import saved
 from fleet_sim.base.settings import Checked, setting, time_setting
@@ -25,6 +25,7 @@ from fleet_sim.robots.attachments import footprint_radius
 from fleet_sim.robots.sim_object import FeatureHandle
 from fleet_sim.warehouse.equipment.door import Doors, set_wanted
 from fleet_sim.warehouse.equipment.fittings import approach, fittings_mask
+from fleet_sim.world.checkpoint import check_alike, check_row
 from fleet_sim.world.columns import FeatureColumns, column
 from fleet_sim.world.commands import Command, CommandAck, command
 from fleet_sim.world.features import Feature, FeatureHost
@@ -217,6 +218,17 @@ class Lifts(FeatureRows[LiftColumns], Stateful):
     """Moves all cabins in each step, before doors and robots move."""
 
     STATE = ("_sessions", "riders")
+
+    def check_saved(self, saved: Any) -> None:
+        """Raise StateFileError unless `saved` is of lifts with these floors."""
+        check_alike(self.save(), saved, "lifts")
+        sessions, riders = (saved.values[name] for name in self.STATE)
+        for row in (*sessions, *riders, *riders.values()):
+            check_row(self.world, row)
+        for row, session in sessions.items():
+            floors = len(self._plans[row].names) if row in self._plans else 0
+            if not all(type(call) is int and 0 <= call < floors for call in session.calls):
+                raise StateFileError(f"lift {self.world.label(row)!r}: it is called to floors that it has not")
 
     def __init__(self, world: World, table: LiftColumns, doors: Doors) -> None:
         super().__init__(world, table)
@@ -508,6 +520,14 @@ class LiftLines(Stateful):
     """
 
     STATE = ("_lines", "_places", "_asked", "_taken", "_service")
+
+    def check_saved(self, saved: Any) -> None:
+        """Raise StateFileError unless `saved` names rows of the world."""
+        check_alike(self.save(), saved, "lift_lines")
+        lines, places, asked, taken, service = (saved.values[name] for name in self.STATE)
+        pairs = [row for pair in (*places, *asked) for row in pair]
+        for row in (*lines, *(row for line in lines.values() for row in line), *pairs, *taken, *service):
+            check_row(self._world, row)
 
     def __init__(self, world: World, lifts: Lifts) -> None:
         self._world, self._lifts = world, lifts

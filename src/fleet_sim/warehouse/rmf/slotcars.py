@@ -23,6 +23,7 @@ from fleet_sim.base.spatial.quaternions import wrapped
 from fleet_sim.warehouse.equipment.fittings import fittings_mask
 from fleet_sim.warehouse.rmf.chargers import Chargers
 from fleet_sim.world import steering
+from fleet_sim.world.checkpoint import check_alike, check_row
 from fleet_sim.world.columns import FeatureColumns, column
 from fleet_sim.world.commands import Command, command
 from fleet_sim.world.conditions import conditions_of
@@ -297,6 +298,12 @@ class Slotcars(FeatureRows[SlotcarColumns], Stateful):
     """Drives slotcars in each step. `levels` are the heights of levels in m, `chargers` those of the building."""
 
     STATE = ("_tasks", "chargers")
+
+    def check_saved(self, saved: Any) -> None:
+        """Raise StateFileError unless `saved` are tasks of rows of the world, and chargers."""
+        check_alike(self.save(), saved, "slotcars")
+        for row in saved.values["_tasks"]:
+            check_row(self.world, row)
 
     def __init__(self, world: World, table: SlotcarColumns) -> None:
         super().__init__(world, table)

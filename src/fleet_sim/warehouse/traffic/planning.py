@@ -445,7 +445,9 @@ class PlanTiming:
             places = places_of(pending.ids, self._world.object_id[rows])
             driven, paths = rows[places >= 0], paths[places[places >= 0]]
             try:
-                self._append(driven, self._joined(driven, paths))
+                joined = self._joined(driven, paths)
+                self._check_moves(joined)
+                self._append(driven, joined)
                 return
             except PlanError as error:
                 self._planning.refuse(str(error))
@@ -454,6 +456,15 @@ class PlanTiming:
             self._next_tick = 0
         elif self._settings.on_failure is OnFailure.STOP:
             self._table.held[rows] |= np.uint8(STOPPED)
+
+    def _check_moves(self, paths: Ints) -> None:
+        """Raise PlanError for moves (R, T + 1) that the network does not have: a plan may come from a state file."""
+        nodes = len(self._network)
+        if paths.size and not (paths.min() >= 0 and paths.max() < nodes):
+            raise PlanError(f"the plan leads to nodes beyond the {nodes} of the network")
+        begins, ends = paths[:, :-1], paths[:, 1:]
+        if not ((begins == ends) | (self._network.neighbours[begins] == ends[..., None]).any(axis=-1)).all():
+            raise PlanError("the plan has moves between nodes that are not neighbours")
 
     def _joined(self, rows: Rows, paths: Ints) -> Ints:
         """Return `paths` (R, T + 1) of `rows`, after what is left of that which they drive until they begin."""
