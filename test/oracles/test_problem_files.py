@@ -47,31 +47,68 @@ def random_tasks(count: int, rows: list[str] = ROWS) -> list[list[int]]:
     return [rng.choice(free, 2, replace=False).tolist() for _ in range(count)]
 
 
+LATE = 1 | 2 | 4
+"""Reasons to stand, as bits: by command, by a delay, by a breakdown."""
+
+
 class Watched:
-    """The run of a problem: what its file says that robots did, and their poses after each step."""
+    """The run of a problem: poses after each step, and by the numbers of steps who had which task, and was late."""
 
     def __init__(self, path: Path, seconds: float, monkeypatch: pytest.MonkeyPatch, period: float = 1.0) -> None:
         workload = read_workload(path)
+        count, width = len(workload.starts), workload.site.grid.width
         poses: list[list[tuple[float, float, float]]] = []
         times: list[float] = []
-        step = fs.MultiRobotSimulationCore.step_once
+        self.events: list[tuple[int, int, int, int]] = []
+        """(step, robot, task, places of it that it has visited)."""
+        self.tasks: list[tuple[int, int, list[tuple[int, int]]]] = []
+        """(number, step since which a robot has it, row and column of each place that it was sent to)."""
+        self.schedules: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+        """(step, task that it has from then on) by robot."""
+        self.delays: list[list[list[int]]] = [[] for _ in range(count)]
+        """[first, last step] by robot."""
+        visited, since = np.zeros(count, np.int64), np.full(count, -1)
+        step, following = fs.MultiRobotSimulationCore.step_once, type(workload.tasks).next
+
+        def next_goals(tasks: Any, robots: Any, cells: Any) -> Any:
+            goals = following(tasks, robots, cells)
+            for place, robot in enumerate(robots.tolist()):
+                mine = self.schedules[robot]
+                if mine and mine[-1][1] >= 0:
+                    visited[robot] += 1
+                    self.events.append((len(times), robot, mine[-1][1], int(visited[robot])))
+                    if not goals.done_mask[place]:
+                        self.tasks[mine[-1][1]][2].append(divmod(int(goals.cells[place]), width))
+                        continue
+                if goals.cells[place] < 0:
+                    mine += [(len(times), -1)] if mine else []
+                    continue
+                mine.append((len(times), len(self.tasks)))
+                self.tasks.append((len(self.tasks), len(times), [divmod(int(goals.cells[place]), width)]))
+                visited[robot] = 0
+            return goals
 
         def look(sim: fs.MultiRobotSimulationCore) -> None:
             step(sim)
             # Others are simulated, too, to load machine code.
-            if len(sim.agents) == len(workload.starts) and (not times or sim.sim_time > times[-1]):
+            if len(sim.agents) == count and (not times or sim.sim_time > times[-1]):
+                late = sim.world.tables["traffic"].held[[agent.row for agent in sim.agents]] & LATE != 0
+                for robot in np.flatnonzero(late != (since >= 0)).tolist():
+                    if not late[robot]:
+                        self.delays[robot].append([int(since[robot]), len(times) - 1])
+                    since[robot] = len(times) if late[robot] else -1
                 times.append(sim.sim_time)
                 poses.append([(pose.x, pose.y, pose.yaw) for pose in (agent.get_pose() for agent in sim.agents)])
 
         monkeypatch.setattr(fs.MultiRobotSimulationCore, "step_once", look)
-        self.outcome = drive_workload(
-            workload, seconds, traffic=TrafficSettings(period=period), out=path.with_suffix(".out")
-        )
+        monkeypatch.setattr(type(workload.tasks), "next", next_goals)
+        self.outcome = drive_workload(workload, seconds, traffic=TrafficSettings(period=period))
         monkeypatch.undo()
+        for robot in np.flatnonzero(since >= 0).tolist():
+            self.delays[robot].append([int(since[robot]), len(times) - 1])
         self.figures = self.outcome.run.figures
         self.poses: Floats = np.array(poses)
         self.step = times[1] - times[0]
-        self.out = json.loads(path.with_suffix(".out").read_text())
 
 
 @holds("api:drive_workload", fault="warehouse/traffic/workload.py: agentCounter is not read")
@@ -83,7 +120,7 @@ def test_a_robot_takes_agent_counter_ticks_for_a_cell_and_for_a_quarter_turn(
     path = problem(tmp_path, [[8], [0]], ["........."], [0], agentCounter=counter)
     # It is planned for in each step, so that it waits for no plan.
     run = Watched(path, 12.0 * counter, monkeypatch, 0.05)
-    ends = np.array([tick for tick, *_ in run.out["events"]]) * run.step
+    ends = np.array([tick for tick, *_ in run.events]) * run.step
     whole = 8 * counter * TICK + 2 * counter * TICK
     # A step to speed up, one to brake, and two to begin and end a turn.
     assert len(ends) > 8
@@ -149,7 +186,7 @@ def test_delays_come_as_often_and_last_as_long_as_the_file_says(
     run = Watched(path, seconds, monkeypatch)
     steps = run.step / TICK
     lengths = []
-    for robot, intervals in enumerate(run.out["delayIntervals"]):
+    for robot, intervals in enumerate(run.delays):
         # One delay may follow another at once, so the longest is not checked by itself.
         for first, last in intervals:
             lengths.append((last - first + 1) * steps)
@@ -177,17 +214,17 @@ def test_robots_take_the_nearest_of_the_revealed_tasks(
     tasks = random_tasks(14)
     run = Watched(problem(tmp_path, tasks, agentCounter=3, numTasksReveal=reveal), 90.0, monkeypatch)
     known = int(reveal * len(STARTS))
-    places = [[list(divmod(cell, 8)) for cell in task] for task in tasks]
+    places = [[divmod(cell, 8) for cell in task] for task in tasks]
     pool, revealed = list(range(known)), known
     at = {robot: divmod(cell, 8) for robot, cell in enumerate(STARTS)}
     has: dict[int, int] = {}
     begun: dict[int, int] = {}
-    for robot, schedule in enumerate(run.out["actualSchedule"]):
-        begun.update({int(entry.split(":")[1]): robot for entry in schedule.split(",")})
+    for robot, schedule in enumerate(run.schedules):
+        begun.update({task: robot for _, task in schedule})
     # Tasks are numbered as they are taken, so their order in the file is that of the choices.
-    ended = {task: tick for tick, _, task, visited in run.out["events"] if visited == 2}
+    ended = {task: tick for tick, _, task, visited in run.events if visited == 2}
     waiting = sorted(ended.items(), key=lambda item: item[1])
-    for number, since, stops in run.out["tasks"]:
+    for number, since, stops in run.tasks:
         for task, tick in [entry for entry in waiting if entry[1] <= since]:
             robot = begun[task]
             at[robot] = tuple(places[has.pop(robot) % len(tasks)][-1])
@@ -198,11 +235,11 @@ def test_robots_take_the_nearest_of_the_revealed_tasks(
         assert robot not in has
         away = [abs(places[one % 14][0][0] - at[robot][0]) + abs(places[one % 14][0][1] - at[robot][1]) for one in pool]
         taken = pool.pop(int(np.argmin(away)))
-        assert [stops[:2], stops[2:]] == places[taken % 14]
+        assert stops == places[taken % 14][: len(stops)]
         has[robot] = taken
         assert len(has) <= known
     # The list begins again after its last task.
-    assert len(run.out["tasks"]) > 14
+    assert len(run.tasks) > 14
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def sees(sector: Sector, ahead: float, aside: float, radius: float, hiding: Hidi
     """Whether an observer in the middle that looks along x sees a disc."""
     edges = (*sector.edge, 0.0, 1.0, 0.0, 0.0)
     views = Views(*map(one, (sector.half_angle, sector.reach, *edges)), np.array([7]))
-    return bool(see_discs(views, Discs(np.array([8]), *map(one, (ahead, aside, radius))), 1, hiding, compiled=False)[0])
+    return bool(see_discs(views, Discs(np.array([8]), *map(one, (ahead, aside, radius))), hiding, compiled=False)[0])
 
 
 @pytest.mark.parametrize(

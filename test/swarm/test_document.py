@@ -38,7 +38,7 @@ def test_the_document_works(tmp_path: Path) -> None:
             written.add(name.group(1))
         if language == "sh":
             commands += text.splitlines()
-    assert written == {"mill.yaml", "mine.py", "mine.yaml", "fast.py", "search.yaml", "both.yaml", "hall.yaml"}
+    assert written == {"mill.yaml", "mine.py", "mine.yaml", "fast.py", "search.yaml", "both.yaml"}
     assert len(commands) == 6
     for command in commands:
         run(command, tmp_path)

@@ -301,8 +301,8 @@ def _ways(nodes: Any, length: int) -> float:
             low, high, body = content
             times = max(low, min(int(high), length))
             within = _ways(body, length)
-            # As a logarithm, which no number of ways is too large for.
-            ways *= (times + 1) * (math.inf if times * math.log(within) > 100.0 else within**times)
+            # Rather than a number that is too large for one.
+            ways *= (times + 1) * (within**times if within == 1.0 or (times < 100 and within < 1e3) else math.inf)
         elif str(kind) == "BRANCH":
             ways *= sum(_ways(branch, length) for branch in content[1])
         elif str(kind) == "SUBPATTERN":

@@ -105,7 +105,7 @@ def test_stations_zones_and_paths_are_seen(opengl: None, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (["--out", "film.avi"], "known: .mp4"),
+        (["--out", "film.avi"], "use"),
         (["--out", "film.mp4", "--camera", "follow:nobody"], "nobody"),
         (["--out", "film.mp4", "--camera", "left"], "follow:<robot>"),
         (["--out", "film.mp4", "--speed", "0"], "--speed"),

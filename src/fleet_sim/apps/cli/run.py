@@ -232,7 +232,7 @@ def execute_seeds(args: argparse.Namespace) -> int:
         failed += [f"seed {seed}: {', '.join(faults)}"] if faults else []
         # Each row as soon as it is known, as a run may be long.
         for row in (values.keys(), values.values()) if number == 1 else (values.values(),):
-            print("  ".join(f"{text:>{max(len(name), 9)}}" for text, name in zip(row, values, strict=True)), flush=True)
+            print(" ".join(f"{text:>{max(len(name), 7)}}" for text, name in zip(row, values, strict=True)), flush=True)
         if interrupted:
             break
     files.write()

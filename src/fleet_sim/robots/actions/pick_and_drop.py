@@ -719,5 +719,7 @@ class Drop(TransferAction):
         return Failure(message, ActionCause.UNKNOWN_OBJECT)
 
 
-PickAction, DropAction = Pick, Drop
-"""Their other names."""
+PickAction = Pick
+"""Another name of it."""
+DropAction = Drop
+"""Another name of it."""
