@@ -39,7 +39,7 @@ def test_the_document_works(tmp_path: Path) -> None:
         if language == "sh":
             commands += text.splitlines()
     assert written == {"mill.yaml", "mine.py", "mine.yaml", "fast.py", "search.yaml", "both.yaml"}
-    assert len(commands) == 6
+    assert len(commands) == 5
     for command in commands:
         run(command, tmp_path)
     with Image.open(tmp_path / "mill.gif") as gif:
