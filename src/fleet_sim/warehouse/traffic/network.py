@@ -34,17 +34,17 @@ def turned(links: Ints | Links, costs: Links | None = None) -> tuple[Links, Link
 
     Of the ends of moves that is where they begin, and the other way round; without `costs` they are 1.
     """
-    froms, columns = np.nonzero(links >= 0)
-    tos = links[froms, columns]
+    origins, columns = np.nonzero(links >= 0)
+    tos = links[origins, columns]
     # Sorted, those of a node lie together, and equal networks give equal tables; the place among them is the column.
-    order = np.lexsort((froms, tos))
-    froms, tos, columns = froms[order], tos[order], columns[order]
+    order = np.lexsort((origins, tos))
+    origins, tos, columns = origins[order], tos[order], columns[order]
     places = np.arange(len(tos)) - np.searchsorted(tos, tos)
     shape = len(links), int(places.max(initial=-1)) + 1
     found, found_costs = np.full(shape, -1, np.int32), np.ones(shape, np.int32)
-    found[tos, places] = froms
+    found[tos, places] = origins
     if costs is not None:
-        found_costs[tos, places] = costs[froms, columns]
+        found_costs[tos, places] = costs[origins, columns]
     return found, found_costs
 
 
