@@ -5,6 +5,7 @@ They look at points around them, squeeze past robots that stand, and keep to a s
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 from typing import NamedTuple
 
@@ -62,16 +63,18 @@ def make_room(
     return np.full(2, np.nan), np.zeros(2)
 
 
-def _choices(points: Floats, free: Bools, radius: float, spot: Floats, machine: int, waiting: Waiting) -> list[Bools]:
-    """Return at which of the `points` (K, K, 2) that are `free` a person would like to be, the best ones first."""
+def _choices(
+    points: Floats, free: Bools, radius: float, spot: Floats, machine: int, waiting: Waiting
+) -> Iterator[Bools]:
+    """Yield at which of the `points` (K, K, 2) that are `free` a person would like to be, the best ones first."""
     machines = waiting.machines
-    kept = np.zeros_like(free)
     if not np.isnan(spot[0]):
         column, row = (np.round((spot - points[MIDDLE, MIDDLE]) / STEP).astype(np.int64) + MIDDLE).tolist()
         # Where it is already, it looks for another one.
         if 0 <= column < STEPS and 0 <= row < STEPS and (column, row) != (MIDDLE, MIDDLE):
+            kept = np.zeros_like(free)
             kept[row, column] = free[row, column]
-    found = [kept]
+            yield kept
     place = points[MIDDLE, MIDDLE]
     close = waiting.wants[trig.hypot(*(machines.places[waiting.wants] - place).T) < STEPS * STEP]
     # Off all ways, best where the robots can turn as well; else off that of the one that waits for this person.
@@ -86,12 +89,11 @@ def _choices(points: Floats, free: Bools, radius: float, spot: Floats, machine: 
             ends &= ~(trig.hypot(*(points - waiting.needs[robot]).transpose(2, 0, 1)) < waiting.keep + radius + CLEAR)
             if turning:
                 ends &= trig.hypot(dx, dy) > around + CLEAR
-        found.append(ends)
+        yield ends
     # Between walls it goes ahead of the robot, as far as it sees.
     ends = free.copy()
     ends[1:-1, 1:-1] = False
-    found.append(ends & ((points - machines.places[machine]) @ machines.headings[machine] > 0.0))
-    return found
+    yield ends & ((points - machines.places[machine]) @ machines.headings[machine] > 0.0)
 
 
 def _followed(lengths: Floats, points: Floats, place: Floats) -> tuple[Floats, Floats]:

@@ -175,12 +175,12 @@ class Safety(FeatureRows[SafetyColumns], SpeedRule):
         backs, claims = trig.hypot(came[:, 0], came[:, 1]), trig.hypot(goes[:, 0], goes[:, 1])
         # Those that were put elsewhere came no way.
         drove = (backs > 0.0) & (backs < 2.0)
-        backs = np.where(drove, backs, 0.0)
+        came, backs = np.where(drove[:, None], came, 0.0), np.where(drove, backs, 0.0)
         headings = np.where(drove[:, None], came / np.where(drove, backs, 1.0)[:, None], found.headings)
         ways = goes / np.where(claims > 0.0, claims, 1.0)[:, None]
         places, stops = found.places - backs[:, None] * headings, found.stops + backs
         # Beyond what it has come.
-        claims += np.where(claims > 0.0, np.maximum((came * ways).sum(axis=1), 0.0) * drove, 0.0)
+        claims += np.maximum((came * ways).sum(axis=1), 0.0)
         return found._replace(places=places, headings=headings, stops=stops, ways=ways, claims=claims)
 
     def _accels(self, rows: Rows) -> Floats:
