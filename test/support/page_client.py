@@ -78,9 +78,15 @@ class PageClient:
         self.send({"type": "GuiUpdateMessage", "uuid": self.controls[label]["uuid"], "updates": updates})
 
     def read_until(self, met: Callable[[], bool]) -> None:
-        """Read what the server says until `met`. Raises TimeoutError, and ConnectionClosed."""
+        """Read what the server says until `met`; a KeyError says that a control is not there yet.
+
+        Raises TimeoutError, and ConnectionClosed.
+        """
         end = time.monotonic() + PATIENCE
-        while not met():
+        while True:
+            with suppress(KeyError):
+                if met():
+                    return
             self._note(self._socket.recv(max(0.0, end - time.monotonic())))
 
     def read_what_is_there(self) -> None:

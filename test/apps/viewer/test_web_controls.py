@@ -231,7 +231,7 @@ class Taken:
 def test_a_recording_has_no_times_of_steps_and_no_time_that_is_no_number(make_sim: Callable[..., Sim]) -> None:
     sim = make_sim()
     add(sim, "robot", 0.0)
-    view: Any = view_of(RecordedSource(Taken(sim), "run", speed=0.5), ViewParams(port=0))
+    view: Any = view_of(RecordedSource(Taken(sim), "run", speed=0.05), ViewParams(port=0))
     try:
         with PageClient(view.url) as page:
             page.read_until(lambda: {"time", "speed"} <= page.controls.keys())
