@@ -148,5 +148,7 @@ def test_in_a_flood_of_connections_who_has_the_token_is_answered(views: tuple[An
             time.sleep(0.05)
         made = int(flood.communicate()[0])
     # A second on an idle machine; on a busy one the flood takes time from both.
-    print(f"{made} connections in 8 s; the owner waited at most {max(waits):.3f} s, {median(waits):.3f} s in the middle")
+    print(
+        f"{made} connections in 8 s; the owner waited at most {max(waits):.3f} s, {median(waits):.3f} s in the middle"
+    )
     assert made > 2000 and median(waits) < 1.0 and max(waits) < 5.0
