@@ -32,6 +32,7 @@ from fleet_sim.robots.actions.scheduler import ActionScheduler
 from fleet_sim.robots.dispatch import FleetCommandDispatcher
 from fleet_sim.robots.motion import controllers, laws
 from fleet_sim.robots.motion.avoidance import AvoidanceSystem
+from fleet_sim.robots.motion.driving import DIFFERENTIAL, OMNI
 from fleet_sim.robots.motion.system import EngineDriven, MotionSystem
 from fleet_sim.robots.spawning import fill_scenario
 from fleet_sim.sensing.collision.blocking_system import BlockingSystem
@@ -162,7 +163,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.avoidance = AvoidanceSystem(world, candidate_pairs)
         self.exact = ExactDistances(world)
         self.link_contacts = LinkContacts(world, self.exact, margin=params.collision_margin)
-        self.blocking = BlockingSystem(world, self.exact.posed)
+        self.blocking = BlockingSystem(world, self.exact.posed, (OMNI, DIFFERENTIAL))
         broad = BroadPhase(
             mode=params.spatial_hash_cell_size_mode,
             cell_size=params.spatial_hash_cell_size,

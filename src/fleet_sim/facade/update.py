@@ -267,8 +267,7 @@ class Update:
         sim = self._sim
         sim.avoidance.before(dt)
         sim.driven.begin()
-        sim.blocking.before()
-        ended = sim.motion.advance(sim.world, dt)
+        ended = NO_ROWS if sim.blocking.before(dt) else sim.motion.advance(sim.world, dt)
         sim.avoidance.after()
         return ended
 

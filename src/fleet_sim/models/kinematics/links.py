@@ -222,7 +222,9 @@ class WorldLinks:
         """
         world = self._world
         behind = world.robots.boxes_behind
-        rows = np.flatnonzero(behind)
+        rows = behind.nonzero()[0]
+        if not len(rows):
+            return rows
         behind[rows] = False
         rows = rows[world.alive[rows] & (world.robots.joint_count[rows] > 0)]
         if not len(rows):

@@ -185,7 +185,9 @@ class TurningWheels:
             kept = world.alive[fleet.rows] & (world.generation[fleet.rows] == self._generations)
             fleet = gather(world, self._table, fleet.rows[kept])
             positions, orientations = positions[kept], orientations[kept]
-        if not len(fleet.rows):
+        joints = world.joints
+        # At rest nothing is written: a parked fleet costs the comparison and no more.
+        if not (len(fleet.steering_slots) or world.moved[fleet.rows].any() or joints.velocity[fleet.slots].any()):
             return
         ways = self._ways(fleet.rows, positions, orientations)
         angles = steer(world, fleet, dt) if len(fleet.steering_slots) else np.zeros(0)
@@ -195,9 +197,7 @@ class TurningWheels:
         if len(fleet.steering_slots):
             steered = np.flatnonzero(fleet.steered_by != UNSTEERED)
             turned[steered] = _rolled(fleet, steered, angles, ways[owners[steered]])
-        joints = world.joints
         speeds = turned / dt
-        # At rest nothing is written: a parked fleet costs the comparison and no more.
         news_mask = ((turned != 0.0) | (joints.velocity[fleet.slots] != 0.0)) & ~joints.moving[fleet.slots]
         news = np.flatnonzero(news_mask)
         if not len(news):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
+from fleet_sim.base.params import ControllerMode
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ShapeArrays, ShapeKind
 from fleet_sim.sensing.collision.blocking import (
@@ -18,6 +19,7 @@ from fleet_sim.sensing.collision.blocking import (
 )
 from fleet_sim.sensing.collision.bounds import active_mask, shape_arrays, world_aabbs
 from fleet_sim.sensing.collision.broad import cross_pairs
+from fleet_sim.world.columns import Scalars
 from fleet_sim.world.schema import KIND_AGENT, NO_ROW
 from fleet_sim.world.world import World
 
@@ -26,6 +28,9 @@ from fleet_sim.world.world import World
 _PLANE, _SPHERE = int(ShapeKind.PLANE), int(ShapeKind.SPHERE)
 _PROGRESS = ("waypoint", "phase", "turning", "reverse")
 _FLAGS = ("moved", "bullet_behind", "bounds_behind")
+_POSE = ControllerMode.POSE.code
+_FEW = 512
+"""Rows of worlds up to which comparing the whole state takes less time than a law."""
 
 
 class _Start(NamedTuple):
@@ -43,8 +48,11 @@ class _Standing(NamedTuple):
     """A step in which all that would move were held where they stood: while all is as then, they are held again."""
 
     inputs: list[bytes]
+    movers: Rows
     fractions: Floats
     blockers: Rows
+    state: bytes
+    """All that the laws looked at before they would have moved them; empty where they look at more."""
 
 
 class Blocked(NamedTuple):
@@ -64,12 +72,16 @@ class BlockingSystem:
     A blocked robot stands still and keeps its goal; it continues when the way is free.
     """
 
-    def __init__(self, world: World, solve: PosedDistanceSolver) -> None:
-        """`solve` measures pairs without a closed form."""
+    def __init__(self, world: World, solve: PosedDistanceSolver, laws: tuple[int, ...] = ()) -> None:
+        """`solve` measures pairs without a closed form; `laws` move rows by nothing but the state of the world."""
         self._world = world
         self._solve = solve
+        self._laws = laws
         self._start: _Start | None = None
         self._standing: _Standing | None = None
+        self._state, self._again = b"", False
+        self._made_of: tuple[Scalars, Scalars] | None = None
+        self._columns: list[memoryview] = []
         self._known = KnownContacts()
         self._joints = np.zeros(0)
         """Joint positions of the last step."""
@@ -83,24 +95,35 @@ class BlockingSystem:
     @property
     def is_active(self) -> bool:
         """Whether `after` has something to look at in this step."""
-        return self._start is not None
+        return self._again or self._start is not None
 
-    def before(self) -> None:
-        """Store the poses and path progress of the robots that may be blocked."""
+    def before(self, dt: float) -> bool:
+        """Store the poses and path progress of the robots that may be blocked.
+
+        Returns whether all stand and will be held again in a step of `dt` seconds, so that no law needs to move them.
+        """
         world, motion = self._world, self._world.motion
-        self._start = None
+        self._start, self._again = None, False
         if not self.is_wanted():
-            return
+            return False
+        # Nothing is compared where somebody moved.
+        self._state = self._state_now(dt) if self._standing is not None else b""
+        if self._standing is not None and self._state and self._state == self._standing.state:
+            self._again = True
+            return True
         rows = np.flatnonzero(world.block_on_collision & world.alive & (motion.control != 0) & (world.parent == NO_ROW))
         if len(rows):
             progress = [getattr(motion, name)[rows] for name in _PROGRESS]
             flags = [getattr(world, name)[rows] for name in _FLAGS]
             self._start = _Start(rows, world.position.copy(), world.orientation.copy(), progress, flags)
+        return False
 
     def after(self, arrived: Rows) -> Blocked:
         """Undo motion that would penetrate an obstacle; `arrived` are the rows at their goals but for that."""
         start, world, motion = self._start, self._world, self._world.motion
         free = Blocked(arrived, NO_ROWS, NO_ROWS)
+        if self._again and self._standing is not None:
+            return free._replace(overdue=self._overdue(self._standing.movers))
         if start is None:
             return free
         moved_mask = world.moved[start.rows]
@@ -115,10 +138,11 @@ class BlockingSystem:
         inputs = self._inputs(start, movers) if standing is not None else []
         if standing is not None and standing.inputs == inputs:
             again, fractions, blockers = True, standing.fractions, standing.blockers
+            self._standing = standing._replace(state=self._state)
         else:
             fractions, blockers = self._fractions(start, np.flatnonzero(moved_mask))
-            stand = not fractions.any()
-            self._standing = _Standing(inputs or self._inputs(start, movers), fractions, blockers) if stand else None
+            inputs = [] if fractions.any() else inputs or self._inputs(start, movers)
+            self._standing = _Standing(inputs, movers, fractions, blockers, b"") if inputs else None
         before = motion.blocked_by[movers]
         motion.blocked_by[movers] = blockers
         held_mask = fractions < 1.0
@@ -131,10 +155,40 @@ class BlockingSystem:
         self._hold(start, np.flatnonzero(moved_mask)[held_mask], None if again else fractions[held_mask])
         # Who stays blocked by the same obstacle is no news.
         newly = held[before[held_mask] != blockers[held_mask]]
-        # The tolerance is for rounding.
-        overdue = held[world.clock.time - motion.blocked_since[held] >= motion.blocked_timeout[held] - 1e-9]
         left = np.setdiff1d(arrived, held, assume_unique=True) if len(arrived) else arrived
-        return Blocked(left, newly, overdue)
+        return Blocked(left, newly, self._overdue(held))
+
+    def _overdue(self, held: Rows) -> Rows:
+        """Return those of `held` that have stood before static bodies for as long as they wait for them."""
+        motion = self._world.motion
+        # The tolerance is for rounding.
+        return held[self._world.clock.time - motion.blocked_since[held] >= motion.blocked_timeout[held] - 1e-9]
+
+    def _state_now(self, dt: float) -> bytes:
+        """Return all that tells how far all rows get in a step of `dt` seconds; empty where a law looks at more."""
+        world, motion, pool = self._world, self._world.motion, self._world.waypoints
+        moving = motion.control.nonzero()[0]
+        # Commands of velocities may end at a time.
+        if world.capacity > _FEW or not (
+            ((motion.control[moving] == _POSE) | (motion.command_expiry[moving] < 0)).all()
+            and set(motion.law[moving].tolist()).issubset(self._laws)
+            and not world.dynamic[moving].any()
+        ):
+            return b""
+        made_of = world.scalars, motion.scalars
+        if made_of != self._made_of:
+            self._made_of = made_of
+            self._columns = [
+                array.data
+                for table in (world, motion)
+                for name, spec, array in table.columns()
+                if table.owns(name) and spec.dtype != object
+            ]
+        points = (pool.position, pool.orientation, pool.speed_limit, pool.pass_speed, pool.braking)
+        joints = world.joints
+        head = f"{dt} {pool.limited} {pool.used} {joints.used} {world.collision_rules.version}".encode()
+        used = (*(column[: pool.used].data for column in points), joints.position[: joints.used].data)
+        return b"".join((head, *self._columns, *used))
 
     def _inputs(self, start: _Start, movers: Rows) -> list[bytes]:
         """Return all that tells how far `movers` get, and what stops them, in a form that is fast to compare."""

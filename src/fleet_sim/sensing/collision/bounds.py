@@ -183,6 +183,8 @@ def refresh_bounds(world: World) -> None:
     """Recompute the AABBs of all rows whose pose or shape changed, those of robots whose joints moved among them."""
     behind = world.bounds_behind
     behind[world.links.refresh_boxes()] = True
+    if not np.count_nonzero(behind):
+        return
     kernel = write_bounds if world.compiled else write_bounds.in_python
     shapes = world.shape_kind, world.position, world.orientation, world.half_extents, world.radius
     own = world.shape_centred, world.shape_position, world.shape_orientation
