@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Rows
-from fleet_sim.base.errors import StateFileError
+from fleet_sim.base.errors import StateFileError, brief
 from fleet_sim.base.files import read_bytes, scratch_folder, to_read, to_write, write_file
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.engines.bullet.client import NO_BODY, SUBSTEP, BulletClient
 from fleet_sim.engines.bullet.handle import count_own
 from fleet_sim.engines.bullet.mirror import BulletMirror
+from fleet_sim.engines.bullet.models import RawMotor, is_motor
+from fleet_sim.world.joints import RAW_MOTOR
 from fleet_sim.world.ports import Contact, Vector
 from fleet_sim.world.schema import UNIT_QUATERNION
 from fleet_sim.world.state_files import Form
@@ -201,6 +203,7 @@ class EngineState:
         self.epoch = client.epoch
         self.version = mirror.bodies.version
         self.forces = list(mirror.forces.waiting)
+        self.motors = mirror.bodies.joints.raw_motors()
         self.bodies = int(client.getNumBodies())
         self.number = int(client.saveState())
         # Neither `self` nor the client, which knows the world that keeps states: both would be kept alive for ever.
@@ -209,10 +212,11 @@ class EngineState:
 
 @dataclass(frozen=True, eq=False)
 class StoredEngine:
-    """A state of the engine from a file: its bytes, and the rows in the order of their bodies."""
+    """A state of the engine from a file: its bytes, the rows in the order of their bodies, and the user's motors."""
 
     content: bytes
     order: Rows
+    motors: dict[int, RawMotor]
 
 
 def _forget(owner: weakref.ref[BulletClient], epoch: int, number: int) -> None:
@@ -275,13 +279,17 @@ class BulletCheckpoints:
         rows = rows[np.argsort(mirror.bodies.table.body[rows], kind="stable")]
         with scratch_folder() as folder:
             mirror.client.saveBullet(str(to_write(file := folder / "state.bullet")))
-            return read_bytes(file), rows
+            return read_bytes(file), rows, state.motors
 
     def _load(self, stored: StoredEngine) -> None:
         """Make all bodies anew, in the order that they had, and give them the engine's state from a file."""
         mirror, world = self._mirror, self._mirror.world
         if not np.array_equal(np.sort(stored.order), np.sort(world.rows)):
             raise StateFileError("the engine's state is one of other bodies")
+        for slot in stored.motors:
+            if slot >= world.joints.used or world.joints.control[slot] != RAW_MOTOR:
+                raise StateFileError(f"the engine's state: there is no motor of the user's own in joint {slot}")
+        mirror.bodies.joints.raw = dict(stored.motors)
         mirror.reset()
         mirror.forces.waiting.clear()
         mirror.ensure(stored.order)
@@ -308,6 +316,10 @@ class BulletCheckpoints:
             if mirror.bodies.removed > max(MOST_REMOVED, mirror.bodies.count) and not mirror.known_to_user:
                 mirror.reset()
             return
+        # Motors are no part of PyBullet's states.
+        mirror.bodies.joints.raw = dict(saved.motors)
+        world = mirror.world
+        world.joints.motor_behind[: world.joints.used] = True
         rebuilds = not (mirror.live or mirror.bodies.table.adopted.any() or mirror.has_others)
         if (
             saved.epoch == mirror.client.epoch
@@ -368,11 +380,15 @@ class BulletCheckpoints:
             client.performCollisionDetection()
 
 
-def _stored(saved: tuple[bytes, Rows]) -> StoredEngine:
-    content, order = saved
-    if not isinstance(content, bytes) or not isinstance(order, np.ndarray) or order.dtype != np.int64:
+def _stored(saved: tuple[bytes, Rows, dict[int, RawMotor]]) -> StoredEngine:
+    content, order, motors = saved
+    is_array = isinstance(order, np.ndarray) and order.dtype == np.int64
+    if not isinstance(content, bytes) or not is_array or not isinstance(motors, dict):
         raise StateFileError("the engine's state is not as it was written")
-    return StoredEngine(content, order)
+    for slot, motor in motors.items():
+        if type(slot) is not int or slot < 0 or not isinstance(motor, dict) or not is_motor(motor):
+            raise StateFileError(f"the engine's state: {brief(motor)} commands no motor")
+    return StoredEngine(content, order, motors)
 
 
 def _friction(point: Any) -> Vector:

@@ -5,29 +5,32 @@ Of the user's own bodies every call is PyBullet's. Of entities there are three r
 - what writes a body (`_WRITES`) is refused for kinematic entities and the floor, as their state is in the columns. What
   the engine moves may be written, and is read back into the columns at once;
 - what pushes lasts until the end of the next step, of which the engine makes several of its own;
-- what fleet_sim must know of (`_OURS`, `_REFUSED`) is refused, with what to call in its place.
+- what fleet_sim must know of (`_OURS`, `_REFUSED`), or what would have no effect, is refused, with what
+  to call instead.
 
-All else that is set (dynamics, looks, motors, constraints) is PyBullet's alone: it lasts as long as its body.
+Motors of entities are commanded again in an engine that is made anew, and are in saved states. All else that is set
+(dynamics, looks, constraints) is PyBullet's alone: it lasts as long as its body.
 """
 
 from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from fleet_sim.base.arrays import Rows, as_floats
+from fleet_sim.base.arrays import Floats, as_float, as_floats
 from fleet_sim.base.errors import InvalidValueError, StateError
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.engines.bullet.client import NO_BODY, BulletClient
 from fleet_sim.engines.bullet.mirror import BulletMirror
+from fleet_sim.engines.bullet.models import MOTOR, RawMotor
 from fleet_sim.engines.bullet.shapes import told_geometry
-from fleet_sim.world.joints import HOLD, RAW_MOTOR
+from fleet_sim.world.joints import HOLD
 from fleet_sim.world.schema import NO_ROW
 from fleet_sim.world.shapes import BASE, BodyShape
 from fleet_sim.world.world import World
@@ -85,8 +88,16 @@ _PUSHES = {
 }
 """The parameters of calls that push."""
 
-_BODIES = ("bodyUniqueId", "objectUniqueId", "bodyIndex", "bodyUniqueIdA", "bodyUniqueIdB")
+_PARAMETERS = {"setTimeStep": "fixedTimeStep", "setDefaultContactERP": "contactERP"}
+"""Calls that set one parameter of the engine, and its name in `setPhysicsEngineParameter`."""
+
+_BODIES = ("bodyUniqueId", "objectUniqueId", "bodyIndex", "bodyUniqueIdA", "bodyUniqueIdB", "parentBodyUniqueId",
+           "childBodyUniqueId")  # fmt: skip
 """Parameters that name a body."""
+
+_MOTORS = ("controlMode", "targetPositions", "targetVelocities", "forces", "positionGains", "velocityGains",
+           "maxVelocities")  # fmt: skip
+"""The parameters of calls that command several motors, as `MOTOR` has those of one."""
 
 _STEPS = "the simulation steps the engine by params.physics_substep, or less; set that, or timestep, before it is built"
 
@@ -160,6 +171,10 @@ def _call(mirror: BulletMirror, name: str, *args: Any, **kwargs: Any) -> Any:
             reason = f"of {' and '.join(ours)} fleet_sim must know it; use {_REFUSED[name]}"
     elif name in ("setTimeStep", "setPhysicsEngineParameter") and world.physics:
         reason = _STEPS if name == "setTimeStep" or "fixedTimeStep" in kwargs else ""
+    elif name == "enableJointForceTorqueSensor":
+        reason = _why_measured(mirror, args, kwargs)
+    elif name.endswith("Constraint"):
+        reason = _why_unconstrained(mirror, name, args, kwargs)
     elif name == "stepSimulation" and world.dynamic[world.rows].any():
         reason = "the engine moves entities, and fleet_sim would not see where to; use sim.step_once()"
     elif name == "restoreState" and (mirror.bodies.table.body[world.rows] != NO_BODY).any():
@@ -176,10 +191,14 @@ def _call(mirror: BulletMirror, name: str, *args: Any, **kwargs: Any) -> Any:
             raise InvalidValueError(f"sim.bullet.{name}: give each value with the name of its parameter")
         client.set_engine_parameters(kwargs)
         return None
+    if name in _PARAMETERS and (args or kwargs):
+        parameter = _PARAMETERS[name]
+        client.set_engine_parameters({parameter: as_float([*args, *kwargs.values()][0], f"sim.bullet.{name}", low=0.0)})
+        return None
     return getattr(client, name)(*args, **kwargs)
 
 
-def _bodies(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[int]:
+def _bodies(args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[int]:
     """Return the numbers of bodies that `args` and `kwargs` name; NO_BODY for what is no number."""
     given = [*args, *(kwargs[key] for key in _BODIES if key in kwargs)]
     numbers = [operator.index(value) if hasattr(value, "__index__") else NO_BODY for value in given]
@@ -227,18 +246,9 @@ def _write(mirror: BulletMirror, name: str, args: tuple[Any, ...], kwargs: dict[
         return result
     if row == NO_ROW:
         return run()
-    joints, slots = world.joints, world.joints.of(world.robots, row)
     if name.startswith("setJointMotor"):
-        named = args[1] if len(args) > 1 else kwargs.get("jointIndices", kwargs.get("jointIndex", ()))
-        state = [column[slots].copy() for column in (joints.control, joints.command, joints.moving)]
-        _set_raw(mirror, row, np.atleast_1d(np.asarray(named, np.int64)))
-        try:
-            return run()
-        except Exception:
-            # PyBullet refused it: its motors are commanded as before.
-            joints.control[slots], joints.command[slots], joints.moving[slots] = state
-            joints.motor_behind[slots] = True
-            raise
+        return _command_motors(mirror, row, name, (args, kwargs), run)
+    joints, slots = world.joints, world.joints.of(world.robots, row)
     before = joints.position[slots].copy()
     result = run()
     world.motion.path_fresh[row] |= name == "resetBasePositionAndOrientation"
@@ -251,29 +261,117 @@ def _write(mirror: BulletMirror, name: str, args: tuple[Any, ...], kwargs: dict[
 
 
 def _check_numbers(world: World, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    """Raise InvalidValueError for numbers that are not finite, but for forces of motors, or larger than the world."""
-    given = [*args[1:], *(value for key, value in kwargs.items() if key not in ("force", "forces"))]
-    for value in given:
-        numbers = np.asarray(value, np.float64)
-        limit = np.inf if name.startswith(("apply", "setJointMotor")) else world.extent
-        if np.isnan(numbers).any() or (not name.startswith("setJointMotor") and not (np.abs(numbers) <= limit).all()):
+    """Raise InvalidValueError for what is no number, is NaN, or larger than the world."""
+    # Motors may have any force, and their lists are looked at one by one.
+    if name.startswith("setJointMotor"):
+        return
+    for value in [*args[1:], *kwargs.values()]:
+        limit = np.inf if name.startswith("apply") else world.extent
+        numbers = _numbers(value, f"sim.bullet.{name}")
+        if not (np.abs(numbers) <= limit).all():
             raise InvalidValueError(f"sim.bullet.{name}: expected finite numbers of at most {limit:g}, got {value!r}")
     if name == "resetBasePositionAndOrientation" and not np.any(kwargs.get("ornObj", args[-1:])):
         raise InvalidValueError(f"sim.bullet.{name}, ornObj: a quaternion of zeros is no rotation")
 
 
-def _set_raw(mirror: BulletMirror, row: int, indices: Rows) -> None:
-    """Leave motors of the entity in `row` to the user: its columns command them again when they are next set."""
-    world, client = mirror.world, mirror.client
-    joints, start = world.joints, int(world.robots.joint_start[row])
-    movable = world.models[int(world.robots.model[row])].movable
-    slots = start + np.flatnonzero(np.isin(movable, indices))
-    for joint in movable[slots[joints.control[slots] != RAW_MOTOR] - start].tolist():
-        # PyBullet keeps the fastest speed of a motor that goes to a position, until it gets a velocity.
-        body = int(mirror.bodies.table.body[row])
-        client.setJointMotorControl2(body, joint, client.VELOCITY_CONTROL, targetVelocity=0.0, force=0.0)
-    joints.control[slots], joints.command[slots] = RAW_MOTOR, 0.0
-    joints.moving[slots] = joints.motor_behind[slots] = False
+def _numbers(value: object, what: str) -> Floats:
+    try:
+        numbers = np.asarray(value, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidValueError(f"{what}: expected numbers, or lists of equal length, got {value!r}") from error
+    if np.isnan(numbers).any():
+        raise InvalidValueError(f"{what}: NaN is no number, got {value!r}")
+    return numbers
+
+
+# Motors, and what else the engine keeps of joints.
+
+
+def _command_motors(
+    mirror: BulletMirror, row: int, name: str, given: tuple[tuple[Any, ...], dict[str, Any]], run: Callable[[], Any]
+) -> Any:
+    """Command motors of the entity in `row`, and note how. Raises StateError for joints that follow others."""
+    world, joints = mirror.world, mirror.world.joints
+    movable = world.models[int(world.robots.model[row])].movable.tolist()
+    slots = dict(zip(movable, range(int(world.robots.joint_start[row]), joints.used), strict=False))
+    motors = _motors(f"sim.bullet.{name}", *given)
+    for joint in motors:
+        if joint in slots and joints.leader[slots[joint]] != NO_ROW:
+            raise StateError(f"sim.bullet.{name}: joint {joint} of {world.label(row)!r} {_FOLLOWS}")
+    # PyBullet checks the rest.
+    result = run()
+    for joint, motor in motors.items():
+        if joint in slots:
+            mirror.bodies.joints.take_raw(slots[joint], motor)
+    return result
+
+
+def _motors(what: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[int, RawMotor]:
+    """Return the command of each joint of a call on motors, by index; what PyBullet refuses may be missing or wrong."""
+    names = ("jointIndices", *_MOTORS) if what.endswith("Array") else ("jointIndex", *MOTOR)
+    named = dict[str, Any](zip(names, args[1:], strict=False)) | dict(kwargs)
+    given = {key: value for key, value in named.items() if key in names}
+    indices = _numbers(given.pop(names[0], ()), f"{what}, {names[0]}").ravel().tolist()
+    mode = given.pop("controlMode", NO_BODY)
+    mode = operator.index(mode) if hasattr(mode, "__index__") else mode
+    motors: dict[int, RawMotor] = {int(joint): {"controlMode": mode} for joint in indices}
+    for plural, value in given.items():
+        numbers = _numbers(value, f"{what}, {plural}").ravel()
+        key = MOTOR[names.index(plural) - 1]
+        if len(numbers) != len(indices) or (key != "force" and np.isinf(numbers).any()):
+            raise InvalidValueError(f"{what}, {plural}: expected one finite number for each joint, got {value!r}")
+        for joint, number in zip(indices, numbers.tolist(), strict=True):
+            # PyBullet takes no notice of a fastest speed that is not positive.
+            if key != "maxVelocity" or number > 0.0:
+                motors[int(joint)][key] = number
+    return motors
+
+
+_FOLLOWS = "mimics another one; command that one, or spawn the robot with mimic_joints: false"
+
+
+def _why_measured(mirror: BulletMirror, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+    """Return why the engine's sensor of a joint cannot be switched; "" where it can."""
+    given = dict[str, Any](zip(("bodyUniqueId", "jointIndex", "enableSensor"), args, strict=False)) | dict(kwargs)
+    body, joint = next(iter(_bodies((), given)), NO_BODY), next(iter(_bodies([given.get("jointIndex")], {})))
+    row = int(mirror.rows_of_bodies([body])[0])
+    if given.get("enableSensor", True) or row == NO_ROW or not mirror.reactions.wants(row, joint):
+        return ""
+    return f"fleet_sim measures that joint of {mirror.world.label(row)!r}, for a sensor or an arm that reads forces"
+
+
+def _why_unconstrained(mirror: BulletMirror, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+    """Return why constraints cannot be made, changed or removed; "" where they can."""
+    client, world = mirror.client, mirror.world
+    if name == "createConstraint":
+        bodies = _bodies(args[:3:2], kwargs)
+        ours = next((label for body in bodies if (label := _label(mirror, body))), "")
+        if not ours or any(_is_moved(mirror, body) for body in bodies):
+            return ""
+        return (
+            f"the engine moves neither {ours} nor the other side, so that it would hold nothing; constrain what has "
+            "a mass, with physics on, or use attach_object()"
+        )
+    number: Any = args[0] if args else kwargs.get("userConstraintUniqueId")
+    if name not in ("changeConstraint", "removeConstraint") or not hasattr(number, "__index__"):
+        return ""
+    try:
+        parent, follower, child, leader, kind = client.getConstraintInfo(operator.index(number))[:5]
+    except client.module.error:
+        return ""
+    row = int(mirror.rows_of_bodies([parent])[0])
+    if kind != client.JOINT_GEAR or parent != child or row == NO_ROW or not world.robots.mimics[row]:
+        return ""
+    gears = {(mimic.follower, mimic.leader) for mimic in world.models[int(world.robots.model[row])].mimics}
+    return f"joint {follower} of {world.label(row)!r} {_FOLLOWS}" if (follower, leader) in gears else ""
+
+
+def _is_moved(mirror: BulletMirror, body: int) -> bool:
+    """Return whether the engine moves a body, or links of it."""
+    row, client = int(mirror.rows_of_bodies([body])[0]), mirror.client
+    if row != NO_ROW or body in (NO_BODY, client.floor_id):
+        return row != NO_ROW and bool(mirror.world.dynamic[row])
+    return any(client.getDynamicsInfo(body, link)[0] > 0.0 for link in range(-1, client.getNumJoints(body)))
 
 
 # What the user made in PyBullet: its shape, and how much there is.

@@ -175,6 +175,10 @@ class JointReactions(JointSensing):
         super().__init__(lambda rows: bodies.world.generation[rows])
         self._bodies = bodies
 
+    def wants(self, row: int, joint: int) -> bool:
+        """Return whether a joint of `row` is measured."""
+        return (row, int(self._bodies.world.generation[row]), joint) in self._wanted
+
     def prepare(self) -> None:
         """Enable the engine's sensors of wanted joints, before its step."""
         if not self._wanted:

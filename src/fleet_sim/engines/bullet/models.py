@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from fleet_sim.base.arrays import Floats, Ints, Rows
+from fleet_sim.base.arrays import Floats, Ints, Rows, is_finite
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.files import to_read
 from fleet_sim.base.spatial import quaternions
@@ -156,6 +156,22 @@ def _place(client: BulletClient, loaded: LoadedModel, position: Floats, orientat
     client.resetBasePositionAndOrientation(loaded.body, centre.tolist(), turn.tolist())
 
 
+RawMotor = dict[str, float]
+"""Arguments of `setJointMotorControl2` by name, as the user gave them."""
+MOTOR = ("controlMode", "targetPosition", "targetVelocity", "force", "positionGain", "velocityGain", "maxVelocity")
+
+
+def is_motor(motor: Mapping[str, object]) -> bool:
+    """Return whether `motor`, read from a file, is a command that PyBullet takes: of a velocity, a position or both."""
+    numbers = [value for name, value in motor.items() if name not in ("controlMode", "force")]
+    force, mode = motor.get("force", 0.0), motor.get("controlMode")
+    # A force may be infinite, but not NaN.
+    fits = isinstance(force, float | int) and not isinstance(force, bool) and force == force
+    return (
+        set(motor) <= set(MOTOR) and type(mode) is int and mode in (0, 2, 3) and fits and all(map(is_finite, numbers))
+    )
+
+
 GEAR_ERP, GEAR_FORCE = 0.2, 1e4
 """Of the gears of mimic joints: the share of an error corrected in a substep, and the maximum force in N or N m."""
 
@@ -169,6 +185,31 @@ class BulletJoints:
         self.client = client
         self._body_of_row = body_of_row
         self._indices: dict[int, list[int]] = {}
+        self.raw: dict[int, RawMotor] = {}
+        """What the user commands in PyBullet, by slot; it counts where the joint's control is RAW_MOTOR."""
+
+    def take_raw(self, slot: int, motor: RawMotor) -> None:
+        """Leave the motor in `slot` to the user, who commanded `motor`, until its columns are next commanded."""
+        client, joints = self.client, self.world.joints
+        before = self.raw.pop(slot, {})
+        if joints.control[slot] != RAW_MOTOR:
+            before = {}
+        if motor["controlMode"] == client.TORQUE_CONTROL:
+            # For one step of the engine, beside what the motor does.
+            motor = before
+        elif motor["controlMode"] != client.VELOCITY_CONTROL and "maxVelocity" in before:
+            # PyBullet keeps the fastest speed of a motor until it gets a velocity.
+            motor = {"maxVelocity": before["maxVelocity"], **motor}
+        if motor:
+            self.raw[slot] = motor
+        joints.control[slot], joints.command[slot], joints.moving[slot] = RAW_MOTOR, 0.0, False
+        # Sent again in the next step: what a motor can do depends on the length of the engine's step.
+        joints.motor_behind[slot] = True
+
+    def raw_motors(self) -> dict[int, RawMotor]:
+        """Return what the user commands now, by slot."""
+        control = self.world.joints.control
+        return {slot: motor for slot, motor in self.raw.items() if control[slot] == RAW_MOTOR}
 
     def write(self, rows: Rows, positions: Floats, velocities: Floats | None = None) -> None:
         """Set the joints of `rows` to `positions`, at rest or with `velocities`; both are columns, by slot.
@@ -213,9 +254,8 @@ class BulletJoints:
         """Send motor commands of `rows` that changed in the columns since they were last sent."""
         joints = self.world.joints
         slots = joints.slots(self.world.robots, rows)
-        # Followers are held to their leaders by gears, and what the user commands in PyBullet is left alone.
-        sent_mask = (joints.leader[slots] == NO_ROW) & (joints.control[slots] != RAW_MOTOR)
-        slots = slots[joints.motor_behind[slots] & sent_mask]
+        # Followers are held to their leaders by gears.
+        slots = slots[joints.motor_behind[slots] & (joints.leader[slots] == NO_ROW)]
         for slot in slots.tolist():
             self._send(slot)
         joints.motor_behind[slots] = False
@@ -274,7 +314,7 @@ class BulletJoints:
             )
 
     def _send(self, slot: int) -> None:
-        """Give PyBullet the motor command of one joint: a force, a velocity, or a position.
+        """Give PyBullet the motor command of one joint: a force, a velocity, a position, or what the user gave it.
 
         `slot` is its place in the table of joints. Forces are cut to the smaller of the model's and the command's
         limit, in N or N m.
@@ -287,7 +327,12 @@ class BulletJoints:
         body, control = int(self._body_of_row()[row]), int(joints.control[slot])
         force = min(float(joints.max_force[slot]), float(joints.force_limit[slot]))
         gain = float(joints.velocity_gain[slot])
-        if control == AT_FORCE:
+        if control == RAW_MOTOR:
+            # Nothing is left of the commands before, not their fastest speed either.
+            client.setJointMotorControl2(body, joint, client.VELOCITY_CONTROL, targetVelocity=0.0, force=0.0)
+            if slot in self.raw:
+                client.setJointMotorControl2(body, joint, **self.raw[slot])
+        elif control == AT_FORCE:
             # The velocity motor is used only for the joint's own friction; the force itself is sent in each substep.
             friction = float(model.friction[joint])
             client.setJointMotorControl2(body, joint, client.VELOCITY_CONTROL, targetVelocity=0.0, force=friction)
