@@ -42,7 +42,7 @@ RESERVED = {
     "pybullet": {"engines/bullet"},
     "pybullet_data": {"engines/bullet", "models"},
     "moderngl": {"sensing/sensors/render"},
-    "numba": {"base/kernels.py"},
+    "numba": {"base/kernels.py", "apps/certify.py"},
     "mcap": {"apps/record"},
     "rosbags": {"apps/record"},
     "PIL": {"base/files.py", "swarm"},

@@ -16,6 +16,7 @@ from typing import Any, Protocol, runtime_checkable
 import fleet_sim
 from fleet_sim.apps.cli import (
     bench,
+    certify,
     check,
     doctor,
     evolve,
@@ -117,6 +118,7 @@ SUBCOMMANDS: Registry[Subcommand] = Registry(
         "evolve": evolve,
         "sweep": sweep,
         "size": size,
+        "certify": certify,
         "models": models,
         "site": site,
         "traffic": traffic,
@@ -146,6 +148,8 @@ EXAMPLES = """examples:
   fleet-sim sweep my_sweep.yaml --out a.parquet    run a scenario with many seeds and settings
   fleet-sim size my_fleet.yaml --goal 'throughput_per_h>=800'
                                                    find how many robots a scenario needs
+  fleet-sim run my_fleet.yaml --certificate a.bin && fleet-sim certify a.bin
+                                                   prove that robots of a traffic touched nothing
   fleet-sim check my_fleet.yaml                    validate a scenario and report its errors
   fleet-sim doctor                                 list what is installed and usable here, and what is missing
   fleet-sim schema > fleet_sim.schema.json         let an editor complete and check scenarios

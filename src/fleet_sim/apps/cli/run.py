@@ -222,7 +222,7 @@ def write_figures(sim: MultiRobotSimulationCore, source: RunSource, args: argpar
 
 def execute_seeds(args: argparse.Namespace) -> int:
     """Run the scenario once with each of the seeds, to the end or to Ctrl-C, and print a table; return as `execute`."""
-    for option in ("gui", "picture", "monitor", "figures", "record", "record_inputs", "view", "vda5050"):
+    for option in ("gui", "picture", "monitor", "figures", "record", "record_inputs", "certificate", "view", "vda5050"):
         if getattr(args, option):
             raise ConfigError(f"--{option.replace('_', '-')} is for one run; use it with --seed, not with --seeds")
     files = run_options.RunFiles(args, source_of(args))

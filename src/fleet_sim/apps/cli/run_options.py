@@ -38,7 +38,7 @@ def check(args: argparse.Namespace) -> None:
 
 
 READ = ("config", "from_state", "replay_inputs")
-WRITTEN = ("record", "record_inputs", "save_state", "picture", "figures", "json", "metrics")
+WRITTEN = ("record", "record_inputs", "save_state", "picture", "figures", "json", "metrics", "certificate")
 """Options of `fleet-sim run` that name a file."""
 SUMS = ("goals", "distance_m", "waiting_s")
 """Figures of robots that a run has too, as their sum; a collision of two robots is one of the run."""
@@ -257,6 +257,9 @@ def add_record_options(parser: argparse.ArgumentParser) -> None:
     add_detail(parser, "--record", "--record-rate", rate, type=float, metavar="HZ")
     add_detail(parser, "--record", "--record-sensors", f"{sensors}, such as lidar,imu; or all", metavar="KINDS")
     parser.add_argument(
+        "--certificate", metavar="FILE", help="write how robots of the traffic moved, for `fleet-sim certify`"
+    )
+    parser.add_argument(
         "--record-inputs", metavar="FILE.jsonl", help="record all external input, to repeat the run without it"
     )
     parser.add_argument(
@@ -337,6 +340,11 @@ class KeptRun:
             rate = {} if args.record_rate is None else {"rate": args.record_rate}
             sensors = tuple(args.record_sensors.split(",")) if args.record_sensors is not None else ()
             self._recording = sim.record(args.record, **rate, sensors=sensors)
+        self._certified, self._certificate = args.certificate, ExitStack()
+        if args.certificate:
+            from fleet_sim.warehouse.traffic.certificate import certified
+
+            self._certificate.enter_context(certified(sim, sim.extensions.find_manager("traffic"), args.certificate))
 
     def __enter__(self) -> KeptRun:
         return self
@@ -347,9 +355,12 @@ class KeptRun:
             with contextlib.suppress(FleetSimError):
                 if one is not None:
                     one.close()
+        self._certificate.close()
 
     def report(self) -> None:
         """Print which files there are now; raises FleetSimError where one could not be written."""
+        if self._certified:
+            print(f"certificate: {self._certified}")
         for name, one in (("inputs", self._inputs), ("recording", self._recording)):
             if one is None:
                 continue

@@ -92,6 +92,7 @@ def _add_common_options(action: argparse.ArgumentParser) -> None:
         "--seed", type=not_negative, default=0, metavar="K", help="seed of all random streams (default: 0)"
     )
     action.add_argument("--json", metavar="FILE", help="write all figures, for `fleet-sim report`")
+    action.add_argument("--certificate", metavar="FILE", help="write how robots moved, for `fleet-sim certify`")
     action.add_argument("--quiet", action="store_true", help="print no progress")
     action.add_argument("--lenient", action="store_true", help="exit with 0 also where plans were refused")
     add_options(action, FleetSettings, FLEET)
@@ -107,7 +108,7 @@ def _run(args: argparse.Namespace) -> int:
 
     for name, low, high in (("seconds", 0.0, 1e9), ("dwell", 0.0, 1e6)):
         _check_range(name, getattr(args, name), low, high)
-    _check_files(args, "json", "paths")
+    _check_files(args, "json", "paths", "certificate")
     fleet, traffic = read_options(args, FleetSettings, FLEET), read_options(args, TrafficSettings, TRAFFIC)
     PLANNERS.find(args.planner)
     traffic.planner, traffic.settings, traffic.network = args.planner, key_values(args.setting, "--setting"), "grid"
@@ -140,6 +141,7 @@ def _run(args: argparse.Namespace) -> int:
         seed=args.seed,
         about=about,
         progress=_progress(args),
+        certificate=args.certificate,
     )
     return _report(args, outcome)
 
@@ -178,6 +180,7 @@ def _plan(
         planning_s=took,
         about=about,
         progress=_progress(args),
+        certificate=args.certificate,
     )
     return _report(args, outcome)
 
@@ -191,7 +194,7 @@ def _execute(args: argparse.Namespace) -> int:
     from fleet_sim.warehouse.traffic.workload import FleetSettings
 
     _check_range("seconds", args.seconds, 0.0, 1e9)
-    _check_files(args, "json")
+    _check_files(args, "json", "certificate")
     fleet = read_options(args, FleetSettings, FLEET)
     site = read_site(args.map)
     starts, goals = read_ends(args.scen, site)
@@ -207,6 +210,7 @@ def _execute(args: argparse.Namespace) -> int:
         seed=args.seed,
         about=_about(args, "the plan of a file", fleet),
         progress=_progress(args),
+        certificate=args.certificate,
     )
     return _report(args, outcome)
 

@@ -29,6 +29,7 @@ from fleet_sim.warehouse.sites.map_formats import ends_of_scenario
 from fleet_sim.warehouse.sites.reading import read_text
 from fleet_sim.warehouse.sites.section import until_cleared
 from fleet_sim.warehouse.sites.site import Site
+from fleet_sim.warehouse.traffic.certificate import certified
 from fleet_sim.warehouse.traffic.columns import BROKEN, STOPPED, UNFIT
 from fleet_sim.warehouse.traffic.figures import (
     BLOCKED,
@@ -284,6 +285,7 @@ def drive_paths(
     planning_s: float | None = None,
     about: Mapping[str, str] | None = None,
     progress: Progress | None = None,
+    certificate: str | Path | None = None,
 ) -> Outcome:
     """Return the outcome of robots that drive the paths `cells` (R, T + 1) of `site`, until all have, at the longest.
 
@@ -301,7 +303,8 @@ def drive_paths(
         watch = Watch(sim, traffic, crew, collector)
         ends = _PathEnds(sim, crew, watch, cells[:, -1] == goals)
         sim.pipeline.add(System("figures", Phase.OBSERVE, ends.look))
-        timing = step_to(sim, seconds, ends.are_over, lambda: collector.tasks_done, progress)
+        with certified(sim, traffic, certificate):
+            timing = step_to(sim, seconds, ends.are_over, lambda: collector.tasks_done, progress)
         figures = {**watch.figures(), **timing.figures(collector.simulated), **_figures_of_plan(cells, planning_s)}
         # Without an end for each robot there is none for all.
         figures["makespan_s"] = round(ends.last, 6) if ends.there_mask.all() else None
@@ -536,6 +539,7 @@ def drive_workload(
     seed: int = 0,
     about: Mapping[str, str] | None = None,
     progress: Progress | None = None,
+    certificate: str | Path | None = None,
 ) -> Outcome:
     """Return the outcome of `seconds` of simulated time; it ends earlier when no robot has a task left.
 
@@ -552,7 +556,8 @@ def drive_workload(
     with sim:
         stay = workload.dwell if dwell is None else dwell
         work = Work(sim, offered, workload.tasks, stay, robots.deadlock_after)
-        timing = step_to(sim, seconds, lambda: work.all_done, lambda: work.collector.tasks_done, progress)
+        with certified(sim, offered, certificate):
+            timing = step_to(sim, seconds, lambda: work.all_done, lambda: work.collector.tasks_done, progress)
         told = offered.figures()
         refusal = str(told["last_refusal"])
         # Some plans may fail; if none succeeded, figures of standing robots would mislead.

@@ -1,0 +1,300 @@
+"""`fleet-sim certify FILE`: prove from a certificate alone that its robots touched nothing, at any time.
+
+This program is independent: it imports nothing of the simulator, and runs without it as `python certify.py FILE`. A
+certificate is a line of JSON about the floor, then blocks: a line of JSON with the robots that come in it, and pieces
+of motion as rows of 11 float64: robot, time, x, y, velocity x y, acceleration x y, yaw, yaw rate, yaw acceleration. A
+piece lasts until the next one of its robot; one at no place (x is no number) says that the robot leaves. Proved are, at
+all times and not only at some: no two footprints and no footprint and a blocked cell overlap; positions, headings and
+velocities have no jumps; speeds and accelerations keep their limits; robots that turn to where they drive do so.
+
+The proof is by bounds: two bodies whose gap is g, and that come nearer by at most v m/s, do not touch within g / v
+seconds before and after. Where that is not the whole of a piece, its halves are looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from typing import Any
+
+import numpy as np
+
+try:
+    from numba import njit
+except ImportError:
+
+    def njit(**_: Any) -> Any:  # type: ignore[no-redef]
+        """Leave functions as they are, which is slow, where there is no numba."""
+        return lambda function: function
+
+
+DEPTH = 1e-6
+"""Bodies that overlap by less than this in m only touch."""
+JUMP = 1e-6
+"""Jumps of less, in m, rad, m/s and rad/s, are rounding; so are limits exceeded by less."""
+MOST_PIECES, MOST_BYTES, MOST_LINES, LARGEST = 5_000_000, 50_000_000, 20, 1e9
+"""Of a block; of a line of JSON; of violations that are printed; of any number."""
+T, X, Y, VX, VY, AX, AY, YAW, W, WA = range(10)
+ROBOT = ("hx", "hy", "rim", "speed", "accel", "spin", "spin_accel", "turns")
+
+
+@njit(cache=True)
+def at(p: Any, t: Any) -> Any:
+    """Return x, y and yaw of a piece at a time."""
+    s = t - p[T]
+    half = 0.5 * s * s
+    return p[X] + p[VX] * s + p[AX] * half, p[Y] + p[VY] * s + p[AY] * half, p[YAW] + p[W] * s + p[WA] * half
+
+
+@njit(cache=True)
+def gap(ax: Any, ay: Any, ayaw: Any, a: Any, bx: Any, by: Any, byaw: Any, b: Any) -> Any:
+    """Return how far apart two footprints are, at most their distance; below 0 they overlap.
+
+    A footprint is a rectangle of half sides a[0] and a[1] with a rim of a[2] m around: a disc has no sides.
+    """
+    dx, dy, rims = bx - ax, by - ay, a[2] + b[2]
+    if a[0] + a[1] == 0.0 and b[0] + b[1] == 0.0:
+        return math.sqrt(dx * dx + dy * dy) - rims
+    if a[0] + a[1] == 0.0:
+        return gap(bx, by, byaw, b, ax, ay, ayaw, a)
+    ca, sa = math.cos(ayaw), math.sin(ayaw)
+    x, y = abs(ca * dx + sa * dy), abs(ca * dy - sa * dx)
+    if b[0] + b[1] == 0.0:
+        x, y = x - a[0], y - a[1]
+        return (math.sqrt(x * x + y * y) if x > 0.0 and y > 0.0 else max(x, y)) - rims
+    c, s = abs(math.cos(byaw - ayaw)), abs(math.sin(byaw - ayaw))
+    most = max(x - a[0] - c * b[0] - s * b[1], y - a[1] - s * b[0] - c * b[1])
+    cb, sb = math.cos(byaw), math.sin(byaw)
+    x, y = abs(cb * dx + sb * dy), abs(cb * dy - sb * dx)
+    return max(most, x - b[0] - c * a[0] - s * a[1], y - b[1] - s * a[0] - c * a[1]) - rims
+
+
+@njit(cache=True)
+def fastest(p: Any, a: Any, lo: Any, hi: Any) -> Any:
+    """Return a bound of the speed of every point of a footprint's rectangle between two times."""
+    v = max([math.hypot(p[VX] + p[AX] * (t - p[T]), p[VY] + p[AY] * (t - p[T])) for t in (lo, hi)])
+    return v + max(abs(p[W] + p[WA] * (lo - p[T])), abs(p[W] + p[WA] * (hi - p[T]))) * math.hypot(a[0], a[1])
+
+
+@njit(cache=True)
+def least_gap(p: Any, a: Any, q: Any, b: Any, lo: Any, hi: Any, stack: Any) -> Any:
+    """Return (gap, time): the first overlap that is found between two times, or else the least gap looked at."""
+    least, when = np.inf, lo
+    stack[0, 0], stack[0, 1], count = lo, hi, 1
+    while count:
+        count -= 1
+        begin, end = stack[count, 0], stack[count, 1]
+        mid = 0.5 * (begin + end)
+        px, py, pyaw = at(p, mid)
+        qx, qy, qyaw = at(q, mid)
+        # The cheap bound first: discs around both.
+        apart = math.hypot(qx - px, qy - py) - math.hypot(a[0], a[1]) - a[2] - math.hypot(b[0], b[1]) - b[2]
+        reach = 0.5 * (end - begin) * (fastest(p, a, begin, end) + fastest(q, b, begin, end))
+        if apart > reach:
+            continue
+        apart = gap(px, py, pyaw, a, qx, qy, qyaw, b)
+        if apart < least:
+            least, when = apart, mid
+        if apart < -DEPTH:
+            return apart, mid
+        if apart + DEPTH <= reach:
+            stack[count, 0], stack[count, 1] = mid, end
+            stack[count + 1, 0], stack[count + 1, 1] = begin, mid
+            count += 2
+    return least, when
+
+
+@njit(cache=True)
+def extent(p: Any, a: Any, lo: Any, hi: Any) -> Any:
+    """Return the box that a piece does not leave between two times: least x and y, largest x and y."""
+    (x0, y0, yaw), (x1, y1, _) = at(p, lo), at(p, hi)
+    c, s = abs(math.cos(yaw)), abs(math.sin(yaw))
+    # A parabola leaves the box of its ends by an eighth of this.
+    around = a[2] + 0.125 * (hi - lo) ** 2 * max(abs(p[AX]), abs(p[AY]))
+    wide, high = c * a[0] + s * a[1], s * a[0] + c * a[1]
+    if p[W] != 0.0 or p[WA] != 0.0:
+        wide = high = math.hypot(a[0], a[1])
+    wide, high = wide + around, high + around
+    return min(x0, x1) - wide, min(y0, y1) - high, max(x0, x1) + wide, max(y0, y1) + high
+
+
+@njit(cache=True)
+def meetings(firsts: Any, pieces: Any, spans: Any, robots: Any) -> Any:
+    """Return the least gap of all pairs, and those that overlap, as (robot, other, time, gap)."""
+    boxes, stack, least = np.full((len(robots), 4), np.inf), np.empty((200, 2)), np.inf
+    found = [(0, 0, 0.0, 0.0) for _ in range(0)]
+    boxes[:, 2:] = -np.inf
+    for robot in range(len(robots)):
+        for place in range(firsts[robot], firsts[robot + 1]):
+            if not np.isnan(pieces[place, X]):
+                sides = extent(pieces[place], robots[robot], spans[place, 0], spans[place, 1])
+                boxes[robot, 0], boxes[robot, 1] = min(boxes[robot, 0], sides[0]), min(boxes[robot, 1], sides[1])
+                boxes[robot, 2], boxes[robot, 3] = max(boxes[robot, 2], sides[2]), max(boxes[robot, 3], sides[3])
+    order = np.argsort(boxes[:, 0])
+    for place in range(len(order)):
+        one = order[place]
+        for other in order[place + 1 :]:
+            if boxes[other, 0] > boxes[one, 2]:
+                break
+            if boxes[other, 1] > boxes[one, 3] or boxes[other, 3] < boxes[one, 1]:
+                continue
+            i, j = firsts[one], firsts[other]
+            while i < firsts[one + 1] and j < firsts[other + 1]:
+                lo, hi = max(spans[i, 0], spans[j, 0]), min(spans[i, 1], spans[j, 1])
+                if hi > lo and not np.isnan(pieces[i, X]) and not np.isnan(pieces[j, X]):
+                    apart, when = least_gap(pieces[i], robots[one], pieces[j], robots[other], lo, hi, stack)
+                    if apart < -DEPTH:
+                        found.append((one, other, when, apart))
+                    least = min(least, apart)
+                if spans[i, 1] <= spans[j, 1]:
+                    i += 1
+                else:
+                    j += 1
+    return least, found
+
+
+@njit(cache=True)
+def walls(firsts: Any, pieces: Any, spans: Any, robots: Any, blocked: Any, cell: Any) -> Any:
+    """Return the same of robots and cells of `blocked` (H, W), whose lowest row is first; beyond it all is blocked."""
+    stack, least, square, wall = np.empty((200, 2)), np.inf, np.zeros(3), np.zeros(10)
+    found = [(0, 0, 0.0, 0.0) for _ in range(0)]
+    square[:2] = 0.5 * cell
+    for robot in range(len(robots)):
+        for place in range(firsts[robot], firsts[robot + 1]):
+            p, lo, hi = pieces[place], spans[place, 0], spans[place, 1]
+            if np.isnan(p[X]):
+                continue
+            left, low, right, up = [math.floor(side / cell) for side in extent(p, robots[robot], lo, hi)]
+            for row in range(low, up + 1):
+                for column in range(left, right + 1):
+                    inside = 0 <= row < blocked.shape[0] and 0 <= column < blocked.shape[1]
+                    if inside and not blocked[row, column]:
+                        continue
+                    wall[X], wall[Y] = (column + 0.5) * cell, (row + 0.5) * cell
+                    apart, when = least_gap(p, robots[robot], wall, square, lo, hi, stack)
+                    if apart < -DEPTH:
+                        found.append((robot, -1, when, apart))
+                    least = min(least, apart)
+    return least, found
+
+
+LIMITS = "speed by {:g} m/s", "acceleration by {:g} m/s²", "turn rate by {:g} rad/s", "turn acceleration by {:g} rad/s²"
+KINDS = "jumps by {:g} m, rad or per s", *(f"exceeds its {limit}" for limit in LIMITS), "drives aside at {:g} m/s"
+
+
+@njit(cache=True)
+def motions(firsts: Any, pieces: Any, spans: Any, robots: Any) -> Any:
+    """Return where robots jump or exceed their limits, as (robot, kind, time, amount)."""
+    found, values = [(0, 0, 0.0, 0.0) for _ in range(0)], np.empty(6)
+    for robot in range(len(robots)):
+        a = robots[robot]
+        for place in range(firsts[robot], firsts[robot + 1]):
+            p, lo, hi = pieces[place], spans[place, 0], spans[place, 1]
+            if np.isnan(p[X]):
+                continue
+            values[:] = 0.0
+            if place > firsts[robot] and not np.isnan(pieces[place - 1, X]):
+                q = pieces[place - 1]
+                (x0, y0, yaw0), (x1, y1, yaw1), s = at(q, lo), at(p, lo), lo - q[T]
+                turned = yaw1 - yaw0 - 2 * math.pi * round((yaw1 - yaw0) / 2 / math.pi)
+                faster = math.hypot(p[VX] - q[VX] - q[AX] * s, p[VY] - q[VY] - q[AY] * s)
+                spun = abs(p[W] - q[W] - q[WA] * s)
+                values[0] = max(math.hypot(x1 - x0, y1 - y0), abs(turned), faster, spun)
+            for t in (lo, hi):
+                vx, vy = p[VX] + p[AX] * (t - p[T]), p[VY] + p[AY] * (t - p[T])
+                values[1] = max(values[1], math.hypot(vx, vy) - a[3])
+                values[3] = max(values[3], abs(p[W] + p[WA] * (t - p[T])) - a[5])
+                yaw = at(p, t)[2]
+                values[5] = max(values[5], a[7] * abs(math.cos(yaw) * vy - math.sin(yaw) * vx))
+            values[2], values[4] = math.hypot(p[AX], p[AY]) - a[4], abs(p[WA]) - a[6]
+            found += [(robot, kind, lo, values[kind]) for kind in range(6) if not values[kind] <= JUMP]
+    return found
+
+
+def certify(stream: Any, floor: list[str] | None = None) -> tuple[dict[str, float], list[str]]:
+    """Return figures of the certificate in a binary `stream`, and the first lines that say what is not so.
+
+    `floor`: the rows that it must have. Raises ValueError and KeyError for what is no certificate.
+    """
+    head = json.loads(stream.readline(MOST_BYTES) or "null")
+    if not isinstance(head, dict) or head.get("format") != "fleet_sim certificate 1":
+        raise ValueError("this is no certificate")
+    if floor is not None and head["rows"] != floor:
+        raise ValueError("its floor is not that of the map")
+    # In the frame of the grid from here on, whose lowest row comes first.
+    blocked = np.array([[mark == "@" for mark in row] for row in reversed(head["rows"])], bool)
+    cell, (east, north, turn) = float(head["cell"]), head["origin"]
+    along = np.array([[math.cos(turn), -math.sin(turn)], [math.sin(turn), math.cos(turn)]])
+    names, robots, state = list[str](), np.empty((0, len(ROBOT))), np.empty((0, 10))
+    begin, total, robot_seconds, lines, broken = float(head["begin"]), 0, 0.0, list[str](), 0
+    start, least = begin, [np.inf, np.inf]
+    while text := stream.readline(MOST_BYTES):
+        block = json.loads(text)
+        until, count = float(block["until"]), int(block["pieces"])
+        names += [str(robot["name"]) for robot in block["robots"]]
+        new = np.array([[float(robot[key]) for key in ROBOT] for robot in block["robots"]]).reshape(-1, len(ROBOT))
+        if not (begin <= until < LARGEST and 0 <= count <= MOST_PIECES and ((new >= 0.0) & (new < np.inf)).all()):
+            raise ValueError(f"a block that ends at {until:g} s with {count} pieces, or a robot of no size")
+        robots, state = np.vstack((robots, new)), np.vstack((state, np.full((len(new), 10), np.nan)))
+        raw = stream.read(count * 88)
+        if len(raw) < count * 88:
+            raise ValueError(f"it ends within the block that ends at {until:g} s")
+        rows = np.frombuffer(raw, "<f8").reshape(count, 11)
+        who, own = rows[:, 0].astype(int), rows[:, 1:] - (0.0, east, north, 0.0, 0.0, 0.0, 0.0, turn, 0.0, 0.0)
+        for first in (X, VX, AX):
+            own[:, first : first + 2] = own[:, first : first + 2] @ along
+        inside = (begin <= own[:, T]) & (own[:, T] <= until) & (who >= 0) & (who < len(names))
+        if not (inside & ((abs(own) < LARGEST).all(axis=1) | np.isnan(rows[:, 2]))).all():
+            raise ValueError(f"a piece of no robot, out of its block or of no numbers, before {until:g} s")
+        # The pieces of each robot, after the one that it was on; one that has not come yet is nowhere.
+        whose = np.concatenate((np.arange(len(names)), who))
+        order = np.argsort(whose, kind="stable")
+        pieces, whose = np.vstack((state, own))[order], whose[order]
+        firsts = np.searchsorted(whose, np.arange(len(names) + 1))
+        ends = np.append(pieces[1:, T], until)
+        ends[firsts[1:] - 1] = until
+        spans = np.column_stack((np.fmax(pieces[:, T], begin), ends))
+        if not (spans[:, 0] <= spans[:, 1]).all():
+            raise ValueError(f"pieces of a robot out of order, before {until:g} s")
+        robot_seconds += float((spans[:, 1] - spans[:, 0])[~np.isnan(pieces[:, X])].sum())
+        moved = firsts, pieces, spans, robots
+        for robot, kind, when, amount in motions(*moved):
+            lines.append(f"{when:.6f} s: {names[robot]} {KINDS[kind].format(amount)}")
+        for place, (closest, found) in enumerate((meetings(*moved), walls(*moved, blocked, cell))):
+            least[place] = min(least[place], closest)
+            for robot, other, when, apart in found:
+                what = "a blocked cell" if other < 0 else names[other]
+                lines.append(f"{when:.6f} s: {names[robot]} overlaps {what} by {-apart:.6g} m")
+        broken += max(len(lines) - MOST_LINES, 0)
+        del lines[MOST_LINES:]
+        total, begin, state = total + count, until, pieces[firsts[1:] - 1]
+    figures = {"robots": len(names), "seconds": begin - start, "robot_seconds": robot_seconds, "pieces": total}
+    return {**figures, "violations": broken + len(lines), "gap": least[0], "clearance": least[1]}, lines
+
+
+def rows_of_map(path: str) -> list[str]:
+    """Return the rows of a .map of the MovingAI benchmarks, with @ for what is blocked."""
+    with open(path, encoding="utf-8") as stream:
+        lines = stream.read().splitlines()
+    return ["".join("." if mark in ".GS" else "@" for mark in row) for row in lines[lines.index("map") + 1 :] if row]
+
+
+def main(file: str, map_file: str | None = None) -> int:
+    """Print what is proved; return 0, 1 where something is not, or 2 where the file is no certificate."""
+    try:
+        with open(file, "rb") as stream:
+            proof, lines = certify(stream, rows_of_map(map_file) if map_file else None)
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        print(f"error: {file}: {error!r}", file=sys.stderr)
+        return 2
+    print("{robots} robots, {seconds:g} s, {robot_seconds:g} robot-seconds, {pieces} pieces".format(**proof))
+    print("\n".join(lines) or f"nothing overlapped by {DEPTH:g} m at any time, nothing jumped, all limits were kept")
+    print("closest that was looked at: robots {gap:.4g} m, walls {clearance:.4g} m".format(**proof))
+    is_proved = proof["robot_seconds"] > 0.0 and not lines
+    print("certified" if is_proved else "failed: {violations} violations".format(**proof))
+    return int(not is_proved)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:3]))

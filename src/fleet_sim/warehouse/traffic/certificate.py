@@ -1,0 +1,228 @@
+"""Certificates: how robots of the traffic moved, in exact pieces, for `fleet-sim certify` (`apps/cli/certify.py`).
+
+Within a step robots speed up evenly, or come to rest by a way that their limits allow. So a piece is a parabola, and
+lasts as long as the robot goes on along it: most last for many steps.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from fleet_sim.base.arrays import NO_ROWS, Floats, Ints, Rows
+from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.files import writing
+from fleet_sim.base.kernels import compiled_step, inlined
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.warehouse.traffic.figures import outlines_of
+from fleet_sim.warehouse.traffic.graph import wrapped
+from fleet_sim.warehouse.traffic.traffic import Traffic
+from fleet_sim.world.pipeline import Phase, System
+
+NAME, FORMAT = "certificate", "fleet_sim certificate 1"
+WIDTH = 11
+"""Numbers of a piece: robot, time, place, velocity, acceleration, yaw, and its two derivatives."""
+SAME = 1e-9
+"""A robot goes on along its piece as long as it is within this in m, m/s, rad and rad/s."""
+BLOCK = 2.0
+"""Simulated time of a block in s."""
+
+
+@inlined
+def _stop(speed: float, way: float, dt: float) -> tuple[float, float, float]:
+    """Return (acceleration, for how long, acceleration after it) of what stops after `way` within `dt`.
+
+    It goes on faster at first and brakes as hard, or brakes at once and then stands.
+    """
+    offset = way - 0.5 * speed * dt
+    if offset < 0.0:
+        return -0.5 * speed * speed / way, 2.0 * way / speed, 0.0
+    accel = (2.0 * offset + np.sqrt(4.0 * offset * offset + dt * dt * speed * speed)) / (dt * dt)
+    return accel, 0.5 * (dt - speed / accel), -accel
+
+
+@compiled_step
+def note_pieces(
+    rows: Rows,
+    numbers: Ints,
+    begin: float,
+    dt: float,
+    position: Floats,
+    velocity: Floats,
+    yaw: Floats,
+    spin: Floats,
+    last: Floats,
+    pieces: Floats,
+    out: Floats,
+    count: int,
+) -> int:
+    """Write the pieces that began in a step from `begin` to `out`, after `count` that are there; return how many now.
+
+    By row: `last` (R, 6) is where robots were at the begin of the step, and becomes where they are: x, y, velocity,
+    yaw, spin. `pieces` (R, 11) are what they are on.
+    """
+    for row in rows:
+        end = begin + dt - pieces[row, 1]
+        off = 0.0
+        for axis in range(2):
+            p, v, a = pieces[row, 2 + axis], pieces[row, 4 + axis], pieces[row, 6 + axis]
+            off = max(off, abs(p + (v + 0.5 * a * end) * end - position[row, axis]))
+            off = max(off, abs(v + a * end - velocity[row, axis]))
+        turned = pieces[row, 8] + (pieces[row, 9] + 0.5 * pieces[row, 10] * end) * end
+        off = max(off, abs(wrapped(turned - yaw[row])), abs(pieces[row, 9] + pieces[row, 10] * end - spin[row]))
+        # One that has just come is on no piece.
+        if np.isnan(end) or off > SAME:
+            x, y, vx, vy = last[row, 0], last[row, 1], last[row, 2], last[row, 3]
+            dx, dy, turn = position[row, 0] - x, position[row, 1] - y, wrapped(yaw[row] - last[row, 4])
+            rate, after = last[row, 5], spin[row]
+            short = abs(dx - 0.5 * dt * (vx + velocity[row, 0])) + abs(dy - 0.5 * dt * (vy + velocity[row, 1]))
+            pieces[row, 0], pieces[row, 1] = numbers[row], begin
+            pieces[row, 2], pieces[row, 3], pieces[row, 4], pieces[row, 5] = x, y, vx, vy
+            pieces[row, 6], pieces[row, 7] = (velocity[row, 0] - vx) / dt, (velocity[row, 1] - vy) / dt
+            pieces[row, 8], pieces[row, 9], pieces[row, 10] = last[row, 4], rate, (after - rate) / dt
+            way, amount, later, first = np.sqrt(dx * dx + dy * dy), 0.0, 0.0, 0.0
+            if short > SAME and velocity[row, 0] == 0.0 and velocity[row, 1] == 0.0 and way > 0.0:
+                first, amount, later = _stop(np.sqrt(vx * vx + vy * vy), way, dt)
+                pieces[row, 6], pieces[row, 7] = first * dx / way, first * dy / way
+            elif abs(turn - 0.5 * dt * (rate + after)) > SAME and after == 0.0 and turn != 0.0:
+                first, amount, later = _stop(abs(rate), abs(turn), dt)
+                pieces[row, 10] = first if turn > 0.0 else -first
+            for column in range(WIDTH):
+                out[count, column] = pieces[row, column]
+            count += 1
+            if amount > 0.0:
+                # From here it brakes as hard as it sped up, or stands.
+                back = 0.0 if later == 0.0 else -1.0
+                pieces[row, 1] = begin + amount
+                for column in (2, 3, 8):
+                    gone = 2 if column < 8 else 1
+                    v, a = pieces[row, column + gone], pieces[row, column + 2 * gone]
+                    pieces[row, column] += (v + 0.5 * a * amount) * amount
+                    pieces[row, column + gone] = (v + a * amount) if later != 0.0 else 0.0
+                    pieces[row, column + 2 * gone] = back * a
+                if later == 0.0:
+                    pieces[row, 2], pieces[row, 3], pieces[row, 8] = position[row, 0], position[row, 1], yaw[row]
+                for column in range(WIDTH):
+                    out[count, column] = pieces[row, column]
+                count += 1
+        last[row, 0], last[row, 1], last[row, 2] = position[row, 0], position[row, 1], velocity[row, 0]
+        last[row, 3], last[row, 4], last[row, 5] = velocity[row, 1], yaw[row], spin[row]
+    return count
+
+
+class _Certificate:
+    """Writes the pieces of the robots in `traffic` from now on to `stream`."""
+
+    def __init__(self, sim: MultiRobotSimulationCore, traffic: Traffic, stream: IO[bytes]) -> None:
+        self._sim, self._traffic, self._stream = sim, traffic, stream
+        self._time, self._due, self._version = sim.sim_time, sim.sim_time + BLOCK, -1
+        self._rows, self._count, self._known = NO_ROWS, 0, 0
+        self._ids: dict[int, int] = {}
+        self._joined: list[dict[str, object]] = []
+        self._numbers = np.zeros(0, np.int64)
+        self._last, self._pieces, self._out = np.zeros((0, 6)), np.zeros((0, WIDTH)), np.zeros((0, WIDTH))
+        grid = traffic.site.grid
+        rows = ["".join(row) for row in np.where(grid.free_mask, ".", "@").tolist()]
+        self._line(format=FORMAT, begin=self._time, cell=grid.cell, origin=[*self._corner()], rows=rows)
+        self._look()
+
+    def _corner(self) -> tuple[float, float, float]:
+        x, y, yaw = self._traffic.site.grid.origin
+        return float(x), float(y), float(yaw)
+
+    def _line(self, **said: object) -> None:
+        self._stream.write(json.dumps(said).encode() + b"\n")
+
+    def _look(self) -> None:
+        """Look who came and who left."""
+        world, table, rows = self._sim.world, self._traffic.table, self._traffic.rows
+        self._version = world.version
+        if len(self._numbers) < world.capacity:
+            more = world.capacity - len(self._numbers)
+            self._numbers = np.concatenate((self._numbers, np.zeros(more, np.int64)))
+            self._last = np.vstack((self._last, np.zeros((more, 6))))
+            self._pieces = np.vstack((self._pieces, np.zeros((more, WIDTH))))
+        ids = world.object_id[rows]
+        present = dict(zip(ids.tolist(), rows.tolist(), strict=True))
+        self._room(len(self._ids))
+        for thing in [thing for thing in self._ids if thing not in present]:
+            number = self._ids.pop(thing)
+            self._out[self._count] = (number, self._time, *np.full(WIDTH - 2, np.nan))
+            self._count += 1
+        motion, radii = world.motion, table.radius[rows]
+        outlines = outlines_of(world, rows, radii)
+        for place, (thing, row) in enumerate(present.items()):
+            if thing in self._ids:
+                continue
+            self._ids[thing] = self._numbers[row] = self._known
+            self._known += 1
+            turns = bool(table.turns[row])
+            # What drives in any direction of its own keeps the limits of both axes in all.
+            axes = slice(0, 1) if turns else slice(0, 2)
+            limits = {
+                "speed": min(motion.linear_limit[row], motion.linear_limits[row, axes].min()),
+                "accel": min(motion.linear_accel[row], motion.linear_accels[row, axes].min()),
+                "spin": min(motion.angular_limit[row], motion.angular_limits[row, 2]),
+                "spin_accel": min(motion.angular_accel[row], motion.angular_accels[row, 2]),
+            }
+            hx, hy = outlines.halves[place].tolist()
+            body = {"name": world.label(row), "hx": hx, "hy": hy, "rim": float(outlines.rims[place]), "turns": turns}
+            # JSON has no infinity.
+            self._joined.append({**body, **{key: float(min(value, 1e300)) for key, value in limits.items()}})
+            self._last[row] = (*world.position[row, :2], *world.velocity[row, :2], table.yaw[row], table.spin[row])
+            self._pieces[row] = np.nan
+        self._rows = rows
+
+    def _room(self, count: int) -> None:
+        if self._count + count > len(self._out):
+            more = np.zeros((2 * (self._count + count), WIDTH))
+            more[: self._count] = self._out[: self._count]
+            self._out = more
+
+    def step(self, dt: float) -> None:
+        """Note how robots moved in a step, at its end."""
+        world, table, clock = self._sim.world, self._traffic.table, self._sim.clock
+        self._time = clock.time
+        if self._version != world.version:
+            self._look()
+        self._room(2 * len(self._rows))
+        moved = (world.position, world.velocity, table.yaw, table.spin)
+        self._count = note_pieces(
+            self._rows, self._numbers, self._time, dt, *moved, self._last, self._pieces, self._out, self._count
+        )
+        # The clock moves on when all have looked.
+        self._time = clock.seconds(clock.tick + 1)
+        if self._time >= self._due:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the block so far."""
+        self._line(until=self._time, pieces=self._count, robots=self._joined)
+        self._stream.write(self._out[: self._count].astype("<f8", copy=False).tobytes())
+        self._joined, self._count, self._due = [], 0, self._time + BLOCK
+
+
+@contextmanager
+def certified(sim: MultiRobotSimulationCore, traffic: Traffic | None, path: str | Path | None) -> Iterator[None]:
+    """Inside, write a certificate of how robots of `traffic` move to `path`; None: write none.
+
+    Raises InvalidValueError where there is no traffic.
+    """
+    if path is None:
+        yield
+        return
+    if traffic is None:
+        raise InvalidValueError("a certificate is of robots in a traffic; give the scenario a section 'traffic'")
+    with writing(path, "wb") as stream:
+        made = _Certificate(sim, traffic, stream)
+        sim.pipeline.add(System(NAME, Phase.OBSERVE, made.step))
+        try:
+            yield
+        finally:
+            sim.pipeline.remove(NAME)
+            made.flush()

@@ -1,0 +1,233 @@
+"""Certificates hold the poses of their run, and the program that reads them finds every planted violation."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from oracle_rows import holds
+
+import fleet_sim as fs
+from fleet_sim.apps.certify import certify
+from fleet_sim.apps.cli.main import main
+from fleet_sim.base.arrays import Floats
+from fleet_sim.warehouse.sites import Grid, Site
+from fleet_sim.warehouse.traffic import offer_traffic
+from fleet_sim.warehouse.traffic.certificate import certified
+from fleet_sim.warehouse.traffic.runs import TasksSettings, offer_tasks
+
+FREE = np.array([[mark == "." for mark in row] for row in ["........", "..##....", "........", "....##..", "........"]])
+ORIGIN = (-3.0, 2.0, 0.5)
+Poses = dict[str, list[tuple[float, Floats]]]
+
+
+def driven(path: Path, timestep: float) -> Poses:
+    """Write the certificate of a run of robots of all kinds; return where each was after each step."""
+    params = fs.SimulationParams(gui=False, timestep=timestep, target_rtf=0, seed=3, collision_margin=0.02)
+    grid, poses = Grid(FREE, 1.0, ORIGIN), Poses()
+    with fs.MultiRobotSimulationCore(params) as sim:
+        limits: dict[str, Any] = {"max_linear_vel": 1.3, "max_linear_accel": 1.1, "max_angular_vel": 1.9}
+        for number, cell in enumerate((0, 5, 16, 23, 33, 39)):
+            box = fs.ShapeParams("box", half_extents=(0.31, 0.22, 0.2))
+            shape = box if number % 2 else fs.ShapeParams("cylinder", radius=0.4, height=0.4)
+            law = "omni" if number == 2 else "differential"
+            (place,) = grid.positions(np.array([cell])).tolist()
+            # Some turn into their first lane within a step.
+            pose = fs.Pose.from_yaw(*place, 0.2, 0.7 if number == 3 else ORIGIN[2] - 1e-4)
+            sim.spawn(fs.AgentSpawnParams(shape, shape, pose, name=f"amr_{number}", controller={"type": law, **limits}))
+        traffic = offer_traffic(sim, Site("hall", grid), planner="pibt", network="grid")
+        traffic.enroll(sim.agents)
+        offer_tasks(sim, traffic, TasksSettings(goals="random", dwell=0.3))
+        with certified(sim, traffic, path):
+            for step in range(round(20.0 / timestep)):
+                if step == round(9.0 / timestep):
+                    traffic.stop(sim.get_object("amr_1"))
+                if step == round(14.0 / timestep):
+                    traffic.resume(sim.get_object("amr_1"))
+                    sim.remove_object(sim.get_object("amr_4"))
+                sim.step_once()
+                for agent in sim.agents:
+                    position, yaw = agent.get_pose().position, agent.get_pose().yaw
+                    poses.setdefault(agent.name, []).append((sim.sim_time, np.array([*position[:2], yaw])))
+    return poses
+
+
+def pieces_of(path: Path) -> tuple[dict[str, list[Floats]], dict[str, Any]]:
+    """Return the pieces of each robot, read by what `certify.py` says of the format, and the floor."""
+    names, found = list[str](), dict[str, list[Floats]]()
+    with path.open("rb") as stream:
+        head = json.loads(stream.readline())
+        while line := stream.readline():
+            block = json.loads(line)
+            names += [robot["name"] for robot in block["robots"]]
+            for row in np.frombuffer(stream.read(88 * block["pieces"])).reshape(-1, 11):
+                found.setdefault(names[int(row[0])], []).append(row[1:])
+    return found, head
+
+
+@pytest.mark.parametrize("timestep", [0.05, 0.013])
+@holds("record:certificate", fault="certificate.py: what starts and stops within a step brakes half a step late")
+def test_pieces_go_through_all_poses_of_the_run_and_are_certified(tmp_path: Path, timestep: float) -> None:
+    poses = driven(tmp_path / "run.bin", timestep)
+    found, head = pieces_of(tmp_path / "run.bin")
+    assert found.keys() == poses.keys() and len(found) == 6 and head["origin"] == list(ORIGIN)
+    for name, seen in poses.items():
+        times = np.array([piece[0] for piece in found[name]])
+        for time, pose in seen:
+            t, x, y, vx, vy, ax, ay, yaw, rate, change = found[name][int(np.searchsorted(times, time - 1e-9)) - 1]
+            s = time - t
+            assert math.hypot(x + vx * s + ax * s * s / 2 - pose[0], y + vy * s + ay * s * s / 2 - pose[1]) < 1e-7
+            assert abs(math.remainder(yaw + rate * s + change * s * s / 2 - pose[2], math.tau)) < 1e-7
+    with (tmp_path / "run.bin").open("rb") as stream:
+        proof, lines = certify(stream)
+    assert not lines and proof["violations"] == 0
+    # All but one robot for the whole time, and that one until it was removed.
+    assert proof["robot_seconds"] == pytest.approx(5 * 20.0 + 14.0, abs=6 * timestep)
+    assert 0.0 < proof["gap"] < 0.5 and 0.0 < proof["clearance"] < 0.2
+
+
+def certificate(robots: list[dict[str, Any]], pieces: list[tuple[float, ...]], seconds: float = 10.0) -> io.BytesIO:
+    """Return a certificate of one block, on a floor of 2 km with one blocked cell of 40 m."""
+    limits = {"speed": 1e3, "accel": 1e5, "spin": 1e3, "spin_accel": 1e5, "turns": False}
+    head = {"format": "fleet_sim certificate 1", "begin": 0.0, "cell": 40.0, "origin": [-1000.0, -1000.0, 0.0]}
+    rows = ["." * 50] * 50
+    rows[10] = "." * 30 + "@" + "." * 19
+    bodies = [{"name": f"r{number}", "hx": 0, "hy": 0, **limits, **robot} for number, robot in enumerate(robots)]
+    block = {"until": seconds, "pieces": len(pieces), "robots": bodies}
+    lines = json.dumps({**head, "rows": rows}) + "\n" + json.dumps(block) + "\n"
+    return io.BytesIO(lines.encode() + np.array(pieces, "<f8").tobytes())
+
+
+def passes(draw: np.random.Generator, gap: float) -> io.BytesIO:
+    """A robot that stands, or turns, and one that comes as near as `gap` m at one moment, in one of four ways."""
+    kind, turn, at = draw.integers(4), draw.uniform(-3, 3), draw.uniform(1.0, 9.0)
+    one, other = draw.uniform(0.2, 0.6, 2)
+    cosine, sine = math.cos(turn), math.sin(turn)
+
+    def placed(along: float, aside: float) -> tuple[float, float]:
+        return cosine * along - sine * aside, sine * along + cosine * aside
+
+    stands = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, turn, 0.0, 0.0)
+    robots = [{"rim": one}, {"rim": other}]
+    if kind == 0:
+        # It passes in a straight line.
+        speed = draw.uniform(0.5, 20.0)
+        begin, velocity = placed(-speed * at, one + other + gap), placed(speed, 0.0)
+        return certificate(robots, [stands, (1, 0.0, *begin, *velocity, 0, 0, 0.3, 0, 0)])
+    if kind == 1:
+        # It comes straight on and turns back at once, so that it is near for milliseconds.
+        accel = draw.uniform(2.0, 8.0 * abs(gap) / 1e-6)
+        before = min(at, math.sqrt(10.0 / accel))
+        begin = placed(one + other + gap + 0.5 * accel * before * before, 0.0)
+        comes = (1, at - before, *begin, *placed(-accel * before, 0.0), *placed(accel, 0.0), 0.3, 0, 0)
+        limits = {"speed": 1e6, "accel": 1e7}
+        return certificate(
+            [robots[0], {**robots[1], **limits}], [stands, comes, (1, at + 0.5 * before, *[math.nan] * 9)]
+        )
+    if kind == 2:
+        # A corner of a rectangle comes by while it turns.
+        rate, reach = draw.uniform(0.3, 3.0), math.hypot(0.7, one)
+        spins = (0, 0.0, 0, 0, 0, 0, 0, 0, turn - math.atan2(one, 0.7) - rate * at, rate, 0)
+        return certificate(
+            [{"hx": 0.7, "hy": one, "rim": 0.0}, {"rim": other}],
+            [spins, (1, 0.0, *placed(reach + other + gap, 0.0), 0, 0, 0, 0, 0, 0, 0)],
+        )
+    # Past the right side of the blocked cell, which ends at x = 240 m.
+    speed, x = draw.uniform(0.5, 2.0), 240.0 + other + gap
+    return certificate([{"rim": other}], [(0, 0.0, x, 580.0 - speed * at, 0, speed, 0, 0, 0.3, 0, 0)])
+
+
+def test_a_thousand_planted_touches_are_found_and_near_misses_are_not() -> None:
+    draw = np.random.default_rng(11)
+    for number in range(1000):
+        gap = draw.choice([-1e-3, -2e-5, -0.05, 2e-5, 1e-3, 0.05]) * draw.uniform(0.5, 1.5)
+        proof, lines = certify(passes(draw, gap))
+        assert bool(lines) == (gap < 0.0), (number, gap, lines)
+        if gap > 0.0:
+            assert min(proof["gap"], proof["clearance"]) >= 0.99 * gap
+        else:
+            assert "overlaps" in lines[0]
+
+
+STANDS = (0, 0.0, 1.0, 2.0, 0, 0, 0, 0, 0.7, 0, 0)
+DRIVES = (0, 0.0, 1.0, 2.0, 0.8 * math.cos(0.7), 0.8 * math.sin(0.7), 0, 0, 0.7, 0, 0)
+LATER = (0, 4.0, 1.0 + 3.2 * math.cos(0.7), 2.0 + 3.2 * math.sin(0.7), 0, 0, 0, 0, 0.7, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("robot", "pieces", "said"),
+    [
+        ({}, [DRIVES], ""),
+        ({"turns": True}, [DRIVES], ""),
+        ({}, [DRIVES, (*LATER[:2], LATER[2] + 2e-6, *LATER[3:])], "jumps"),
+        ({}, [DRIVES, LATER], "jumps"),
+        ({}, [STANDS, (0, 4.0, 1.0, 2.0, 0, 0, 0, 0, 0.7 + 1e-5, 0, 0)], "jumps"),
+        ({}, [STANDS, (0, 4.0, 1.0, 2.0, 0, 0, 0, 0, 0.7, 0.1, 0)], "jumps"),
+        ({}, [STANDS, (0, 4.0, 1.0, 2.0, 0, 0, 0, 0, 0.7 - math.tau, 0, 0)], ""),
+        ({"speed": 0.79}, [DRIVES], "exceeds its speed"),
+        ({"accel": 0.1}, [(*STANDS[:6], 0.05, 0.09, 0.7, 0, 0)], "exceeds its acceleration"),
+        ({"spin": 1.0}, [(*STANDS[:9], 0.5, 0.06)], "exceeds its turn rate"),
+        ({"spin_accel": 0.05}, [(*STANDS[:9], 0.5, -0.06)], "exceeds its turn acceleration"),
+        ({"turns": True}, [(*DRIVES[:8], 0.71, 0, 0)], "drives aside"),
+        ({"turns": True}, [(*DRIVES[:8], 0.7 + math.pi, 0, 0)], ""),
+    ],
+)
+def test_jumps_and_exceeded_limits_are_said(robot: dict[str, Any], pieces: list[Any], said: str) -> None:
+    _, lines = certify(certificate([{"rim": 0.3, **robot}], pieces))
+    assert [line for line in lines if said in line] == lines and bool(lines) == bool(said), lines
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [(1, *STANDS[1:])],
+        [(-1, *STANDS[1:])],
+        [(*STANDS[:3], math.nan, *STANDS[4:])],
+        [(*STANDS[:10], 1e300)],
+        [(0, 11.0, *STANDS[2:])],
+        [(0, 3.0, *STANDS[2:]), STANDS],
+    ],
+)
+def test_what_is_no_certificate_proves_nothing(
+    pieces: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(ValueError, match=r"before 10 s"):
+        certify(certificate([{"rim": 0.3}], pieces))
+    for broken in (b"", b"{}\n", certificate([{"rim": 0.3}], [STANDS]).getvalue()[:-1]):
+        (tmp_path / "broken").write_bytes(broken)
+        assert main(["certify", str(tmp_path / "broken")]) == 2
+    with pytest.raises(ValueError, match="no size"):
+        certify(certificate([{"rim": math.nan}], [STANDS]))
+    # Of robots that are nowhere nothing is proved.
+    (tmp_path / "empty").write_bytes(certificate([{"rim": 0.3}], []).getvalue())
+    assert main(["certify", str(tmp_path / "empty")]) == 1
+    assert "certified" not in capsys.readouterr().out
+
+
+def test_runs_write_certificates_that_the_command_reads_with_their_map(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = ["".join(".@"[mark] for mark in row) for row in (~FREE).astype(int)]
+    for name, marks in (("hall", rows), ("other", rows[::-1])):
+        (tmp_path / f"{name}.map").write_text("\n".join(("type octile", "height 5", "width 8", "map", *marks, "")))
+    hall, file = str(tmp_path / "hall.map"), str(tmp_path / "run.bin")
+    assert main(["traffic", "run", hall, "--robots", "9", "--seconds", "30", "--quiet", "--certificate", file]) == 0
+    assert main(["certify", file, "--map", hall]) == 0
+    assert "9 robots, 30 s, 270 robot-seconds" in (said := capsys.readouterr().out) and said.endswith("certified\n")
+    assert main(["certify", file, "--map", str(tmp_path / "other.map")]) == 2
+    # With one robot a third of a cell aside it drives into walls, and nothing else is said of it.
+    with Path(file).open("rb") as stream:
+        lines = [stream.readline()]
+        while line := stream.readline():
+            rows_of = np.frombuffer(stream.read(88 * json.loads(line)["pieces"])).reshape(-1, 11).copy()
+            rows_of[rows_of[:, 0] == 4.0, 2] += 0.34
+            lines += [line, rows_of.tobytes()]
+    (tmp_path / "aside.bin").write_bytes(b"".join(lines))
+    assert main(["certify", str(tmp_path / "aside.bin")]) == 1
+    said = capsys.readouterr().out.splitlines()[1:-2]
+    assert said and all(" robot_4 overlaps " in line or " overlaps robot_4 " in line for line in said), said
