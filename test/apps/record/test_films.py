@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -222,14 +223,31 @@ def test_a_camera_that_goes_around_sees_everything_from_each_side() -> None:
         for name, x, y in (("a", -15.0, -3.0), ("b", 15.0, 3.0), ("c", -15.0, 3.0), ("d", 15.0, -3.0)):
             box = fs.ShapeParams("box", half_extents=(0.5, 0.5, 0.5))
             sim.spawn(fs.SimObjectSpawnParams(box, box, fs.Pose.from_xyz(x, y, 0.5), name=name))
-        filled = []
-        for second in range(30):
-            view = aim(sim, float(second))
-            yaw, pitch = np.radians(view.yaw), np.radians(view.pitch)
-            right = np.array((np.cos(yaw), np.sin(yaw), 0.0))
-            ahead = np.array((-np.cos(pitch) * np.sin(yaw), np.cos(pitch) * np.cos(yaw), np.sin(pitch)))
-            seen = corners - (np.array(view.target) - view.distance * ahead)
-            slope = np.tan(np.radians(0.5 * view.fov))
-            aside, above = seen @ right * 360 / 640, seen @ np.cross(right, ahead)
-            filled.append(np.abs([aside, above] / (seen @ ahead) / slope).max())
+        filled = [_filled(aim(sim, float(second)), corners) for second in range(30)]
     assert 0.6 < max(filled) < 0.81
+
+
+def test_a_camera_goes_back_when_somebody_leaves_its_picture() -> None:
+    """And stands still otherwise."""
+    aim, views = aim_of("auto", 640, 360), []
+    with fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False)) as sim:
+        for name in ("a", "b"):
+            box = fs.ShapeParams("box", half_extents=(0.5, 0.5, 0.5))
+            sim.spawn(fs.SimObjectSpawnParams(box, box, fs.Pose.from_xyz(0.0, 2.0 * (name == "b"), 0.5), name=name))
+        for step in range(100):
+            sim.get_object("a").set_pose(fs.Pose.from_xyz(0.2 * step, 0.0, 0.5))
+            views.append(aim(sim, 0.1 * step))
+            place = np.array([(0.2 * step + x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (0.0, 1.0)])
+            assert _filled(views[-1], place) < 1.0
+    assert 2 < sum(view is not before for view, before in zip(views[1:], views, strict=False)) < 20
+
+
+def _filled(view: Any, corners: Any) -> float:
+    """Return how far from the middle of a picture of 640 x 360 the farthest of `corners` is; 1: at its edge."""
+    yaw, pitch = np.radians(view.yaw), np.radians(view.pitch)
+    right = np.array((np.cos(yaw), np.sin(yaw), 0.0))
+    ahead = np.array((-np.cos(pitch) * np.sin(yaw), np.cos(pitch) * np.cos(yaw), np.sin(pitch)))
+    seen = corners - (np.array(view.target) - view.distance * ahead)
+    slope = np.tan(np.radians(0.5 * view.fov))
+    aside, above = seen @ right * 360 / 640, seen @ np.cross(right, ahead)
+    return float(np.abs([aside, above] / (seen @ ahead) / slope).max())

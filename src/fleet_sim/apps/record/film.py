@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from fleet_sim.base.geometry import Pose
 from fleet_sim.base.params import SimulationParams
 from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.engines.bullet.window import CameraView
+from fleet_sim.facade.view import scene_bounds
 from fleet_sim.robots.spawn_params import AgentSpawnParams, ShapeParams, SimObjectSpawnParams
 from fleet_sim.sensing.sensors.render.film_file import FilmFile
 from fleet_sim.sensing.sensors.render.scene import FlatMarks, joined, squares, strips
@@ -222,6 +224,8 @@ FOLLOW_PITCH, FOLLOW_DISTANCE = -28.0, 9.0
 """Of a camera that follows a robot: degrees, and times the robot's size."""
 LEAST_DISTANCE = 3.0
 """In m."""
+ROOM = 0.25
+"""Of what a camera frames: how much more it frames, where somebody left that."""
 MOST_PICTURES = 1_000_000
 """Of a film: nine hours."""
 
@@ -289,18 +293,34 @@ def aim_of(camera: str, width: int, height: int, places: Floats | None = None) -
 
 
 def _standing(width: int, height: int, places: Floats | None, view_type: str = "", *, all_around: bool = False) -> Aim:
-    """Return a camera that frames what is there at the first picture, and stays: a moving frame makes seasick.
+    """Return a camera that frames what is there, and stays, as a moving frame makes seasick, until somebody leaves it.
 
     It frames `places` (K, 3) too, and with `all_around` also when it is turned. Without a `view_type` it is that of the
     scenario.
     """
-    kept: list[CameraView] = []
+    given = {"camera_mode": "auto", "camera_view_type": view_type} if view_type else None
+    view: CameraView | None = None
+    lower = upper = np.zeros(3)
 
     def aim(sim: MultiRobotSimulationCore, now: float) -> CameraView:
-        if not kept:
-            given = {"camera_mode": "auto", "camera_view_type": view_type} if view_type else None
-            kept.append(sim.view.framed(width, height, given, places, all_around=all_around))
-        return kept[0]
+        nonlocal view, lower, upper
+        here = scene_bounds(sim.world)
+        # What falls is not followed.
+        out = ((here[0] < lower)[:2], (here[1] > upper)[:2])
+        if view is not None and not np.any(out):
+            return view
+        corners = places
+        if view is None:
+            lower, upper = here
+        else:
+            # With room, so that it is not soon moved again.
+            room = ROOM * (upper - lower)[:2]
+            lower[:2] = np.where(out[0], here[0][:2] - room, lower[:2])
+            upper[:2] = np.where(out[1], here[1][:2] + room, upper[:2])
+            corners = np.array(list(product(*zip(lower, upper, strict=True))))
+            corners = corners if places is None else np.concatenate((corners, places))
+        view = sim.view.framed(width, height, given, corners, all_around=all_around)
+        return view
 
     return aim
 
