@@ -140,20 +140,28 @@ simulation: {timestep: 0.1, sed: 3, duration: -1}
 robots:
   - {name: a, colour: red, mass: heavy}
   - {name: b}
-  - {name: c, actions: [{type: fly}]}
+  - {name: c, actions: [{type: fly}, {type: wait, duration: 1}, {type: wait, duration: -1}]}
 objects:
   - {name: d, pose: [1, 2]}
+site: {map: hall.yaml}
+ros: {publish_rte: 10, rates: {odom: often}}
+traffic: {planner: 7}
 """)
     done = fleet_sim_command("check", "bad.yaml", cwd=tmp_path)
     places = [line.split(": ")[3] for line in done.stderr.splitlines()]
     assert (done.returncode, done.stdout) == (1, "")
-    assert places == [
-        "simulation.sed",
-        "simulation.duration",
+    assert sorted(places) == [
+        "objects[0].pose",
         "robots[0].colour",
         "robots[0].mass",
         "robots[2].actions[0]",
-        "objects[0].pose",
+        "robots[2].actions[2]",
+        "ros.publish_rte",
+        "ros.rates.odom",
+        "simulation.duration",
+        "simulation.sed",
+        "site",
+        "traffic.planner",
     ]
 
 

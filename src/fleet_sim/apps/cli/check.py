@@ -50,38 +50,49 @@ def execute(args: argparse.Namespace) -> int:
 def errors(config: Mapping[str, Any], source: str) -> list[str]:
     """Return what is wrong with the scenario `config`, at most MOST errors.
 
-    After an error in one entry of a list, or in one key of `simulation`, the rest is looked at without it.
+    After an error in an entry of a list, in a key of a section, or in a whole section, the rest is looked at without.
     """
     found: list[str] = []
+    taken = {""}
     rest = copy.deepcopy(dict(config))
     while len(found) < MOST:
         try:
             return [*found, *check(rest, source)][:MOST]
         except FleetSimError as error:
-            if str(error) in found:
-                break
-            found.append(str(error))
             path = error.path if isinstance(error, ConfigError) and error.source == source else ""
-        if not _without(rest, path):
+            # What is missing as it was taken away is not wrong.
+            if path in taken and found:
+                break
+            if not any(f"section {place!r}" in str(error) for place in taken):
+                found.append(str(error))
+        if not (place := _without(rest, path)):
             break
+        taken.add(place)
     return found
 
 
-def _without(config: dict[str, Any], path: str) -> bool:
-    """Remove the entry or the key at `path`; return whether the rest can be looked at without it."""
-    entry = re.match(r"(robots|objects)\[(\d+)\]\.?(\w*)", path)
+def _without(config: dict[str, Any], path: str) -> str:
+    """Remove the entry or the key at `path`; return its path, "" where the rest cannot be looked at without it."""
+    entry = re.match(r"(robots|objects)\[(\d+)\]\.?(\w*)(?:\[(\d+)\])?", path)
     if entry and isinstance(entries := config.get(entry[1]), list) and int(entry[2]) < len(entries):
         given = entries[int(entry[2])]
         # What is wrong in a key may hide what is wrong in others; without its shape an entry is nothing to look at.
-        if isinstance(given, dict) and entry[3] in given and entry[3] not in ("shape", "urdf_path"):
+        if not isinstance(given, dict) or entry[3] not in given or entry[3] in ("shape", "urdf_path"):
+            # Its place stays, as errors of the others name theirs; a body without a shape touches nothing.
+            entries[int(entry[2])] = {"name": f"without_{entry[1]}_{entry[2]}"}
+        elif entry[4] and entry[3] == "actions":
+            given["actions"][int(entry[4])] = {"type": "wait", "duration": 1.0}
+        else:
             del given[entry[3]]
-            return True
-        # Its place stays, as errors of the others name theirs; a body without a shape touches nothing.
-        entries[int(entry[2])] = {"name": f"without_{entry[1]}_{entry[2]}"}
-        return True
-    section, _, key = path.partition(".")
+        return entry[0]
+    section, key = re.findall(r"^(\w*)(?:\.(\w+))?", path)[0]
     settings = config.get(section)
-    return section == "simulation" and isinstance(settings, dict) and settings.pop(key, None) is not None
+    if isinstance(settings, dict) and settings.pop(key, None) is not None:
+        return f"{section}.{key}"
+    # Nothing is without the others.
+    return (
+        section if section not in ("simulation", "robots", "objects") and config.pop(section, None) is not None else ""
+    )
 
 
 def check(config: Mapping[str, Any], source: str) -> list[str]:
