@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import heapq
 import math
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from oracle_rows import holds
 import fleet_sim as fs
 from fleet_sim.base.arrays import Bools, Floats
 from fleet_sim.warehouse.sites import Grid, Site, Station, build_walls
-from fleet_sim.warehouse.traffic import Router, offer_routes
+from fleet_sim.warehouse.traffic import Route, Router, offer_routes
 
 CELL, ORIGIN = 0.45, (3.7, -2.2, 0.7)
 ROOM = 0.02
@@ -144,6 +145,10 @@ def test_lengths_are_between_the_shortest_way_of_a_point_and_that_over_middles_o
 # ---- starts at walls -----------------------------------------------------------------------------------------------
 
 
+def near_to(place: Floats, places: Floats) -> Bools:
+    return np.asarray(np.hypot(*(places - place).T) < 1e-6)
+
+
 @holds("api:Router.plan", fault="warehouse/traffic/router.py: a start too near to a wall has no route")
 def test_a_robot_that_touches_walls_has_a_route_that_brings_it_no_nearer_to_any() -> None:
     begun = 0
@@ -163,10 +168,13 @@ def test_a_robot_that_touches_walls_has_a_route_that_brings_it_no_nearer_to_any(
             seen = [way for way in ways if gap(free, way).min() >= near and gap(free, way[-1:])[0] >= radius + ROOM]
             if not seen:
                 continue
-            route = router.plan(grid.to_world(start[None])[0], grid.to_world(seen[-1][-1:])[0], radius)
-            lines = [samples(*line) for line in pairwise(grid.to_own(route.points))]
-            assert gap(free, lines[0]).min() >= near - 1e-6
-            assert min([gap(free, line).min() for line in lines[1:]], default=radius + ROOM) >= radius + ROOM - 1e-6
+            begin, goal = grid.to_world(start[None])[0], grid.to_world(seen[-1][-1:])[0]
+            wanted = functools.partial(near_to, goal)
+            for route in (router.plan(begin, goal, radius), router.nearest(begin, radius, speed=0.7, wanted=wanted)):
+                assert isinstance(route, Route) and route.points[-1] == pytest.approx(goal)
+                lines = [samples(*line) for line in pairwise(grid.to_own(route.points))]
+                assert gap(free, lines[0]).min() >= near - 1e-6
+                assert min([gap(free, line).min() for line in lines[1:]], default=radius + ROOM) >= radius + ROOM - 1e-6
             begun += 1
     assert begun > 40
 

@@ -244,7 +244,6 @@ class WriterProcess:
             if roster is not self._roster:
                 self._roster = roster
                 self._give("roster", roster)
-                self._samples.start_anew()
             if colors is not self._colors:
                 self._colors = colors
                 self._give("colors", colors)

@@ -266,7 +266,7 @@ class SampleEncoder:
         self._paths: tuple[AnyArray, ...] = ()
 
     def start_anew(self) -> None:
-        """Have the next sample build on none: after spawns and removals, and where one was not taken."""
+        """Have the next sample build on none: one was not taken."""
         self._paths = ()
 
     def pieces(self, now: int, tick: int, time: float, state: StateArrays) -> list[bytes | memoryview]:
