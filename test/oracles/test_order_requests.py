@@ -125,6 +125,7 @@ def test_policies_of_pods_are_asked_about_what_is_there_and_wanted(tmp_path: Pat
         orders = sim.get_manager("orders")
         counter, storage, crew, stock = (orders.pods.counter, orders.pods.storage, orders.pods.crew, orders.pods.stock)
         seen = {PodRequest: 0, StorageRequest: 0, ReplenishRequest: 0}
+        rounds = set[int]()
         kinds, filled = len(stock.skus), 0
 
         def sums(lines: Any) -> list[int]:
@@ -140,6 +141,7 @@ def test_policies_of_pods_are_asked_about_what_is_there_and_wanted(tmp_path: Pat
                 for pod in range(len(stock.held))
             }  # fmt: skip
             if isinstance(request, PodRequest):
+                rounds.add(sim.step_count)
                 # One of the workstations needs that: what no pod is to bring yet.
                 benches = []
                 for place, bench in counter.benches.items():
@@ -204,6 +206,8 @@ def test_policies_of_pods_are_asked_about_what_is_there_and_wanted(tmp_path: Pat
                     filled += 1
                     assert rooms[visit.pod] == max(rooms[pod] for pod in range(len(rooms)) if pod not in busy)
         assert min(seen.values()) > 4 and filled > 1 and orders.delivered > 5
+        # Once a second, in steps of 0.2 s.
+        assert {step % 5 for step in rounds} == {min(rounds) % 5}
         assert sim.world.guard.counts == {}
         # Pods wait at the nearest places from which they get to their station past all storage places, some steps off.
         network, place_of = sim.get_manager("traffic").network, orders.places

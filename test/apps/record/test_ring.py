@@ -75,12 +75,19 @@ def writing_process() -> int:
     return int(own)
 
 
+def last_goal(snapshot: Snapshot, name: str) -> Any:
+    """Where the path of a robot ends, (3,)."""
+    return snapshot.path_positions[snapshot.path_starts[snapshot.index_of(name) + 1] - 1]
+
+
 @pytest.mark.parametrize("on_full", ["wait", "drop"])
 def test_a_full_ring_makes_the_run_wait_or_drops_and_counts(
     on_full: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writing, "RING", 2 << 20)
     with fleet(300) as sim:
+        robot = sim.get_object("robot_0")
+        robot.set_path([fs.Pose((0.0, 9e4, 0.1))])
         recording = sim.record(tmp_path / "run.mcap", rate=None, on_full=on_full)
         process = writing_process()
         if on_full == "drop":
@@ -91,13 +98,22 @@ def test_a_full_ring_makes_the_run_wait_or_drops_and_counts(
             sim.step_once()
         if on_full == "drop":
             assert recording.dropped > 40
+            robot.set_path([fs.Pose((0.0, -9e4, 0.1))])
+            sim.run_simulation(1.0)
             os.kill(process, signal.SIGCONT)
+            dropped = -1
+            while dropped != recording.dropped:
+                dropped = recording.dropped
+                sim.step_once()
         dropped = recording.dropped
         recording.close()
     assert (dropped == 0) == (on_full == "wait")
     with Recording(tmp_path / "run.mcap") as written:
-        assert len(written.times) == 121 - recording.dropped
-        assert written.times[-1] == pytest.approx(12.0) or on_full == "drop"
+        assert len(written.times) == sim.step_count + 1 - recording.dropped
+        assert written.times[-1] == pytest.approx(sim.sim_time)
+        # A path that came while samples were dropped is in the next one.
+        goal = last_goal(written.snapshot_at(written.times[-1]), "robot_0")
+        assert goal[1] == (-9e4 if on_full == "drop" else 9e4)
 
 
 def test_the_run_goes_on_without_the_process_that_writes(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
