@@ -131,7 +131,7 @@ class Building:
             SimpleNamespace(name=f"L{storey}", site=site, elevation=height)
             for storey, (site, height) in enumerate(zip(self.sites, self.heights.tolist(), strict=True))
         ]
-        self.building = SimpleNamespace(levels=levels)
+        self.building = SimpleNamespace(name="building", levels=levels)
         self.router: Any = SimpleNamespace(plan=self, site=lambda storey: self.sites[storey])
 
     def number(self, height: float) -> int:

@@ -166,7 +166,7 @@ class Conveyance(Protocol):
         """Raise FleetSimError where `send_to` would."""
 
     def send_to(self, row: int, point: Floats, heading: float | None, tolerance: float) -> None:
-        """Send a robot to `point` (2,) in m, to `heading` in rad there if it is given; raises FleetSimError.
+        """Send a robot to `point` (3,) in m, to `heading` in rad there if it is given; raises FleetSimError.
 
         The actions of the robot are told of its arrival as of any other.
         """

@@ -387,10 +387,6 @@ def as_given(value: object) -> object:
 # Who cannot drive by itself, and driving as a passenger of the traffic.
 
 
-STOREY = 1.5
-"""Goals this much in m higher or lower than the robot are on another storey."""
-
-
 def is_conveyed(agent: Agent) -> bool:
     """Return whether the robot is driven by the traffic."""
     return agent.world.routes.conveys(agent.row)
@@ -410,14 +406,10 @@ def set_out(
     if conveyance is None or not conveyance.drives(agent.row):
         return Failure("the robot takes part in the traffic no longer", ActionCause.UNREACHABLE)
     positions, orientations = pose_arrays(path)
-    # It knows one storey: a goal on another one must not become the place below or above it.
-    if abs(positions[leg, 2] - agent.world.position[agent.row, 2]) > STOREY:
-        reason = f"the goal is at the height {positions[leg, 2]:g} m, and the traffic stays on one storey"
-        return Failure(f"{reason}; let the robot leave the traffic first", ActionCause.UNREACHABLE)
     heading = quaternions.yaw_of(orientations, leg) if align_final and leg == len(positions) - 1 else None
     try:
         send = conveyance.check_goal if only_check else conveyance.send_to
-        send(agent.row, positions[leg, :2], heading, tolerance)
+        send(agent.row, positions[leg], heading, tolerance)
     except FleetSimError as error:
         return Failure(str(error), ActionCause.INVALID_GOAL)
     return None

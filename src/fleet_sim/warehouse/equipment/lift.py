@@ -280,6 +280,13 @@ class Lifts(FeatureRows[LiftColumns], Stateful):
         # The second leaf of a double door belongs to the lift of the first one.
         return np.asarray(living[doors.lift[leaders] == row])
 
+    def fittings(self) -> Rows:
+        """Return all parts of lifts and of their doors."""
+        doors, rows = self._doors.table, self.world.rows
+        leaves = doors.among(rows)
+        leaders = np.where(doors.leader[leaves] == NO_ROW, leaves, doors.leader[leaves])
+        return np.concatenate((self.table.among(rows), leaves[doors.lift[leaders] != NO_ROW]))
+
     # ---- commands ----------------------------------------------------------------------------------------------------
 
     def call(self, row: int, floor: int) -> None:
@@ -553,11 +560,19 @@ class LiftLines(Stateful):
             "utilisation": taken / now if now > 0.0 else 0.0,
         }
 
-    def expected_wait(self, lift: int, robot: int) -> float:
-        """Return how long in s those before a robot that comes now will have a lift, if as long as others before."""
-        before = {*self._lines.get(lift, ()), *(who for where, who in self._places if where == lift)} - {robot}
+    def expected_wait(self, lift: int, robot: int, before: int = 0) -> float:
+        """Return how long in s those before a robot that comes now will have a lift, if as long as others before.
+
+        These are those in its line, or `before` if that are more.
+        """
+        line = {*self._lines.get(lift, ()), *(who for where, who in self._places if where == lift)} - {robot}
         done = self._service.get(lift, LiftService())
-        return len(before) * (done.taken / done.trips if done.trips else self._lifts.round_trip(lift))
+        each = done.taken / done.trips if done.trips else self._lifts.round_trip(lift)
+        return max(len(line), before) * each
+
+    def fittings(self) -> Rows:
+        """Return the parts of all lifts and of their doors."""
+        return self._lifts.fittings()
 
     # ---- waiting -----------------------------------------------------------------------------------------------------
 
@@ -584,6 +599,13 @@ class LiftLines(Stateful):
 
         Otherwise it comes as soon as it can. Raises InvalidValueError where there is no such lift.
         """
+        return self.comes(stop, robot)[1] and self._is_clear(*stop, robot)
+
+    def comes(self, stop: LiftStop, robot: int) -> tuple[bool, bool]:
+        """Return whether the robot in row `robot` has a lift, and whether that is at a stop for it, and open.
+
+        Otherwise it comes as soon as it can. Raises InvalidValueError where there is no such lift.
+        """
         lift, floor = stop
         if lift not in self._lifts.rows:
             raise InvalidValueError("the lift on its route was removed")
@@ -594,12 +616,11 @@ class LiftLines(Stateful):
             self._asked[lift, robot] = self._world.clock.time
         table = self._lifts.table
         # First the lift has to be this robot's, then it has to stand still.
-        if (self._lifts.riders.get(lift) != robot and not self._takes(lift, robot)) or table.busy[lift]:
-            return False
-        if table.goal[lift] != floor or not table.opens[lift]:
+        if self._lifts.riders.get(lift) != robot and not self._takes(lift, robot):
+            return False, False
+        if not table.busy[lift] and (table.goal[lift] != floor or not table.opens[lift]):
             self._lifts.send(lift, floor, True)
-            return False
-        return self._is_clear(lift, floor, robot)
+        return True, not table.busy[lift]
 
     def _takes(self, lift: int, robot: int) -> bool:
         """Let a robot have a lift, if it is its turn; return whether it was."""

@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from fleet_sim.base.arrays import Floats
+from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.params import ActionCause, RouteMode
 from fleet_sim.base.spatial.shapes import distances_to_lines
 from fleet_sim.simulation import MultiRobotSimulationCore
@@ -27,6 +28,7 @@ from fleet_sim.warehouse.traffic.router import (
     retreat,
     standing_discs,
 )
+from fleet_sim.warehouse.traffic.storeys import Shaft, Storeys
 from fleet_sim.world.routes import LiftStop, NoRoute, Route, RouteNeeds, Stretch, Wanted
 from fleet_sim.world.world import World
 
@@ -247,6 +249,29 @@ class StoreyRouter:
         return np.asarray(places[np.argsort(ways.round(9), kind="stable")])
 
     # ---- storeys -----------------------------------------------------------------------------------------------------
+
+    def unfolded(self, cell: float | None = None) -> Storeys:
+        """Return the storeys side by side, in cells of `cell` m or as they are, with the shafts of lifts closed."""
+        plan, building = self.plan, self.plan.building
+        if any(level.site.grid.origin[2] for level in building.levels):
+            raise InvalidValueError("the traffic of a building drives along x and y, and its floors are turned")
+        sites = []
+        for number, level in enumerate(building.levels):
+            site = replace(self.site(number), stations=level.site.stations)
+            sites.append(site if cell is None else site.with_cells_of(cell))
+        names = [level.name for level in building.levels]
+        laid = Storeys.beside(building.name, sites, names, plan.heights)
+        shafts = []
+        for lift in plan.lifts:
+            assert self._lifts is not None
+            own, middle = self._lifts.plan(lift), self._world.position[lift, :2]
+            for storey, offset in enumerate(laid.offsets):
+                floor = plan.floor_on(lift, storey)
+                if floor >= 0:
+                    entrance = own.entrances[floor]
+                    where = (middle + offset, entrance.middle + offset, entrance.outward, entrance.width)
+                    shafts.append(Shaft(LiftStop(lift, floor), storey, *where))
+        return replace(laid, shafts=tuple(shafts), cabins=self._lines)
 
     def _router_now(self, storey: int) -> Router:
         """Return the router of a storey; on a detour it leads around the robots that stand there."""

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.base.arrays import Bytes, Floats, Ints, Rows
+from fleet_sim.base.arrays import NO_ROWS, Bytes, Floats, Ints, Rows
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.disturbances.disturbances import cost_tables
+from fleet_sim.warehouse.equipment.lift import LiftLines
 from fleet_sim.warehouse.orders.order import FINAL, OrderColumns, OrderState, RobotState, Spent
 from fleet_sim.warehouse.orders.orders import Orders
 from fleet_sim.warehouse.orders.places import NO_PLACE
@@ -258,8 +259,9 @@ class OrderRun:
         return dict(zip(Spent, means, strict=True))
 
     def tables(self) -> list[RunTable]:
-        """Return what was counted by part of an order's time, station, charger, kind of robots, and robot."""
-        tables = [self._of_orders(), self._of_stations("Stations"), self._of_stations("Chargers"), *self._of_robots()]
+        """Return what was counted by part of an order's time, station, charger, lift, kind of robots, and robot."""
+        places = [self._of_stations("Stations"), self._of_stations("Chargers"), self._of_lifts()]
+        tables = [self._of_orders(), *places, *self._of_robots()]
         return [table for table in tables if table.rows]
 
     def _of_orders(self) -> RunTable:
@@ -283,6 +285,17 @@ class OrderRun:
                 rows.append((places.names[place], at.robots, *_rounded(*numbers, 100.0 * at.served / simulated)))
         columns = ("name", "visits", "per hour", "service, mean s", "wait, mean s", "longest wait, s", "in use, %")
         return RunTable(heading, columns, rows)
+
+    def _of_lifts(self) -> RunTable:
+        """Return how often robots rode in each lift, and how long they waited for it."""
+        lines, rows = self._sim.world.routes.lifts, list[tuple[Cell, ...]]()
+        lifts: Ints = self._sim.features.use("lift").rows if isinstance(lines, LiftLines) else NO_ROWS
+        for lift in lifts.tolist():
+            assert isinstance(lines, LiftLines)
+            at = lines.figures(lift)
+            numbers = (at["mean_wait_s"], at["longest_wait_s"], 100.0 * at["utilisation"])
+            rows.append((self._sim.world.label(lift), int(at["trips"]), *_rounded(*numbers)))
+        return RunTable("Lifts", ("name", "trips", "wait, mean s", "longest wait, s", "in use, %"), rows)
 
     def _of_robots(self) -> list[RunTable]:
         """Return what robots did, by kind and one by one; a kind is what names have before their number."""

@@ -31,9 +31,10 @@ from fleet_sim.warehouse.orders.stations import StationLanes
 from fleet_sim.warehouse.sites.grid import Grid
 from fleet_sim.warehouse.sites.map_formats import read_tasks
 from fleet_sim.warehouse.sites.reading import fail, read_text
-from fleet_sim.warehouse.sites.site import Site, StationKind
+from fleet_sim.warehouse.sites.site import Site
 from fleet_sim.warehouse.traffic.network import Network
 from fleet_sim.warehouse.traffic.router import Router
+from fleet_sim.warehouse.traffic.storeys import Storeys
 from fleet_sim.warehouse.traffic.traffic import Traffic
 from fleet_sim.world.routes import NoRoute
 from fleet_sim.world.schema import KIND_AGENT
@@ -45,8 +46,6 @@ from fleet_sim.world.schema import KIND_AGENT
 
 # Only whether there is a way is asked with it, so any speed will do.
 SPEED = 1.0
-BESIDE = 2
-"""Cells between two storeys on the chart."""
 STOREY = 1 << 32
 """Cells of a storey have numbers from its own times this on."""
 
@@ -56,21 +55,13 @@ class OrderBuilding(OrderPlaces):
 
     def __init__(self, router: StoreyRouter) -> None:
         self._router = router
-        sites = [level.site for level in router.plan.building.levels]
-        super().__init__(_stations(router))
-        cells = {site.grid.cell for site in sites}
-        if len(cells) != 1:
-            raise errors.InvalidValueError(
-                f"the storeys of a building have cells of one size, these of {sorted(cells)} m"
-            )
-        grids = [site.open_grid for site in sites]
-        # Storeys are side by side on one chart, a little apart, so that reports can draw them in one picture.
-        widths = np.array([grid.width + BESIDE for grid in grids])
-        self._grids, self._begins = grids, np.cumsum(widths) - widths
-        free = np.zeros((max(grid.height for grid in grids), int(widths.sum())), bool)
-        for grid, begin in zip(grids, self._begins.tolist(), strict=True):
-            free[len(free) - grid.height :, begin : begin + grid.width] = grid.free_mask
-        self._chart = Grid(free, grids[0].cell)
+        # Side by side, so that reports can draw them in one picture.
+        plan = router.plan
+        levels = plan.building.levels
+        names = [level.name for level in levels]
+        self._laid = laid = Storeys.beside(plan.building.name, [level.site for level in levels], names, plan.heights)
+        stations = zip(laid.site.stations, laid.spots, strict=True)
+        super().__init__([(station.name, station.kind, spot) for station, spot in stations])
 
     @property
     def site(self) -> Site:
@@ -82,17 +73,11 @@ class OrderBuilding(OrderPlaces):
     @property
     def chart(self) -> Grid:
         """The free space of the storeys side by side, from left to right."""
-        return self._chart
+        return self._laid.site.grid
 
     def on_chart(self, positions: Floats) -> Floats:
         """Return where on the chart (K, 2) in m robots at `positions` (K, 3) are."""
-        found = np.empty((len(positions), 2))
-        storeys = self.storeys(positions)
-        for storey in np.unique(storeys).tolist():
-            mask = storeys == storey
-            found[mask] = self._grids[storey].to_own(positions[mask, :2])
-            found[mask, 0] += float(self._begins[storey]) * self._chart.cell
-        return found
+        return self._laid.on_chart(positions)
 
     def storeys(self, positions: Floats) -> Ints:
         """Return the storeys (K,) that robots at `positions` (K, 3) are on, from 0."""
@@ -104,7 +89,7 @@ class OrderBuilding(OrderPlaces):
         return float(position[0]), float(position[1]), float(plan.heights[plan.number(float(position[2]))])
 
     def look(self) -> None:
-        """Do nothing: there is no traffic on several storeys."""
+        """Do nothing: the traffic drives as far as routes lead."""
 
     def _named(self, place: Place) -> Spot:
         if isinstance(place, str):
@@ -133,24 +118,6 @@ class OrderBuilding(OrderPlaces):
 
     def _measured(self) -> Lengths:
         return StoreyLengths(self._router, self._radius)
-
-
-def _stations(router: StoreyRouter) -> list[tuple[str, StationKind, Spot]]:
-    """Return name, kind and place of all stations: x and y in m, z the elevation of their storey.
-
-    A name that several storeys use is told apart by the storey: `level/station`.
-    """
-    levels = router.plan.building.levels
-    names = [station.name for level in levels for station in level.site.stations]
-    return [
-        (
-            station.name if names.count(station.name) == 1 else f"{level.name}/{station.name}",
-            station.kind,
-            (station.x, station.y, level.elevation),
-        )
-        for level in levels
-        for station in level.site.stations
-    ]
 
 
 class StoreyLengths:

@@ -8,7 +8,7 @@ way. All move up together when the first one leaves, in the order in which they 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from fleet_sim.warehouse.orders.places import OrderPlaces, Spot
 from fleet_sim.warehouse.orders.settings import ServiceSettings
 from fleet_sim.warehouse.orders.transport import DriveEnd, Transport
 from fleet_sim.warehouse.traffic.network import Network
+from fleet_sim.warehouse.traffic.storeys import spots, steps_to
 from fleet_sim.warehouse.traffic.traffic import Traffic
 from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import World
@@ -72,7 +73,6 @@ NEAR, FAR = 2, 4
 """Steps to the beginning of a lane: within the first a robot has come, beyond the second it is in nobody's way."""
 AGAINST = 3
 """How much a move against a road counts for planners, as a rule; lanes are laid along roads."""
-MOST_SPOTS = 500
 
 
 class Lane(NamedTuple):
@@ -130,50 +130,10 @@ def lay_lane(network: Network, station: int, count: int, taken: set[int], name: 
     return min(found)[1]
 
 
-def _steps_to(network: Network, node: int, most: int) -> dict[int, int]:
-    """Return the nodes from which `node` is reached in at most `most` steps, nearest first, and their steps."""
-    sources, steps = network.sources(), {node: 0}
-    line = deque([node])
-    while line:
-        end = line.popleft()
-        if steps[end] == most:
-            break
-        for begin in sources[end].tolist():
-            if begin >= 0 and begin not in steps:
-                steps[begin] = steps[end] + 1
-                line.append(begin)
-    return steps
-
-
 def _near(network: Network, node: int) -> Bools:
     mask = np.zeros(len(network), bool)
-    mask[list(_steps_to(network, node, NEAR))] = True
+    mask[list(steps_to(network, node, NEAR))] = True
     return mask
-
-
-def spots(network: Network, gate: int, avoided: Iterable[int]) -> list[int]:
-    """Return nodes in the open, nearest to `gate` first, at which robots leave ways to all sides of them.
-
-    No two of them, nor one of `avoided`, are next to each other, diagonals included.
-    """
-    links = (network.neighbours >= 0).sum(axis=1)
-    most = int(links.max(initial=0))
-    positions, taken = network.positions, [network.positions[node] for node in avoided]
-    found: list[int] = []
-    for node in _steps_to(network, gate, len(network)):
-        ends = network.neighbours[node]
-        if links[node] < most or (links[ends[ends >= 0]] < most - 1).any():
-            continue
-        step = float(np.abs(positions[ends[ends >= 0]] - positions[node]).max())
-        if (
-            np.abs(np.array(taken).reshape(-1, 2) - positions[node]).max(axis=1, initial=0.0).min(initial=np.inf)
-            > 1.5 * step
-        ):
-            found.append(node)
-            taken.append(positions[node])
-            if len(found) == MOST_SPOTS:
-                break
-    return found
 
 
 class StationLanes(Transport):
@@ -215,7 +175,7 @@ class StationLanes(Transport):
         network = self._network = traffic.network
         names = self._places.names
         nodes = {
-            place: int(network.node_at(np.array([self._places.points[place][:2]]))[0])
+            place: int(traffic.nodes_at(np.array([self._places.points[place]]))[0])
             for place in range(len(self._places.stations))
         }
         taken = {*nodes.values(), -1}
@@ -229,7 +189,7 @@ class StationLanes(Transport):
         ends = [node for lane in self._lanes.values() for node in (lane.gate, lane.leave)]
         found = set(spots(network, ends[0], sorted(taken - {-1})))
         for end in ends:
-            steps = _steps_to(network, end, len(network))
+            steps = steps_to(network, end, len(network))
             self._spots[end] = [node for node, away in steps.items() if away >= FAR and node in found]
 
     # ---- as a Transport ----------------------------------------------------------------------------------------------
@@ -277,9 +237,9 @@ class StationLanes(Transport):
     def _drive(self, row: int, node: int, heading: float | None) -> None:
         if self._sent.get(row) != node:
             self._sent[row] = node
-            assert self._network is not None
-            x, y = self._network.positions[node].tolist()
-            super().send(row, (x, y), heading)
+            traffic = self._traffic()
+            assert traffic is not None
+            super().send(row, traffic.spot(node), heading)
 
     def _leave(self, row: int, point: Spot | None) -> bool:
         """Let a robot drive on from a station where it stands; return whether it stood there."""

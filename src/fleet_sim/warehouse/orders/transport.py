@@ -70,9 +70,9 @@ class Transport(Stateful):
         self._goals.pop(row, None)
         traffic, agent = self._taking_part(row)
         if traffic is not None:
-            x, y = point[:2]
-            traffic.send(agent, (x, y), heading if traffic.turns(agent) else None)
-            self._goals[row] = traffic.node_of((x, y))
+            node = traffic.node_of(point)
+            traffic.send(agent, node, heading if traffic.turns(agent) else None)
+            self._goals[row] = node
             return
         # A place is for being there: turning to some heading would only take time.
         storeys = len(point) == 3

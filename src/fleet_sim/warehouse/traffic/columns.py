@@ -36,6 +36,14 @@ class TrafficColumns(FeatureColumns):
     spin: Floats = column(float, unit="rad/s", writer="traffic")
     reversing: Bools = column(bool, writer="traffic", doc="drives backwards")
     place: Floats = column(float, (2,), unit="m", frame="world", writer="traffic", doc="where its law left it")
+    offset: Floats = column(
+        float,
+        (2,),
+        unit="m",
+        writer="traffic",
+        doc="from the world to that place: storeys lie side by side",
+        hashed=False,
+    )
     round: Ints = column(
         np.int64, default=-1, reference=True, writer="traffic", doc="one of those with which it moves round at once"
     )

@@ -133,10 +133,11 @@ class Disturbances:
         table: TrafficColumns,
         site: Site,
         network: Network,
+        places: Floats,
         settings: DisturbanceSettings,
         seed: int,
     ) -> None:
-        """Raises FleetSimError for places that there are not."""
+        """`places` (N, 2) are where nodes are in the world. Raises FleetSimError for places that there are not."""
         self.counts = Counts()
         self._world = world
         self._table = table
@@ -158,7 +159,7 @@ class Disturbances:
         # Found once: names of stations do not change while it runs.
         self._closures = [(nodes_of(network, site, entry.places), entry) for entry in settings.closures]
         self._closed: Bools = np.zeros(len(network), np.bool_)
-        self._positions = network.positions
+        self._positions = places
         self._areas: tuple[str, ...] = ()
         """The ids of the closed areas of routes that `_in_areas` (N,) are the nodes of."""
         self._in_areas: Bools = np.zeros(len(network), np.bool_)

@@ -52,11 +52,13 @@ def write_poses(
     yaws: Floats,
     spins: Floats,
     tilts: Floats,
+    offsets: Floats,
     poses: Poses,
 ) -> None:
     """Write the poses of those `rows` (n,) that moved or turned, by their `motions` (n,), and touch them.
 
-    By row: `places`, `yaws`, `spins`, and `tilts`, the orientations at yaw 0. By place in `rows`: `velocities` (n, 2).
+    By row: `places`, `yaws`, `spins`, `tilts`, the orientations at yaw 0, and `offsets` of places from the world. By
+    place in `rows`: `velocities` (n, 2).
     """
     bodies = poses.bodies
     for index in range(len(rows)):
@@ -81,7 +83,8 @@ def write_poses(
             z, w = bodies.orientation[row, 2], bodies.orientation[row, 3]
             body = _to_body((x, y, z, w), velocities[index, 0], velocities[index, 1], 0.0)
             for axis in range(2):
-                bodies.position[row, axis], bodies.velocity[row, axis] = places[row, axis], velocities[index, axis]
+                bodies.position[row, axis] = places[row, axis] - offsets[row, axis]
+                bodies.velocity[row, axis] = velocities[index, axis]
             for axis in range(3):
                 poses.body_linear[row, axis] = body[axis]
 
@@ -153,10 +156,10 @@ class Execution:
     def displaced(self) -> Rows:
         """Return the robots that are not where they were left in the last step."""
         rows, world = self.rows, self._world
-        position, place = world.position, self._table.place
+        position, place, offset = world.position, self._table.place, self._table.offset
         # By equality: whoever left it there wrote these numbers.
-        moved_mask = position[rows, 0] != place[rows, 0]
-        moved_mask |= position[rows, 1] != place[rows, 1]
+        moved_mask = position[rows, 0] != place[rows, 0] - offset[rows, 0]
+        moved_mask |= position[rows, 1] != place[rows, 1] - offset[rows, 1]
         moved_mask |= world.parent[rows] >= 0
         return rows[moved_mask] if np.count_nonzero(moved_mask) else NO_ROWS
 
@@ -189,8 +192,9 @@ class Execution:
         world, table = self._world, self._table
         table.place[rows] = self._tracks.positions[nodes]
         # What stands there already has not moved.
-        if not np.array_equal(world.position[rows, :2], table.place[rows]):
-            world.position[rows, :2] = table.place[rows]
+        places = table.place[rows] - table.offset[rows]
+        if not np.array_equal(world.position[rows, :2], places):
+            world.position[rows, :2] = places
             world.touch(rows)
         world.rest(rows)
         self.renew()
@@ -212,5 +216,5 @@ class Execution:
     def _write(self, step: Stride) -> None:
         """Write where the robots have come to in this step."""
         rows, table, world = self.rows, self._table, self._world
-        where = (table.place, step.velocities, table.yaw, table.spin, table.tilt)
+        where = (table.place, step.velocities, table.yaw, table.spin, table.tilt, table.offset)
         write_poses(rows, step.motions, *where, poses_of(world))

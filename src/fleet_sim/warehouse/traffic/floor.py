@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
-from fleet_sim.base.errors import StateFileError
+from fleet_sim.base.errors import InvalidValueError, StateFileError
 from fleet_sim.base.params import CollisionMode
 from fleet_sim.base.settings.reader import plain
 from fleet_sim.base.spatial import quaternions
@@ -30,6 +30,7 @@ from fleet_sim.warehouse.traffic.planners.registry import PLANNERS
 from fleet_sim.warehouse.traffic.planning import PlanTiming
 from fleet_sim.warehouse.traffic.settings import TrafficSettings
 from fleet_sim.warehouse.traffic.sizes import Kind
+from fleet_sim.warehouse.traffic.storeys import Rides, Storeys, with_cabins
 from fleet_sim.world.state_files import Form
 from fleet_sim.world.world import World
 
@@ -56,19 +57,19 @@ class CoveredNodes:
     """Finds the nodes at which, or on the way to which, a robot of `radius` m would touch what is not in the traffic.
 
     That is every body that takes part in collisions, except robots in the traffic, what they carry, what is not at
-    their height, and bodies whose names begin with `walls`: the network leads around those. Boxes count as they stand,
+    their height, and what is in the site of `storeys`: the network leads around that. Boxes count as they stand,
     other shapes as the box around them. An obstacle between two nodes takes one of them, or both.
     """
 
     def __init__(
-        self, world: World, table: TrafficColumns, network: Network, tracks: Tracks, radius: float, walls: str
+        self, world: World, table: TrafficColumns, network: Network, tracks: Tracks, radius: float, storeys: Storeys
     ) -> None:
         self._world = world
+        self._storeys = storeys
         self._network = network
         self._table = table
         self._tracks = tracks
         self._radius = radius
-        self._walls = walls
         self._covered: Bools = np.zeros(len(tracks.positions), np.bool_)
         self._still: Bools = self._covered
         self._passed: set[int] = set()
@@ -109,21 +110,29 @@ class CoveredNodes:
         # Passages that open for robots are gates; where they stand when they are open, nobody drives ever.
         parts = self._parts_of_passages()
         ours_mask[parts] = True
+        if self._storeys.cabins is not None:
+            ours_mask[self._storeys.cabins.fittings()] = True
         rows = np.flatnonzero(active_mask(world) & ~ours_mask)
         names = world.index.names
         # The walls of the site are in the network already.
-        rows = rows[[not (names[row] or "").startswith(self._walls) for row in rows.tolist()]]
+        rows = rows[[not (names[row] or "").startswith(self._storeys.walls) for row in rows.tolist()]]
         if self._passed:
             passed_mask = np.isin(world.object_id[rows], list(self._passed)) & (world.parent[rows] < 0)
             rows = rows[~passed_mask]
         if len(robots):
             # What is above or below all robots is in nobody's way.
             lower, upper = world_aabbs(*shape_arrays(world, robots), compiled=world.compiled)
-            self._heights = (float(lower[:, 2].min()), float(upper[:, 2].max()))
+            floors = self._floors[self._storeys.numbers(world.position[robots, 2])]
+            self._heights = (float((lower[:, 2] - floors).min()), float((upper[:, 2] - floors).max()))
         static_mask = world.collision_mode[rows] == STATIC
         # Measured once; only what can move is measured in each step.
         self._still = self._under(rows[static_mask]) | self.under(self._at(parts, 1.0))
         self._movers = rows[~static_mask]
+
+    @property
+    def _floors(self) -> Floats:
+        """The heights (S,) of the floors; of a single one 0."""
+        return self._storeys.heights if len(self._storeys.heights) > 1 else np.zeros(1)
 
     @cached_property
     def _nodes(self) -> Samples:
@@ -207,15 +216,16 @@ class CoveredNodes:
         """Return the nodes (K, 2) of points that are nearer than `reach` to one of `shapes`."""
         lowers, uppers = world_aabbs(*shapes, compiled=self._world.compiled)
         low, high = self._heights
-        near_mask = (lowers[:, 2] <= high) & (uppers[:, 2] >= low) & (shapes.kinds != PLANE)
-        # Sorted by x, so that each body is compared with the points of its strip only.
-        firsts = np.searchsorted(points.places[:, 0], lowers[:, 0] - reach)
-        lasts = np.searchsorted(points.places[:, 0], uppers[:, 0] + reach, side="right")
         found = [np.empty((0, 2), np.int64)]
-        for index in np.flatnonzero(near_mask & (lasts > firsts)).tolist():
-            span = slice(int(firsts[index]), int(lasts[index]))
-            gaps = _gaps(points.places[span], shapes, index, lowers[index], uppers[index])
-            found.append(points.nodes[span][gaps < reach - TOUCH])
+        for floor, offset in zip(self._floors.tolist(), self._storeys.offsets, strict=True):
+            near_mask = (lowers[:, 2] <= floor + high) & (uppers[:, 2] >= floor + low) & (shapes.kinds != PLANE)
+            # Sorted by x, so that each body is compared with the points of its strip only.
+            firsts = np.searchsorted(points.places[:, 0], lowers[:, 0] + offset[0] - reach)
+            lasts = np.searchsorted(points.places[:, 0], uppers[:, 0] + offset[0] + reach, side="right")
+            for index in np.flatnonzero(near_mask & (lasts > firsts)).tolist():
+                span = slice(int(firsts[index]), int(lasts[index]))
+                gaps = _gaps(points.places[span] - offset, shapes, index, lowers[index], uppers[index])
+                found.append(points.nodes[span][gaps < reach - TOUCH])
         return np.concatenate(found)
 
 
@@ -359,7 +369,7 @@ class Floor:
     def __init__(
         self,
         sim: MultiRobotSimulationCore,
-        site: Site,
+        storeys: Storeys,
         table: TrafficColumns,
         settings: TrafficSettings,
         radius: float,
@@ -371,15 +381,24 @@ class Floor:
         """
         # What is nearer than the margin counts as a collision.
         reach = radius + 0.5 * sim.params.collision_margin
+        site = storeys.site
         # `auto` takes the roadmap where the site has one: its lanes are where somebody wanted robots to drive.
         roadmap = settings.network == "roadmap" or (settings.network == "auto" and site.roadmap is not None)
-        self.radius, self.kinds = radius, kinds
-        self.network = Network.of_roadmap(site, reach) if roadmap else Network.of_grid(site, reach, kinds)
+        if storeys.several and (roadmap or kinds or settings.footprint == "square"):
+            what = "a roadmap" if roadmap else "robots that take more than a cell" if kinds else "squares"
+            raise InvalidValueError(f"in a building the traffic drives along cells, as discs: {what} cannot be planned")
+        if storeys.shafts and not PLANNERS.find(settings.planner).keeps_bars:
+            keeps = "does not keep robots out of the cabins of lifts whose turn it is not; use pibt"
+            raise InvalidValueError(f"planner {settings.planner!r} {keeps}")
+        self.radius, self.kinds, self.storeys = radius, kinds, storeys
+        network = Network.of_roadmap(site, reach) if roadmap else Network.of_grid(site, reach, kinds)
+        self.network = with_cabins(network, storeys.shafts, reach, sim.world.label)
         tracks = tracks_of(
             self.network, 2.0 * reach, lane_limits(site, self.network), square=settings.footprint == "square"
         )
         self.execution = Execution(sim.world, table, tracks)
-        self.obstacles = CoveredNodes(sim.world, table, self.network, tracks, reach, f"{site.name}_wall_")
+        self.obstacles = CoveredNodes(sim.world, table, self.network, tracks, reach, storeys)
+        self.rides = Rides(sim.world, table, self.network, storeys, self.execution)
         self.gates = Gates(sim.world, table, self.execution, self.obstacles)
         self.regions = regions_of(self.network)
         self.closed: Bools = np.zeros(len(self.network), np.bool_)
@@ -396,7 +415,15 @@ class Floor:
         """Nodes (N,) that plans lead through, and that nobody is granted at present."""
         seed = sim.params.seed if settings.seed is None else settings.seed
         self.timing = PlanTiming(sim.world, table, self.network, self.execution, settings, seed)
-        self.disturbances = Disturbances(sim.world, table, site, self.network, settings.disturbances, seed)
+        self.timing.barred[self.rides.nodes] = self.execution.barred[self.rides.nodes] = True
+        # Areas of the world are closed on all storeys.
+        places = self.world_positions(np.arange(len(self.network)))
+        self.disturbances = Disturbances(sim.world, table, site, self.network, places, settings.disturbances, seed)
+
+    def world_positions(self, nodes: Ints) -> Floats:
+        """Return where in the world nodes (K,) are: (K, 2) in m."""
+        found: Floats = self.network.positions[nodes] - self.storeys.offsets[self.rides.storey_of[nodes]]
+        return found
 
     @property
     def blocked(self) -> Bools:

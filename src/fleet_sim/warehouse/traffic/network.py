@@ -660,8 +660,8 @@ class Network:
 # Places in a network: stations, nodes and points.
 
 
-Place: TypeAlias = str | int | tuple[float, float]
-"""The name of a station, the number of a node, or a point (x, y) in m that is at a node."""
+Place: TypeAlias = str | int | tuple[float, ...]
+"""The name of a station, the number of a node, or a point (x, y) in m that is at a node; in a building (x, y, z)."""
 Area: TypeAlias = tuple[tuple[float, float], ...]
 """The corners ((x, y), ...) of a polygon, at least three, in m."""
 ManyPlaces: TypeAlias = Place | Area | list[Place | Area] | Ints

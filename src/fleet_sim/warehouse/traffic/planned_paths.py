@@ -115,7 +115,8 @@ class PlannedPaths:
         owners, places, flat = owners[corners], places[corners], flat[corners]
         rows, nodes, lanes = present[owners], ways.nodes.reshape(-1).take(flat), ways.lanes.reshape(-1).take(flat)
         positions = np.empty((len(rows), 3))
-        positions[:, :2], positions[:, 2] = graph.tracks.positions.take(nodes, axis=0), world.position[rows, 2]
+        positions[:, :2] = graph.tracks.positions.take(nodes, axis=0) - table.offset[rows]
+        positions[:, 2] = world.position[rows, 2]
         asked_mask = (places == left[owners]) & (nodes == table.goal[rows]) & ~np.isnan(table.heading[rows])
         return _Corners(rows, places, positions, self._orientations(graph.tracks, rows, lanes, asked_mask))
 

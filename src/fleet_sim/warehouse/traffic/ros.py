@@ -119,7 +119,7 @@ class TrafficInterface(Interface):
             arrived=bool(table.arrived[row]),
             goal=int(table.goal[row]),
             nodes=grant.nodes.tolist(),
-            points=[Point(x=x, y=y) for x, y in traffic.network.positions[grant.nodes].tolist()],
+            points=[Point(x=x, y=y) for x, y in traffic.floor.world_positions(grant.nodes).tolist()],
             next=grant.next,
             waits_for=[world.label(other) for other in grant.waits_for],
             reason=grant.reason,

@@ -64,6 +64,13 @@ class TrafficSettings(Checked):
     network: Literal["auto", "grid", "roadmap"] = setting(
         "auto", doc="Where robots drive: along the cells of the site, or its roadmap; auto: its roadmap if it has one."
     )
+    cell: float | None = setting(
+        None,
+        above=0.0,
+        high=1e4,
+        unit="m",
+        doc="Size of the cells on the floors of a building, a whole number of times that of its map; null: that.",
+    )
     radius: float | None = setting(
         None,
         above=0.0,

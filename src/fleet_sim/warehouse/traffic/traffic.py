@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows, as_float
-from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, StateError, located, unknown_name
+from fleet_sim.base.errors import (
+    ConfigError,
+    FleetSimError,
+    InvalidValueError,
+    PlanError,
+    StateError,
+    brief,
+    located,
+    unknown_name,
+)
 from fleet_sim.base.gate import LARGEST_SPEED
 from fleet_sim.base.scenario import SettingsSection
 from fleet_sim.base.settings import read, setting
@@ -52,6 +61,7 @@ from fleet_sim.warehouse.traffic.requests import (
 from fleet_sim.warehouse.traffic.router import LARGEST_RADIUS, Router, SiteRoutes
 from fleet_sim.warehouse.traffic.settings import TrafficRobotSettings, TrafficSettings
 from fleet_sim.warehouse.traffic.sizes import ALIGNED, Kind, kind_of, way_of
+from fleet_sim.warehouse.traffic.storeys import Storeys, Unfolds
 from fleet_sim.warehouse.traffic.waits import explained, waits_for
 from fleet_sim.world.commands import CommandAck
 from fleet_sim.world.features import FAULTS, Feature, FeatureHost
@@ -118,6 +128,10 @@ class TrafficBars:
         floor.open_up()
 
 
+STOREY = 1.5
+"""Goals this much in m higher or lower than the robot are on another storey."""
+
+
 class InTraffic(DriveRule):
     """A robot in the traffic is driven by nothing else; actions send it by the traffic (a Conveyance)."""
 
@@ -139,20 +153,27 @@ class InTraffic(DriveRule):
         self._traffic.check_goals(*self._goal(row, point, heading, tolerance))
 
     def send_to(self, row: int, point: Floats, heading: float | None, tolerance: float) -> None:
-        """Send a robot to the node that is within `tolerance` m of `point` (2,); raises InvalidValueError."""
+        """Send a robot to the node that is within `tolerance` m of `point` (3,); raises InvalidValueError."""
         self._traffic.send_rows(*self._goal(row, point, heading, tolerance))
 
     def _goal(self, row: int, point: Floats, heading: float | None, tolerance: float) -> tuple[Rows, Ints, Floats]:
         """Return robot, node and heading as `send_rows` has them; raises InvalidValueError for a point at no node."""
-        network = self._traffic.floor.network
-        node = int(network.node_at(point[None])[0])
+        floor, height = self._traffic.floor, float(self._traffic.height_of(row))
         place = f"({point[0]:g}, {point[1]:g})"
+        # A goal on another storey must not become the place below or above it.
+        if not floor.storeys.several and abs(point[2] - height) > STOREY:
+            raise InvalidValueError(
+                f"the goal is at the height {point[2]:g} m, and the traffic stays on one storey; let the robot leave"
+                " the traffic first"
+            )
+        node = int(self._traffic.nodes_at(point[None])[0])
         # Checked here and not in `send_rows`: an action may ask for a point, the traffic knows only nodes.
         if node < 0:
             raise InvalidValueError(f"the goal {place} is at no node: in a wall, outside, or too narrow for the robot")
-        off = trig.hypot_of(*(network.positions[node] - point).tolist())
+        at = floor.world_positions(np.array([node]))[0]
+        off = trig.hypot_of(*(at - point[:2]).tolist())
         if off > max(tolerance, NEAR):
-            x, y = network.positions[node].tolist()
+            x, y = at.tolist()
             raise InvalidValueError(
                 f"the goal {place} is {off:.3g} m from the node at ({x:g}, {y:g}); go there, or with that tolerance"
             )
@@ -168,7 +189,8 @@ class InTraffic(DriveRule):
         sent_mask = table.present[rows] & (table.goal[rows] >= 0) & ~table.arrived[rows]
         points = np.zeros((len(rows), 2))
         if np.count_nonzero(sent_mask):
-            points[sent_mask] = self._traffic.floor.network.positions[table.goal[rows[sent_mask]]]
+            floor = self._traffic.floor
+            points[sent_mask] = floor.world_positions(floor.rides.goals(rows[sent_mask]))
         return points, table.heading[rows], sent_mask
 
     def waits_for(self, rows: Rows) -> Rows:
@@ -195,10 +217,10 @@ class Traffic:
     """
 
     def __init__(
-        self, sim: MultiRobotSimulationCore, site: Site, table: TrafficColumns, settings: TrafficSettings
+        self, sim: MultiRobotSimulationCore, storeys: Storeys, table: TrafficColumns, settings: TrafficSettings
     ) -> None:
         """`offer_traffic` makes one."""
-        self.site, self.settings, self.table = site, settings, table
+        self.storeys, self.site, self.settings, self.table = storeys, storeys.site, settings, table
         self._sim, self._world = sim, sim.world
         self._floor: Floor | None = None
         self.rule = InTraffic(self)
@@ -276,10 +298,12 @@ class Traffic:
         floor.timing.charge(before, rows)
         # Places of robots that stay, as well as of those that come together.
         held = set(floor.execution.graph.held(table, before).tolist())
-        nodes = floor.network.node_at(world.position[rows, :2])
+        nodes, places = self._nodes_at(floor, world.position[rows]), world.position[rows, :2]
         for index, (row, node) in enumerate(zip(rows.tolist(), nodes.tolist(), strict=True)):
-            at = world.position[row, :2].tolist()
-            if node < 0 or np.abs(floor.network.positions[node] - at).max() > NEAR:
+            at = places[index].tolist()
+            if node in floor.rides.nodes:
+                raise refused(world, row, "it stands in a lift; let it get out first")
+            if node < 0 or np.abs(floor.world_positions(nodes[index : index + 1])[0] - at).max() > NEAR:
                 raise refused(world, row, f"it stands at ({at[0]:g}, {at[1]:g}), where there is no node")
             if table.radius[row] > floor.radius * (1.0 + 1e-9):
                 nodes[index] = self._own_node(floor, row, node)
@@ -289,6 +313,9 @@ class Traffic:
             held |= taken
             if floor.gates.is_in_swing(int(nodes[index])):
                 raise refused(world, row, f"it stands at ({at[0]:g}, {at[1]:g}), where a door moves that is not open")
+        table.offset[rows] = floor.storeys.offsets[floor.rides.storey_of[nodes]]
+        # Robots enter cabins only as their goals, when it is their turn.
+        table.wide[rows] = bool(floor.storeys.shafts)
         floor.execution.stand(rows, nodes)
         floor.disturbances.enter(rows)
         self._floor = floor
@@ -304,7 +331,7 @@ class Traffic:
             kinds = [kind_of(self._world, table, row, grid, margin) for row in rows[~single_mask].tolist()]
             if kinds:
                 radius = float(table.radius[rows[single_mask]].max(initial=0.0)) or 0.5 * grid.cell - margin
-        return Floor(self._sim, self.site, table, settings, radius, tuple(sorted(set(kinds))))
+        return Floor(self._sim, self.storeys, table, settings, radius, tuple(sorted(set(kinds))))
 
     def _own_node(self, floor: Floor, row: int, node: int) -> int:
         """Return where a robot that takes more than a cell stands; raises InvalidValueError where it cannot."""
@@ -344,6 +371,7 @@ class Traffic:
         """Let robots take no part any more; emits traffic_left for each."""
         world, table, execution = self._world, self.table, self.floor.execution
         for row in rows.tolist():
+            self.floor.rides.forget(row)
             execution.graph.forget(table, execution.rows, row, stays=True)
             table.clear_rows(np.array([row]))
             world.version += 1
@@ -361,6 +389,7 @@ class Traffic:
         table = self.table
         for row in rows[table.present[rows]].tolist():
             execution = self.floor.execution
+            self.floor.rides.forget(row)
             execution.graph.forget(table, execution.rows, row, stays=False)
             table.clear_rows(np.array([row]))
             execution.renew()
@@ -404,8 +433,15 @@ class Traffic:
         table = self.table
         for row in self._world.actions.busy(rows).tolist():
             self._world.actions.cancel_base(row, "the traffic was told to send the robot elsewhere")
-        table.goal[rows] = nodes
-        table.heading[rows] = quaternions.wrapped(turned)
+        turned, floor = quaternions.wrapped(turned), self.floor
+        driving_mask = np.ones(len(rows), bool)
+        if floor.rides.cabins:
+            ends = floor.execution.graph.ends(table, rows)
+            trips = zip(rows.tolist(), ends.tolist(), nodes.tolist(), turned.tolist(), strict=True)
+            # Who rides to another storey is sent to a lift first.
+            driving_mask[:] = [not floor.rides.send(*trip) for trip in trips]
+        table.goal[rows[driving_mask]] = nodes[driving_mask]
+        table.heading[rows[driving_mask]] = turned[driving_mask]
         table.arrived[rows] = False
         self.let_go(rows, STOPPED)
 
@@ -425,10 +461,8 @@ class Traffic:
         if floor.network.stands:
             nodes, headings = self._own_goals(rows, ends, nodes, headings)
         # Regions take one comparison; a planner would search the whole floor before it gives up.
-        apart = np.flatnonzero(floor.regions[ends] != floor.regions[nodes])
-        if len(apart):
-            row = int(rows[apart[0]])
-            raise InvalidValueError(f"no way leads {self._world.label(row)!r} to node {nodes[apart[0]]}")
+        for index in np.flatnonzero(floor.regions[ends] != floor.regions[nodes]).tolist():
+            floor.rides.check(int(rows[index]), int(ends[index]), int(nodes[index]))
         turned = np.flatnonzero(~np.isnan(headings))
         fixed = turned[turning_speeds(self._world, rows[turned]) <= 0.0] if len(turned) else turned
         if len(fixed):
@@ -477,6 +511,8 @@ class Traffic:
         # Other robots keep their plans.
         if len(strange):
             raise not_enrolled(self._world, int(rows[strange[0]]))
+        if self.storeys.shafts:
+            raise PlanError("paths are driven on a site of one storey: in a building robots wait for lifts")
         self.floor.timing.drive(rows, paths)
         self.table.goal[rows] = paths[:, -1]
         self.table.arrived[rows] = False
@@ -487,13 +523,40 @@ class Traffic:
 
     def withdraw_goals(self, rows: Rows) -> None:
         """Take the goals of robots away: they stand where their grants end."""
-        self.table.goal[rows] = -1
+        rides = self.floor.rides
+        # Who is in a lift gets out of it.
+        ours = np.array([row for row in rows.tolist() if not rides.withdraw(row)], np.int64)
+        self.table.goal[ours] = -1
         self.table.arrived[rows] = False
         self.floor.timing.changed = True
 
     def node_of(self, place: Place) -> int:
         """Return the node at a place; raises InvalidValueError where there is none."""
+        if isinstance(place, tuple) and self.storeys.several:
+            if len(place) != 3:
+                raise InvalidValueError(f"the point {brief(place)} has no height, by which its storey is found")
+            node = int(self.nodes_at(np.array([place], float))[0])
+            if node < 0:
+                raise InvalidValueError(f"{brief(place)} is at no node: in a wall, outside, or too narrow")
+            return node
         return node_of(self.network, self.site, place)
+
+    def nodes_at(self, points: Floats) -> Ints:
+        """Return the nodes (K,) at points (K, 2) or, in a building, (K, 3) in m; -1 where there is none."""
+        return self._nodes_at(self.floor, points)
+
+    def _nodes_at(self, floor: Floor, points: Floats) -> Ints:
+        return floor.network.node_at(self.storeys.on_chart(points))
+
+    def spot(self, node: int) -> tuple[float, ...]:
+        """Return the place of a node in the world: (x, y), and in a building the height of its floor."""
+        floor = self.floor
+        height = self.storeys.heights[floor.rides.storey_of[node]]
+        return *floor.world_positions(np.array([node]))[0].tolist(), *([float(height)] if self.storeys.several else [])
+
+    def height_of(self, row: int) -> float:
+        """Return the height in m at which a robot is."""
+        return float(self._world.position[row, 2])
 
     def goal_of(self, agent: Agent) -> int | None:
         """Return the node that a robot was sent to, None before it was."""
@@ -502,7 +565,7 @@ class Traffic:
 
     def goals(self, rows: Rows) -> Ints:
         """Return the nodes (N,) that robots were sent to, -1 for none."""
-        goals = self.table.goal[rows]
+        goals = self.table.goal[rows] if self._floor is None else self._floor.rides.goals(rows)
         return goals if self._floor is None else np.where(goals >= 0, self._floor.network.bases[goals], goals)
 
     def nodes(self, rows: Rows) -> Ints:
@@ -648,7 +711,7 @@ class Traffic:
     def granted_ends(self, rows: Rows) -> Floats:
         """Return the places (N, 2) of the last nodes that robots were granted, to which they drive straight."""
         nodes = self.floor.execution.graph.ways.nodes[rows, self.table.granted[rows]]
-        return self.network.positions[nodes]
+        return self.floor.world_positions(nodes.astype(np.int64))
 
     def asked_nodes(self) -> tuple[Rows, Ints]:
         """Return the robots that stand as they may not drive on yet, and the node that each needs next."""
@@ -681,6 +744,11 @@ class Traffic:
         if len(displaced):
             # Before anything is granted: a robot that was carried away must not keep its nodes.
             self.remove(displaced, "it was brought elsewhere")
+        lost = floor.rides.step()
+        if lost:
+            self.remove(np.array(lost), "the lift on its way was removed")
+        if floor.rides.changed:
+            floor.timing.hurry()
         floor.execution.hold_unfit(self.rule)
         self._disturb(floor)
         floor.look()
@@ -690,7 +758,7 @@ class Traffic:
         for rule in rules:
             rule.lower()
         try:
-            arrived = floor.execution.advance(dt)
+            arrived = floor.rides.arrived(floor.execution.advance(dt))
         finally:
             for rule in reversed(rules):
                 rule.restore()
@@ -750,7 +818,7 @@ class Traffic:
         return forms_of(self._floor_for)
 
     def _floor_for(self, radius: float, kinds: tuple[Kind, ...]) -> Floor:
-        return self._floor or Floor(self._sim, self.site, self.table, self.settings, radius, kinds)
+        return self._floor or Floor(self._sim, self.storeys, self.table, self.settings, radius, kinds)
 
     def save(self) -> Any:
         """Return the state outside the columns, for a checkpoint."""
@@ -758,15 +826,16 @@ class Traffic:
         if floor is None:
             return None
         graph, timing = floor.execution.graph.save(), floor.timing.save()
-        return floor, floor.changes(), graph, timing, floor.disturbances.counts
+        return floor, floor.changes(), graph, timing, floor.disturbances.counts, dict(floor.rides.trips)
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""
         if saved is None:
             self._floor = None
             return
-        self._floor, changes, graph, timing, counts = saved
+        self._floor, changes, graph, timing, counts, trips = saved
         floor = self.floor
+        floor.rides.trips = dict(trips)
         floor.execution.graph.restore(graph)
         floor.execution.renew()
         floor.timing.restore(timing)
@@ -898,7 +967,12 @@ def _open(sim: MultiRobotSimulationCore, settings: TrafficSettings, source: str)
     """Offer the traffic and enrol the robots."""
     site = sim.extensions.find_manager("site")
     if site is None:
-        raise ConfigError("needs a section 'site' to drive in")
+        router = sim.extensions.find_manager("router")
+        if not isinstance(router, Unfolds):
+            raise ConfigError("needs a section 'site' or 'building' to drive in")
+        site = router.unfolded(settings.cell)
+    elif settings.cell is not None:
+        raise ConfigError("is for a building; a site has its own: site.cell", path="cell")
     traffic = offer_traffic(sim, site, settings)
     robots = _chosen(sim, settings)
     if robots:
@@ -922,9 +996,11 @@ def _chosen(sim: MultiRobotSimulationCore, settings: TrafficSettings) -> list[Ag
 
 
 def offer_traffic(
-    sim: MultiRobotSimulationCore, site: Site, given: TrafficSettings | None = None, /, **values: Any
+    sim: MultiRobotSimulationCore, site: Site | Storeys, given: TrafficSettings | None = None, /, **values: Any
 ) -> Traffic:
     """Let robots of `sim` drive in `site` by common plans; returns the Traffic, which is also the manager "traffic".
+
+    The `Storeys` of a building are `sim.get_manager("router").unfolded(cell)`.
 
     The settings are `given`, or those of the section `traffic` as keywords. Robots are enrolled afterwards. Raises
     ConfigError for wrong settings and StateError where there is a traffic already.
@@ -936,7 +1012,7 @@ def offer_traffic(
     booth: TrafficBooth = sim.features.use(NAME)
     table = sim.features.table(NAME)
     assert isinstance(table, TrafficColumns)
-    traffic = Traffic(sim, site, table, chosen)
+    traffic = Traffic(sim, Storeys.of(site) if isinstance(site, Site) else site, table, chosen)
 
     def leave() -> None:
         sim.pipeline.remove(NAME)

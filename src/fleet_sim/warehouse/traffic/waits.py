@@ -85,15 +85,18 @@ def explained(world: World, floor: Floor, table: TrafficColumns, site: Site, row
 def _state(floor: Floor, table: TrafficColumns, site: Site, row: int) -> str:
     """Return what a robot does that waits for nobody."""
     here = int(floor.execution.graph.ways.nodes[row, table.at[row]])
+    lift = floor.rides.lift_of(row)
     x, y = floor.network.positions[here].tolist()
     near = [station.name for station in site.stations if abs(station.x - x) + abs(station.y - y) < floor.radius]
-    place = near[0] if near else f"({x:g}, {y:g})"
+    place = near[0] if near else "({:g}, {:g})".format(*floor.world_positions(np.array([here]))[0].tolist())
     held = next((text for bit, text in HELD.items() if table.held[row] & bit), None)
     if held is not None:
         return f"{held} at {place}"
     goal = int(table.goal[row])
     if goal < 0 or table.arrived[row]:
         return f"has nothing to do at {place}" if goal < 0 else f"has arrived at {place}"
+    if lift:
+        return f"rides or waits for lift {lift} at {place}"
     if not table.waiting[row]:
         return f"drives at {place}"
     return f"waits at {place} for a closed place or for others, no way leads on now"
