@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -127,6 +128,30 @@ def centred(positions: Floats) -> tuple[Floats, Floats]:
     return offsets, trig.hypot(offsets[:, 0], offsets[:, 1])
 
 
+ARGUMENTS: dict[str, Callable[[Any, Crowd], Any]] = {
+    "positions": lambda metric, crowd: crowd.positions,
+    "headings": lambda metric, crowd: crowd.headings,
+    "velocities": lambda metric, crowd: metric.velocities(crowd),
+    "radius": lambda metric, crowd: metric.world_radius,
+    "goals": lambda metric, crowd: metric.watched.goals,
+    "compiled": lambda metric, crowd: crowd.columns.compiled,
+}
+"""What formulas take, by the names of their parameters."""
+
+
+def metric_of(name: str, formula: Callable[..., float], base: type[Any] = CrowdMetric, about: str = "") -> type[Any]:
+    """Return the metric `name`, whose value is `formula` of what its parameters name."""
+    takes = [(known, ARGUMENTS[known]) for known in inspect.signature(formula).parameters if known in ARGUMENTS]
+
+    def measure(metric: Any, crowd: Crowd) -> float:
+        return formula(**{known: find(metric, crowd) for known, find in takes})
+
+    method = "unscaled" if issubclass(base, ScaledMetric) else "measure"
+    return type(
+        name, (base,), {"__doc__": about or formula.__doc__, "__module__": f"{__package__}.crowd", method: measure}
+    )
+
+
 # How many agents are in one cluster.
 
 
@@ -177,12 +202,7 @@ def aggregation_from_first(positions: Floats) -> float:
     return -float(trig.hypot(offsets[:, 0], offsets[:, 1]).max())
 
 
-class AggregationFromFirst(CrowdMetric):
-    """Minus the largest distance from the first agent, in m: what RobotSwarmSimulator calls Aggregation."""
-
-    def measure(self, crowd: Crowd) -> float:
-        """Return the value."""
-        return aggregation_from_first(crowd.positions)
+AggregationFromFirst = metric_of("AggregationFromFirst", aggregation_from_first)
 
 
 # The number of agents that have arrived.
@@ -196,6 +216,14 @@ def at_goal(positions: Floats, goals: Iterable[Region]) -> Bools:
     return inside
 
 
+def at_goal_share(positions: Floats, goals: Iterable[Region]) -> float:
+    """Return the share of `positions` (N, 2) that are inside one of `goals`."""
+    return float(at_goal(positions, goals).mean())
+
+
+AtGoalShare = metric_of("AtGoalShare", at_goal_share)
+
+
 @configured
 class AgentsAtGoal(CrowdMetric):
     """The number of agents whose middle is inside a goal, or their share; 0 in a world without goals."""
@@ -206,14 +234,6 @@ class AgentsAtGoal(CrowdMetric):
         """Return the value."""
         inside = at_goal(crowd.positions, self.watched.goals)
         return float(inside.mean()) if self.as_percent else float(inside.sum())
-
-
-class AtGoalShare(CrowdMetric):
-    """The share of agents whose middle is inside a goal: 1/N sum [x_i in a goal], 0 to 1."""
-
-    def measure(self, crowd: Crowd) -> float:
-        """Return the value."""
-        return float(at_goal(crowd.positions, self.watched.goals).mean())
 
 
 @configured(kw_only=True)
@@ -284,12 +304,7 @@ def chain_gap(positions: Floats) -> float:
     return float(trig.hypot(ways[:, 0], ways[:, 1]).max()) if len(ways) else 0.0
 
 
-class ChainGap(CrowdMetric):
-    """The largest distance between an agent and the next one in order of spawning, in m; see `chain_gap`."""
-
-    def measure(self, crowd: Crowd) -> float:
-        """Return the value."""
-        return chain_gap(crowd.positions)
+ChainGap = metric_of("ChainGap", chain_gap)
 
 
 # How far the agents went.
@@ -355,12 +370,7 @@ def average_speed(velocities: Floats) -> float:
     return float(trig.hypot(velocities[:, 0], velocities[:, 1]).mean())
 
 
-class AverageSpeed(SpeedMetric):
-    """The mean speed, in m/s; see `average_speed`."""
-
-    def measure(self, crowd: Crowd) -> float:
-        """Return the value."""
-        return average_speed(self.velocities(crowd))
+AverageSpeed = metric_of("AverageSpeed", average_speed, SpeedMetric)
 
 
 def angular_momentum(positions: Floats, velocities: Floats, radius: float) -> float:
@@ -374,12 +384,7 @@ def angular_momentum(positions: Floats, velocities: Floats, radius: float) -> fl
     return float(products.mean() / radius)
 
 
-class AngularMomentum(SpeedMetric):
-    """The angular momentum about the centroid per agent and world radius; see `angular_momentum`."""
-
-    def measure(self, crowd: Crowd) -> float:
-        """Return the value."""
-        return angular_momentum(crowd.positions, self.velocities(crowd), self.world_radius)
+AngularMomentum = metric_of("AngularMomentum", angular_momentum, SpeedMetric)
 
 
 def group_rotation(positions: Floats, velocities: Floats) -> float:
@@ -394,12 +399,7 @@ def group_rotation(positions: Floats, velocities: Floats) -> float:
     return float(np.where(distances > 0.0, products / np.where(distances > 0.0, distances, 1.0), 0.0).mean())
 
 
-class GroupRotation(SpeedMetric):
-    """The mean speed around the centroid, in m/s; see `group_rotation`."""
-
-    def measure(self, crowd: Crowd) -> float:
-        """Return the value."""
-        return group_rotation(crowd.positions, self.velocities(crowd))
+GroupRotation = metric_of("GroupRotation", group_rotation, SpeedMetric)
 
 
 def polarization(headings: Floats) -> float:
@@ -411,12 +411,7 @@ def polarization(headings: Floats) -> float:
     return float(trig.hypot(trig.cos(headings).mean(), trig.sin(headings).mean()))
 
 
-class Polarization(CrowdMetric):
-    """How much the agents look the same way, 0 to 1; see `polarization`."""
-
-    def measure(self, crowd: Crowd) -> float:
-        """Return the value."""
-        return polarization(crowd.headings)
+Polarization = metric_of("Polarization", polarization)
 
 
 # How far the agents are from their middle, and how unequally.
@@ -477,12 +472,7 @@ def radial_range(positions: Floats) -> float:
     return float(distances.max() - distances.min())
 
 
-class RoutRin(ScaledMetric):
-    """The width of the ring that the agents fill, in m; see `radial_range`."""
-
-    def unscaled(self, crowd: Crowd) -> float:
-        """Return the value before `scale`."""
-        return radial_range(crowd.positions)
+RoutRin = metric_of("RoutRin", radial_range, ScaledMetric)
 
 
 # How far the agents are from each other.
@@ -539,28 +529,13 @@ def nearest_neighbour_distances(positions: Floats, *, compiled: bool = False) ->
     return nearest
 
 
-class InteragentDispersion(CrowdMetric):
-    """The mean distance between two agents, in m; see `dispersion`."""
-
-    def measure(self, crowd: Crowd) -> float:
-        """Return the value."""
-        return dispersion(crowd.positions)
+InteragentDispersion = metric_of("InteragentDispersion", dispersion)
 
 
-class ExplodingDispersion(CrowdMetric):
-    """The mean distance to the centroid, in m; see `mean_distance`."""
-
-    def measure(self, crowd: Crowd) -> float:
-        """Return the value."""
-        return mean_distance(crowd.positions)
+ExplodingDispersion = metric_of("ExplodingDispersion", mean_distance)
 
 
-class NearestNeighbourDistance(CrowdMetric):
-    """The mean distance to the nearest other agent, in m; see `nearest_neighbour_distance`."""
-
-    def measure(self, crowd: Crowd) -> float:
-        """Return the value."""
-        return nearest_neighbour_distance(crowd.positions, compiled=crowd.columns.compiled)
+NearestNeighbourDistance = metric_of("NearestNeighbourDistance", nearest_neighbour_distance)
 
 
 def spacing_evenness(positions: Floats, *, compiled: bool = False) -> float:
@@ -573,12 +548,7 @@ def spacing_evenness(positions: Floats, *, compiled: bool = False) -> float:
     return -float(nearest_neighbour_distances(positions, compiled=compiled).std())
 
 
-class DistanceSizeRatio(ScaledMetric):
-    """How evenly the agents are spread, 0 or less; see `spacing_evenness`."""
-
-    def unscaled(self, crowd: Crowd) -> float:
-        """Return the value before `scale`."""
-        return spacing_evenness(crowd.positions, compiled=crowd.columns.compiled)
+DistanceSizeRatio = metric_of("DistanceSizeRatio", spacing_evenness, ScaledMetric)
 
 
 # How many agents arrive per second.

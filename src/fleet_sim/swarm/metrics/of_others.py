@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -13,7 +14,7 @@ from fleet_sim.base.settings.fields import fields_of
 from fleet_sim.swarm.agents import SwarmAgent
 from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.metrics import crowd as crowds
-from fleet_sim.swarm.parameters import Configured, choice_setting, configured
+from fleet_sim.swarm.parameters import Configured, configured
 
 
 def genes_of(controller: object) -> list[float]:
@@ -82,48 +83,23 @@ class GeneElementDifference(GeneMetric):
 # name of both, for two quantities: there it is `AggregationFromFirst`.
 
 
-PER_STEP = "The unit of speed: metres per step of the world, or metres per second."
+def _with(name: str, base: type[Any], **defaults: object) -> type[Any]:
+    """Return the metric `name`: `base` with other defaults of its settings."""
+    known = {field.name: field for field in dataclasses.fields(base)}
+    own = {key: dataclasses.field(default=value, metadata=known[key].metadata) for key, value in defaults.items()}
+    own |= {
+        "__doc__": base.__doc__,
+        "__module__": __name__,
+        "__annotations__": {key: known[key].type for key in defaults},
+    }
+    return configured(type(name, (base,), own))
 
 
-@configured
-class AverageSpeedBehavior(crowds.AverageSpeed):
-    """The mean speed, in m per step."""
-
-    per: str = choice_setting("step", ("step", "second"), PER_STEP)
-
-
-@configured
-class AngularMomentumBehavior(crowds.AngularMomentum):
-    """The angular momentum about the centroid per agent and world radius, in m per step."""
-
-    per: str = choice_setting("step", ("step", "second"), PER_STEP)
-
-
-@configured
-class GroupRotationBehavior(crowds.GroupRotation):
-    """The mean speed around the centroid, in m per step."""
-
-    per: str = choice_setting("step", ("step", "second"), PER_STEP)
-
-
-class ScatterBehavior(crowds.Scatter):
-    """The mean square distance to the centroid over that of the world's radius: the same as `Scatter`."""
-
-
-@configured
-class RadialVarianceMetric(crowds.RadialVariance):
-    """The variance of the distances to the centroid, times 20."""
-
-    weight: float = setting(20.0, doc="Factor on the value.")
-
-
-@configured
-class TotalCollisionsBehavior(crowds.TotalCollisions):
-    """The number of steps in which an agent touched something, added up over the agents."""
-
-    each_step: bool = setting(True, doc="Count every step of a contact, not only its first.")
-
-
-@configured(kw_only=True)
-class SubGroupBehavior(crowds.SubGroup):
-    """The same as `SubGroup`. RobotSwarmSimulator's `subgroup: 1` is `include_teams: [1]`."""
+AverageSpeedBehavior = _with("AverageSpeedBehavior", crowds.AverageSpeed, per="step")
+AngularMomentumBehavior = _with("AngularMomentumBehavior", crowds.AngularMomentum, per="step")
+GroupRotationBehavior = _with("GroupRotationBehavior", crowds.GroupRotation, per="step")
+ScatterBehavior = _with("ScatterBehavior", crowds.Scatter)
+RadialVarianceMetric = _with("RadialVarianceMetric", crowds.RadialVariance, weight=20.0)
+TotalCollisionsBehavior = _with("TotalCollisionsBehavior", crowds.TotalCollisions, each_step=True)
+# RobotSwarmSimulator's `subgroup: 1` is `include_teams: [1]`.
+SubGroupBehavior = _with("SubGroupBehavior", crowds.SubGroup)

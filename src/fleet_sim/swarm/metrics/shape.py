@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fleet_sim.base.arrays import Bools, Floats, Ints, as_whole
+from fleet_sim.base.arrays import Floats, Ints, as_whole
+from fleet_sim.base.errors import of_extra
 from fleet_sim.base.settings import setting
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.swarm.crowd import Crowd
-from fleet_sim.swarm.metrics.crowd import CrowdMetric, ScaledMetric, centred
+from fleet_sim.swarm.metrics.crowd import CrowdMetric, ScaledMetric, centred, metric_of
 from fleet_sim.swarm.parameters import choice_setting, configured
 
 MOST_ROUNDS = 100
@@ -197,26 +199,20 @@ class Circularity(CrowdMetric):
         return circularity(crowd.positions, FITS[self.fit])
 
 
-def _instant(fit: Fit, name: str, what: str) -> type[Any]:
-    """Return the class `name` of RobotSwarmSimulator: `instant_circularity` of a fit."""
-
-    def unscaled(metric: object, crowd: Crowd) -> float:
-        """Return the value before `scale`."""
-        return instant_circularity(crowd.positions, fit)
-
-    about = {"__doc__": f"`instant_circularity` of {what}.", "__module__": __name__, "unscaled": unscaled}
-    return type(f"Instant{name}Circularity", (ScaledMetric,), about)
+def _instant(name: str, fit: Fit, what: str) -> type[Any]:
+    """Return the class of RobotSwarmSimulator: `instant_circularity` of a fit."""
+    formula = partial(instant_circularity, fit=fit)
+    return metric_of(f"Instant{name}Circularity", formula, ScaledMetric, f"`instant_circularity` of {what}.")
 
 
 _LM = "the least squares fit, found by Levenberg and Marquardt's method, as all here are"
-InstantLSQCircularity = _instant(least_squares, "LSQ", "the least squares fit")
-InstantLMCircularity = _instant(least_squares, "LM", _LM)
-InstantPrattSVDCircularity = _instant(pratt, "PrattSVD", "Pratt's fit")
-InstantTaubinSVDCircularity = _instant(taubin, "TaubinSVD", "Taubin's fit")
-InstantHyperLSQCircularity = _instant(
-    root_mean_square, "HyperLSQ", "Pratt's fit, with the root mean square distance as radius"
-)
-InstantHyperSVDCircularity = _instant(hyper, "HyperSVD", "the hyperaccurate fit")
+_LSQ = "Pratt's fit, with the root mean square distance as radius"
+InstantLSQCircularity = _instant("LSQ", least_squares, "the least squares fit")
+InstantLMCircularity = _instant("LM", least_squares, _LM)
+InstantPrattSVDCircularity = _instant("PrattSVD", pratt, "Pratt's fit")
+InstantTaubinSVDCircularity = _instant("TaubinSVD", taubin, "Taubin's fit")
+InstantHyperLSQCircularity = _instant("HyperLSQ", root_mean_square, _LSQ)
+InstantHyperSVDCircularity = _instant("HyperSVD", hyper, "the hyperaccurate fit")
 
 
 # How well the agents go round on one circle.
@@ -234,6 +230,11 @@ def fatness(positions: Floats) -> float:
     return 1.0 - float(distances.min()) ** 2 / largest**2 if largest > 0.0 else 1.0
 
 
+def roundness(positions: Floats) -> float:
+    """Return 1 - `fatness` of `positions` (N, 2)."""
+    return 1.0 - fatness(positions)
+
+
 def tangentness(positions: Floats, headings: Floats) -> float:
     """Return 1/N sum |cos(h_i - b_i)|, with headings h_i (N,) and bearings b_i from the centroid of `positions` (N, 2).
 
@@ -245,28 +246,13 @@ def tangentness(positions: Floats, headings: Floats) -> float:
     return float(np.abs(trig.cos(headings - trig.arctan2(offsets[:, 1], offsets[:, 0]))).mean())
 
 
-class Fatness(CrowdMetric):
-    """How far from one circle the agents are, 0 to 1; see `fatness`."""
-
-    def measure(self, crowd: Crowd) -> float:
-        """Return the value."""
-        return fatness(crowd.positions)
+Fatness = metric_of("Fatness", fatness)
 
 
-class Fatness2(ScaledMetric):
-    """How near to one circle the agents are, 0 to 1: 1 less `fatness`."""
-
-    def unscaled(self, crowd: Crowd) -> float:
-        """Return the value before `scale`."""
-        return 1.0 - fatness(crowd.positions)
+Fatness2 = metric_of("Fatness2", roundness, ScaledMetric)
 
 
-class Tangentness(CrowdMetric):
-    """How far from going around the centroid the agents are, 0 to 1; see `tangentness`."""
-
-    def measure(self, crowd: Crowd) -> float:
-        """Return the value."""
-        return tangentness(crowd.positions, crowd.headings)
+Tangentness = metric_of("Tangentness", tangentness)
 
 
 @configured
@@ -306,97 +292,24 @@ class Circliness(CrowdMetric):
 # The Delaunay triangulation of points in the plane.
 
 
-OUTSIDE = -1
-"""The corner beyond all points: the third one of a triangle that stands on a side of the hull, outside."""
-
-
 def delaunay_edges(positions: Floats) -> Ints:
     """Return the sides (E, 2), as indices in order, of the Delaunay triangulation of `positions` (N, 2).
 
     There are none for fewer than three points, or all on one line; of points in one place all but the first are left
-    out. Where four points or more lie on one circle, any of the triangulations that are right. Time goes with N^2.
+    out. Where four points or more lie on one circle, any of the triangulations that are right. Raises
+    MissingDependencyError without SciPy.
     """
+    with of_extra("scipy", "swarm", "the metric 'delaunay_diffusion'"):
+        from scipy.spatial import Delaunay, QhullError
     # Equal points would make triangles without area; one of each stands for all.
-    _, first = np.unique(positions, axis=0, return_index=True)
-    keep = np.sort(first)
-    triangles = _triangles(positions[keep])
-    inner = triangles[(triangles != OUTSIDE).all(axis=1)]
-    sides = np.concatenate((inner[:, [0, 1]], inner[:, [1, 2]], inner[:, [2, 0]]))
-    edges: Ints = keep[np.unique(np.sort(sides, axis=1), axis=0)]
+    keep = np.sort(np.unique(positions, axis=0, return_index=True)[1])
+    try:
+        triangles = Delaunay(positions[keep]).simplices
+    except (QhullError, ValueError):
+        return np.empty((0, 2), np.int64)
+    sides = np.sort(np.concatenate((triangles[:, :2], triangles[:, 1:], triangles[:, ::2])), axis=1)
+    edges: Ints = keep[np.unique(sides, axis=0)]
     return edges
-
-
-def _triangles(points: Floats) -> Ints:
-    """Return triangles (T, 3) counter-clockwise, with those outside of the hull, by inserting one point at a time.
-
-    Bowyer (1981) and Watson (1981): the triangles whose circles hold the new point make way for those between it and
-    the border of the hole. The corner outside spares a large triangle about all points, which would bend the hull.
-    """
-    start = _first_triangle(points)
-    if start is None:
-        return np.empty((0, 3), np.int64)
-    a, b, c = start
-    # Three triangles outside close the hull, so that a point beyond it is inserted as any other.
-    triangles = np.array([(a, b, c), (b, a, OUTSIDE), (c, b, OUTSIDE), (a, c, OUTSIDE)], np.int64)
-    for index in range(len(points)):
-        if index in start:
-            continue
-        # All triangles whose circle holds the new point go, and the hole is filled with a fan about the point.
-        hit_mask = _holds(points, triangles, points[index])
-        border = _border(triangles[hit_mask])
-        fan = np.column_stack((border, np.full(len(border), index)))
-        triangles = np.concatenate((triangles[~hit_mask], _outside_last(fan)))
-    return triangles
-
-
-def _first_triangle(points: Floats) -> tuple[int, int, int] | None:
-    """Return three points counter-clockwise that are not on one line, or None."""
-    if len(points) < 3:
-        return None
-    middle = points.mean(axis=0)
-    a = int(np.argmax(((points - middle) ** 2).sum(axis=1)))
-    b = int(np.argmax(((points - points[a]) ** 2).sum(axis=1)))
-    # The widest triangle on the longest side is the safest start.
-    areas = _cross(points[b] - points[a], points - points[a])
-    c = int(np.argmax(np.abs(areas)))
-    # All points are on one line, as near as rounding can tell: there is no triangle.
-    if abs(areas[c]) <= FLAT * float(((points[b] - points[a]) ** 2).sum()):
-        return None
-    return (a, b, c) if areas[c] > 0.0 else (b, a, c)
-
-
-def _cross(first: Floats, second: Floats) -> Floats:
-    product: Floats = first[..., 0] * second[..., 1] - first[..., 1] * second[..., 0]
-    return product
-
-
-def _holds(points: Floats, triangles: Ints, point: Floats) -> Bools:
-    """Return which triangles (T, 3) have `point` in their circle; outside of the hull that is the half plane beyond."""
-    a, b, c = (points[triangles[:, corner]] - point for corner in range(3))
-    (aa, bb, cc) = ((side * side).sum(axis=1) for side in (a, b, c))
-    inside: Bools = aa * _cross(b, c) + bb * _cross(c, a) + cc * _cross(a, b) > 0.0
-    outer_mask = triangles[:, 2] == OUTSIDE
-    beyond = _cross(a, b)
-    # On the line of a side of the hull, only between its ends: there the side is split.
-    between = (a * b).sum(axis=1) < 0.0
-    return np.where(outer_mask, (beyond > 0.0) | ((beyond == 0.0) & between), inside)
-
-
-def _border(hole: Ints) -> Ints:
-    """Return the directed sides (K, 2) of the triangles `hole` (T, 3) that no two of them share."""
-    sides = np.concatenate((hole[:, [0, 1]], hole[:, [1, 2]], hole[:, [2, 0]]))
-    # Directed: two triangles pass a shared side in opposite directions.
-    known = set(map(tuple, sides.tolist()))
-    return np.array([side for side in sides.tolist() if (side[1], side[0]) not in known], np.int64).reshape(-1, 2)
-
-
-def _outside_last(triangles: Ints) -> Ints:
-    """Return the triangles (T, 3) turned so that the corner outside, where they have it, is the last one."""
-    turned = triangles.copy()
-    for corner in (0, 1):
-        mask = triangles[:, corner] == OUTSIDE
-        turned[mask] = np.roll(triangles[mask], 2 - corner, axis=1)
-    return turned
 
 
 UNEVENNESS = 10.0
@@ -418,12 +331,7 @@ def delaunay_diffusion(positions: Floats) -> float:
     return float(min(width, height) ** 2 / (1.0 + UNEVENNESS * variance))
 
 
-class DelaunayDiffusion(CrowdMetric):
-    """How far and how evenly the agents are spread; see `delaunay_diffusion`."""
-
-    def measure(self, crowd: Crowd) -> float:
-        """Return the value."""
-        return delaunay_diffusion(crowd.positions)
+DelaunayDiffusion = metric_of("DelaunayDiffusion", delaunay_diffusion)
 
 
 # How much ground the swarm covers.
@@ -484,9 +392,4 @@ def _turn(a: list[float], b: list[float], c: list[float]) -> float:
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
 
-class ConvexHull(CrowdMetric):
-    """The area of the convex hull of the agents' middles, in m^2; see `convex_hull_area`."""
-
-    def measure(self, crowd: Crowd) -> float:
-        """Return the value."""
-        return convex_hull_area(crowd.positions)
+ConvexHull = metric_of("ConvexHull", convex_hull_area)
