@@ -25,15 +25,14 @@ from fleet_sim.facade.runner import Runner
 from fleet_sim.facade.state import Origin, State, scenario_of, with_settings
 from fleet_sim.facade.update import CompiledCode, FiniteGuard, StepEvents, Update, follow_changes, make_engine, used
 from fleet_sim.facade.view import CollisionQueries, Monitor, View
+from fleet_sim.models.catalog import checked_folder
 from fleet_sim.models.kinematics.links import WorldLinks
-from fleet_sim.models.tiers import checked_folder
 from fleet_sim.robots import attachments
 from fleet_sim.robots.actions.scheduler import ActionScheduler
 from fleet_sim.robots.dispatch import FleetCommandDispatcher
 from fleet_sim.robots.motion import controllers, laws
-from fleet_sim.robots.motion.avoidance import AvoidanceSystem
 from fleet_sim.robots.motion.driving import DIFFERENTIAL, OMNI
-from fleet_sim.robots.motion.system import EngineDriven, MotionSystem
+from fleet_sim.robots.motion.system import AvoidanceSystem, EngineDriven, MotionSystem
 from fleet_sim.robots.spawning import fill_scenario
 from fleet_sim.sensing.collision.blocking_system import BlockingSystem
 from fleet_sim.sensing.collision.broad import BroadPhase, candidate_pairs

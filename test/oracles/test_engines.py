@@ -138,7 +138,7 @@ def test_a_pendulum_swings_down(make: Make, damping: float, tmp_path: Path) -> N
 @pytest.mark.parametrize("net", [7.0, 23.0, 61.0])
 @holds(
     "api:SimObject.apply_force",
-    fault="engines/mujoco/contacts.py: keep_down left out: hops by 12 mm, 10 % too slow or fast",
+    fault="engines/mujoco/bound.py: keep_down left out: hops by 12 mm, 10 % too slow or fast",
 )
 def test_a_push_gives_force_by_mass(make: Make, friction: float, net: float) -> None:
     sim = make(timestep=0.01)
@@ -158,8 +158,7 @@ def test_a_push_gives_force_by_mass(make: Make, friction: float, net: float) -> 
 
 @pytest.mark.parametrize("friction", [0.3, 0.6])
 @holds(
-    "api:SimObject.set_material",
-    fault="engines/mujoco/contacts.py: friction of a contact: product -> larger of the two",
+    "api:SimObject.set_material", fault="engines/mujoco/bound.py: friction of a contact: product -> larger of the two"
 )
 def test_sliding_ends_where_friction_has_taken_the_speed(make: Make, friction: float) -> None:
     sim = make(timestep=0.01)
@@ -181,7 +180,7 @@ def test_sliding_ends_where_friction_has_taken_the_speed(make: Make, friction: f
 
 
 @pytest.mark.parametrize("restitution", [0.3, 0.5, 0.8])
-@holds("api:SimObject.set_material", fault="engines/mujoco/contacts.py: the part sent back 1 + e -> 1 + e/2")
+@holds("api:SimObject.set_material", fault="engines/mujoco/bound.py: the part sent back 1 + e -> 1 + e/2")
 def test_a_ball_bounces_by_the_square_of_its_restitution(make: Make, restitution: float) -> None:
     sim = make(timestep=0.01)
     floor = fs.ShapeParams("box", half_extents=(2.0, 2.0, 0.1))

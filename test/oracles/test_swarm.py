@@ -66,7 +66,7 @@ def places_of(world: RectangularWorld) -> np.ndarray:
     "api:SwarmAgent.dpos",
     "api:Group.positions",
     "api:Group.headings",
-    fault="swarm/unicycle.py: the arc's length in place of its chord",
+    fault="swarm/separation.py: the arc's length in place of its chord",
 )
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("update", ["together", "in_turn"])

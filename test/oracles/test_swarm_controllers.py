@@ -104,7 +104,7 @@ def test_boids_do_what_their_wishes_add_up_to(count: int, team: str | None) -> N
     assert slow > 0 and close > 0
 
 
-@holds("api:CyclicPursuitController.act", fault="swarm/controllers/crowds.py: each chases the one before it")
+@holds("api:CyclicPursuitController.act", fault="swarm/controllers/boids.py: each chases the one before it")
 @pytest.mark.parametrize("order", ["around", "spawned"])
 def test_a_ring_turns_to_whom_each_one_chases(order: str) -> None:
     world = world_of(
@@ -123,7 +123,7 @@ def test_a_ring_turns_to_whom_each_one_chases(order: str) -> None:
     assert limited > 0
 
 
-@holds("api:FollowController.act", fault="swarm/controllers/crowds.py: the speed of the one ahead is not added")
+@holds("api:FollowController.act", fault="swarm/controllers/boids.py: the speed of the one ahead is not added")
 @pytest.mark.parametrize("led", [False, True])
 def test_a_chain_keeps_its_gaps(led: bool) -> None:
     settings = {"gap": 0.33, "gain": 1.1, "max_speed": 0.61, "max_turn": 1.3, "turn_gain": 2.7, "lead": [0.21, 0.37]}
@@ -150,7 +150,7 @@ def test_a_chain_keeps_its_gaps(led: bool) -> None:
         compare(world, [*expected, (0.45, -0.6)] if led else expected)
 
 
-@holds("api:WaypointPIDController.act", fault="swarm/controllers/walks.py: the integral is not limited")
+@holds("api:WaypointPIDController.act", fault="swarm/controllers/choices.py: the integral is not limited")
 def test_waypoints_are_driven_to_by_two_pids() -> None:
     speed = {"p": 0.4, "i": 0.3, "d": -0.2, "imax": 0.12, "max": 0.9}
     steer = {"p": 1.1, "i": 0.4, "d": 0.15, "imax": 0.3, "min": -1.2, "max": 0.9}
@@ -188,7 +188,7 @@ ORCA = {
 }
 
 
-@holds("api:OrcaController.act", fault="swarm/controllers/crowds.py: the lead is not divided by; walls have no ends")
+@holds("api:OrcaController.act", fault="swarm/controllers/boids.py: the lead is not divided by; walls have no ends")
 def test_a_free_path_is_driven_straight_by_the_point_ahead() -> None:
     goal, lead = 5.3 + 4.1j, 0.07
     # Beside the way, which crosses the lines of its sides.
@@ -217,7 +217,7 @@ def test_a_free_path_is_driven_straight_by_the_point_ahead() -> None:
     assert abs(places_of(world)[0] + lead * cmath.exp(1j * world.everyone.headings[0]) - goal) < 0.02
 
 
-@holds("api:OrcaController.act", fault="swarm/controllers/crowds.py: discs are not enlarged by the lead")
+@holds("api:OrcaController.act", fault="swarm/controllers/boids.py: discs are not enlarged by the lead")
 def test_agents_that_cross_never_overlap_and_arrive() -> None:
     middle, count = 4.6 + 4.3j, 9
     starts = [middle + (2.0 + 0.13 * index) * cmath.exp(0.7j * index) for index in range(count)]

@@ -94,7 +94,7 @@ def compare(world: RectangularWorld, table: str, sensors: int, near: float, most
     "api:SwarmAgent.position",
     "api:BinaryFOVSensor.current_state",
     *(f"api:{name}.value" for name in NAMES),
-    fault="swarm/unicycle.py: the arc's length in place of its chord",
+    fault="swarm/separation.py: the arc's length in place of its chord",
 )
 def test_a_mill_is_that_of_robot_swarm_simulator() -> None:
     sensor = {"type": "BinaryFOVSensor", "theta": 0.41, "distance": 9.0, "bias": 0.15}

@@ -28,7 +28,7 @@ def places_of(world: RectangularWorld) -> np.ndarray:
     return world.everyone.positions @ np.array([1.0, 1.0j])
 
 
-@holds("api:AgentConfig.max_linear_accel", fault="swarm/unicycle.py: a change is limited to accel, not accel * dt")
+@holds("api:AgentConfig.max_linear_accel", fault="swarm/separation.py: a change is limited to accel, not accel * dt")
 @pytest.mark.parametrize("count", [1, 120])
 def test_limits_of_speed_and_acceleration_are_kept(count: int) -> None:
     limits = {"max_linear_vel": 0.53, "max_linear_accel": 0.9, "max_angular_vel": 0.81, "max_angular_accel": 1.7}

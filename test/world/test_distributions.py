@@ -12,7 +12,7 @@ from scipy import stats
 from fleet_sim.base.errors import ConfigError, InvalidValueError
 from fleet_sim.base.settings import read
 from fleet_sim.warehouse.orders.settings import ServiceSettings
-from fleet_sim.world.distributions import Distribution, duration_of, read_duration
+from fleet_sim.world.clock import Distribution, duration_of, read_duration
 
 SIGMA = np.sqrt(np.log(1.0 + 0.5**2))
 THEIRS = {

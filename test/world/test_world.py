@@ -17,10 +17,10 @@ from fleet_sim import AgentSpawnParams, MultiRobotSimulationCore, SetVelocity
 from fleet_sim.base.arrays import NO_ROWS, Floats, Ints, Rows
 from fleet_sim.base.errors import DuplicateNameError, InvalidValueError, StaleHandleError, StateError, UnknownNameError
 from fleet_sim.world import steering
+from fleet_sim.world.checkpoint import state_hash
 from fleet_sim.world.clock import Clock
 from fleet_sim.world.commands import NamedRows
 from fleet_sim.world.entity_index import EntityIndex, FreeRows
-from fleet_sim.world.hashing import state_hash
 from fleet_sim.world.schema import NO_ROW, BodyColumns
 from fleet_sim.world.world import World, restore_world, save_world
 

@@ -15,8 +15,7 @@ from fleet_sim.base.params import SimulationParams
 from fleet_sim.engines.bullet.mirror import BulletMirror
 from fleet_sim.robots.actions.scheduler import ActionScheduler
 from fleet_sim.robots.dispatch import FleetCommandDispatcher
-from fleet_sim.robots.motion.avoidance import AvoidanceSystem
-from fleet_sim.robots.motion.system import EngineDriven, MotionSystem
+from fleet_sim.robots.motion.system import AvoidanceSystem, EngineDriven, MotionSystem
 from fleet_sim.sensing.collision.blocking_system import BlockingSystem
 from fleet_sim.sensing.collision.system import CollisionSystem, SelfCollisions
 from fleet_sim.sensing.sensors.system import SensorSystem

@@ -32,11 +32,10 @@ from fleet_sim.robots.motion.controllers import CONTROLLERS, AgentController
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.robots.spawning import SPAWNED, emit_spawned, remove
 from fleet_sim.world import state_files
-from fleet_sim.world.checkpoint import Checkpoint, check_range, check_tables, check_world
+from fleet_sim.world.checkpoint import Checkpoint, check_range, check_tables, check_world, state_hash
 from fleet_sim.world.clock import Clock
 from fleet_sim.world.commands import BodyId, ObjectId
 from fleet_sim.world.entity_index import Handle, handle_of
-from fleet_sim.world.hashing import state_hash
 from fleet_sim.world.pipeline import Pipeline
 from fleet_sim.world.shapes import BodyShape, RobotModel
 from fleet_sim.world.user_code import GuardedPart, keeps_state

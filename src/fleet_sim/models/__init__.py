@@ -14,10 +14,13 @@ from fleet_sim.base.exports import lazy
 if TYPE_CHECKING:
     from fleet_sim.models.catalog import KNOWN_MODELS as KNOWN_MODELS
     from fleet_sim.models.catalog import ModelEntry as ModelEntry
+    from fleet_sim.models.catalog import add_search_path as add_search_path
     from fleet_sim.models.catalog import discover_models as discover_models
+    from fleet_sim.models.catalog import get_search_paths as get_search_paths
     from fleet_sim.models.catalog import list_all_models as list_all_models
     from fleet_sim.models.catalog import model_folders as model_folders
     from fleet_sim.models.catalog import register_model as register_model
+    from fleet_sim.models.catalog import remove_search_path as remove_search_path
     from fleet_sim.models.catalog import resolve_model as resolve_model
     from fleet_sim.models.catalog import resolve_urdf as resolve_urdf
     from fleet_sim.models.catalog import unregister_model as unregister_model
@@ -30,8 +33,5 @@ if TYPE_CHECKING:
     from fleet_sim.models.profile import auto_detect_profile as auto_detect_profile
     from fleet_sim.models.profile import detect_robot_type as detect_robot_type
     from fleet_sim.models.profile import profile_of as profile_of
-    from fleet_sim.models.tiers import add_search_path as add_search_path
-    from fleet_sim.models.tiers import get_search_paths as get_search_paths
-    from fleet_sim.models.tiers import remove_search_path as remove_search_path
 else:
     __all__, __getattr__, __dir__ = lazy(globals())

@@ -13,11 +13,11 @@ import numpy as np
 from fleet_sim.base.files import expanded, read_bytes
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ShapeKind
+from fleet_sim.models.catalog import get_search_paths
 from fleet_sim.models.generated import XACRO_SUFFIX, content_of, fill_places, keep, kept
 from fleet_sim.models.loading import load_robot_model, scaled_model
 from fleet_sim.models.markup import Element, read_optenv, read_text
 from fleet_sim.models.mesh_files import MeshFinder, in_installed_package, seen_by_pybullet
-from fleet_sim.models.tiers import get_search_paths
 from fleet_sim.world.shapes import BASE, FIXED, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL, Geometry, Inertial, RobotModel
 
 # In kg: next to nothing beside the links of any robot.

@@ -17,7 +17,6 @@ from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows, 
 from fleet_sim.base.errors import InvalidValueError, StateError
 from fleet_sim.base.registry import saved
 from fleet_sim.base.settings import read
-from fleet_sim.swarm import unicycle
 from fleet_sim.swarm.agent_config import (
     AgentConfig,
     DetectionRegionConfig,
@@ -29,8 +28,9 @@ from fleet_sim.swarm.agent_config import (
     draw_body,
 )
 from fleet_sim.swarm.canvas import Canvas
-from fleet_sim.swarm.crowd import Crowd, GroupMemory, WatchedList, fitting, joined, one_each
+from fleet_sim.swarm.crowd import Crowd, WatchedList, fitting, joined, one_each
 from fleet_sim.swarm.parameters import Component, PartRegistry, SensorView
+from fleet_sim.swarm.separation import LAW
 from fleet_sim.swarm.swarm_state import Region, SwarmState
 from fleet_sim.swarm.world_config import changed_settings, type_entry
 from fleet_sim.world.clock import normals, purpose_key, uniforms
@@ -271,10 +271,11 @@ class SwarmAgent(SwarmBody):
         return float(self.dpos[1])
 
 
-class Group(GroupMemory):
-    """The agents that share a type, a controller and sensors.
+class Group(Crowd):
+    """The agents that share a type, a controller and sensors, and what these remember per agent.
 
-    A group of one agent of another group (`only`) reads and writes the same arrays.
+    `readings[i]` (N, ...) are the last readings of sensor i; `state` is that of components, see `Component.column`. A
+    group of one agent of another group (`only`) reads and writes the same arrays.
     """
 
     def __init__(
@@ -294,6 +295,13 @@ class Group(GroupMemory):
         self.sensors: list[Sensor] = []
         self.agents: list[SwarmAgent] = []
         self.acts_directly = acts_directly(kind, config)
+        self.readings: dict[int, AnyArray] = {}
+        self.state: dict[str, AnyArray] = {}
+        self.defaults: dict[str, Any] = {}
+        """What agents that join remember, by name."""
+        self._numbers: dict[int, int] | None = None
+        self._solos: dict[int, SoloGroup] = {}
+        """Groups of one of its agents alone, by number: agents take turns in every step."""
 
     @property
     def rng(self) -> np.random.Generator:
@@ -315,9 +323,46 @@ class Group(GroupMemory):
         if len(self.rows) == 1:
             return self
         known = self._solos.get(number)
-        if not isinstance(known, Group):
+        if known is None:
             known = self._solos[number] = SoloGroup(self, number)
         return known
+
+    def number_of(self, row: int) -> int:
+        """Return the number of the agent with `row` in this group."""
+        if self._numbers is None:
+            # Made when first asked for: many worlds never ask.
+            self._numbers = {member: number for number, member in enumerate(self.rows.tolist())}
+        return self._numbers[row]
+
+    # ---- what it remembers -------------------------------------------------------------------------------------------
+
+    def column(self, name: str, shape: tuple[int, ...] = (), *, dtype: Any = float, default: Any = 0) -> AnyArray:
+        """Return the array (N, *shape) remembered under `name`, made at its first use; see `Component.column`."""
+        known = self.state.get(name)
+        if known is None:
+            known = self.state[name] = np.full((len(self), *shape), default, dtype)
+            self.defaults[name] = default
+        return known
+
+    def forget(self, slot: str, row: int) -> None:
+        """Clear the state and readings of the part in `slot` of the agent in `row`."""
+        number = self.number_of(row)
+        for name, values in self.state.items():
+            if name.startswith(f"{slot}."):
+                values[number] = self.defaults.get(name, 0)
+        # Readings are numbered, not named: the slot of a sensor is its number.
+        for index, values in self.readings.items():
+            if slot == f"sensors[{index}]":
+                values[number] = 0
+
+    def forget_places(self) -> None:
+        """Forget which agent is where: the arrays are others from now on."""
+        self._numbers = None
+        self._solos.clear()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Group:
+        """A group stays itself in a copy of what refers to it."""
+        return self
 
     def note(self, index: int, values: AnyArray) -> None:
         """Keep the readings (N, ...) of sensor `index`; raises InvalidValueError unless there is one per agent."""
@@ -333,7 +378,9 @@ class Group(GroupMemory):
             agent.enter(self)
         self.forget_places()
         self.rows = np.concatenate((self.rows, np.array([agent.row for agent in agents], np.int64)))
-        self.lengthen(len(agents))
+        for name, values in self.state.items():
+            more = np.full((len(agents), *values.shape[1:]), self.defaults[name], values.dtype)
+            self.state[name] = np.concatenate((values, more))
         for index, sensor in enumerate(self.sensors):
             blank = sensor.blank(len(agents))
             self.readings[index] = joined(self.readings[index], blank) if index in self.readings else blank
@@ -342,13 +389,18 @@ class Group(GroupMemory):
         self, rows: Rows, agents: list[SwarmAgent], state: dict[str, AnyArray], readings: dict[int, AnyArray]
     ) -> None:
         """Restore these members and their state; the arrays are copied."""
-        self.agents = list(agents)
-        self.remember(rows, state, readings)
+        self.agents, self.rows = list(agents), rows.copy()
+        self.forget_places()
+        self.state = {name: values.copy() for name, values in state.items()}
+        self.readings = {index: values.copy() for index, values in readings.items()}
 
     def keep(self, mask: Bools) -> None:
         """Let go of the agents outside `mask` (N,)."""
         self.agents = [agent for agent, stays in zip(self.agents, mask.tolist(), strict=True) if stays]
-        self.keep_memory(mask)
+        self.forget_places()
+        self.rows = self.rows[mask]
+        self.state = {name: values[mask] for name, values in self.state.items()}
+        self.readings = {index: values[mask] for index, values in self.readings.items()}
 
 
 def acts_directly(kind: type[SwarmAgent], config: AgentConfig) -> bool:
@@ -589,7 +641,7 @@ class MazeAgent(SwarmAgent):
     """The unicycle: its actions are the linear velocity along its heading in m/s and the angular velocity in rad/s."""
 
     config_class = MazeAgentConfig
-    law = unicycle.LAW
+    law = LAW
 
     def draw(self, canvas: Canvas) -> None:
         """Draw its trace, then itself."""

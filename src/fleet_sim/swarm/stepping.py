@@ -30,11 +30,10 @@ from fleet_sim.swarm.metrics.combination import NestedMetric, SelectiveMetric
 from fleet_sim.swarm.metrics.crowd import CrowdMetric, SubGroup
 from fleet_sim.swarm.parameters import PartRegistry
 from fleet_sim.swarm.sensors import SENSORS
-from fleet_sim.swarm.separation import keep_apart, warn_of_outsiders
+from fleet_sim.swarm.separation import give, held_arrays, keep_apart, unicycle_arrays, warn_of_outsiders
 from fleet_sim.swarm.spawners import SPAWNERS
 from fleet_sim.swarm.swarm_state import Metric, SwarmState
 from fleet_sim.swarm.swarm_world import Spawner, Subscriber, SwarmWorld
-from fleet_sim.swarm.unicycle import give, held_arrays, unicycle_arrays
 from fleet_sim.world.columns import numbers_of
 from fleet_sim.world.pipeline import Phase, System
 from fleet_sim.world.state_files import Form

@@ -129,7 +129,7 @@ def move(agent: SwarmAgent, group: Group) -> None:
     group.join([agent])
     for name, value in state.items():
         # Who joins a group comes last in its arrays.
-        group.column(name, value.shape, dtype=value.dtype, default=old.default_of(name))[-1] = value
+        group.column(name, value.shape, dtype=value.dtype, default=old.defaults.get(name, 0))[-1] = value
     for index, reading in readings.items():
         group.only(len(group) - 1).note(index, reading[None])
 

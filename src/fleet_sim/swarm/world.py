@@ -94,7 +94,7 @@ class SwarmMemory:
             "rows": group.rows.copy(),
             "agents": list(group.agents),
             "own": [self._copied(_own(agent)) for agent in group.agents],
-            "defaults": group.defaults,
+            "defaults": dict(group.defaults),
             "equipment": [(agent.controller, agent.plain_sensors) for agent in group.agents],
             "parts": (group.controller, list(group.sensors)),
             "state": {name: values.copy() for name, values in group.state.items()},
@@ -120,7 +120,7 @@ class SwarmMemory:
             group.set_members(group.rows[:0], [], {}, {})
         for group, known in zip(world.groups, saved["groups"], strict=False):
             group.set_members(known["rows"], known["agents"], known["state"], known["readings"])
-            group.take_defaults(known["defaults"])
+            group.defaults = dict(known["defaults"])
             for agent, own in zip(group.agents, known["own"], strict=True):
                 vars(agent).update(self._copied(own))
             group.controller, group.sensors = known["parts"][0], list(known["parts"][1])

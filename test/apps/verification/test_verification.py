@@ -174,7 +174,7 @@ EXEMPT = {
     "swarm/simulate.py": "answers a click",
     "learning/envs/": "rewards and observations: environments are not verified",
     "base/settings/expressions.py": "formulas that users write in YAML; they may use any function",
-    "swarm/controllers/walks.py": "its steps are drawn from a power law, which has no other form",
+    "swarm/controllers/choices.py": "its steps are drawn from a power law, which has no other form",
     "sensing/sensors/occupancy.py": "compares with a tolerance",
     "warehouse/nav2/maps.py": "pictures for others: no robot here drives by costs",
     "base/geometry.py": "compares with a tolerance",

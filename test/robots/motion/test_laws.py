@@ -17,8 +17,8 @@ from fleet_sim.base.spatial.quaternions import from_eulers, from_yaws, to_eulers
 from fleet_sim.robots.motion.laws import motion_law, motion_law_index, names, register_motion_law
 from fleet_sim.robots.motion.system import advance_joints
 from fleet_sim.world import steering as joint_steering
+from fleet_sim.world.checkpoint import state_hash
 from fleet_sim.world.clock import Clock
-from fleet_sim.world.hashing import state_hash
 from fleet_sim.world.shapes import FIXED, PRISMATIC, REVOLUTE, RobotModel
 from fleet_sim.world.steering import give_velocities
 from fleet_sim.world.world import World

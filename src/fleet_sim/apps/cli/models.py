@@ -11,7 +11,7 @@ from typing import Any
 from fleet_sim.apps.cli.arguments import check_png
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.files import write_png
-from fleet_sim.models.tiers import TIERS, add_search_path
+from fleet_sim.models.catalog import TIERS, add_search_path
 
 MAX_SIZE = 4096
 """The longest edge of a picture, in pixels."""

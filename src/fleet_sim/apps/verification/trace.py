@@ -22,7 +22,7 @@ from fleet_sim.base.settings import load_mapping
 from fleet_sim.robots.agent import Agent
 from fleet_sim.sensing.sensors.sensor import Reading, Sensor
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.world.hashing import column_hashes
+from fleet_sim.world.checkpoint import column_hashes
 
 # Tasks for idle robots during verification: a run in which nothing moves proves little.
 

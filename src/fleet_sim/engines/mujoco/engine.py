@@ -17,7 +17,7 @@ from fleet_sim.base.registry import saved
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.engines.mujoco import bound as bounds
 from fleet_sim.engines.mujoco.bodies import MujocoBodies
-from fleet_sim.engines.mujoco.contacts import (
+from fleet_sim.engines.mujoco.bound import (
     IMPEDANCE,
     NO_PAIRS,
     ContactTable,

@@ -28,7 +28,7 @@ from fleet_sim.swarm.neighbours import (
     see_discs,
 )
 from fleet_sim.swarm.parameters import Configured, configured, seed_setting, team_setting, unbounded_setting
-from fleet_sim.swarm.unicycle import look
+from fleet_sim.swarm.separation import look
 from fleet_sim.world.columns import numbers_of
 
 HISTORY = 1000

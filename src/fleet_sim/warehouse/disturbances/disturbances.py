@@ -24,10 +24,9 @@ from fleet_sim.warehouse.disturbances.kind import Aim, DisturbanceKind, Disturbe
 from fleet_sim.warehouse.disturbances.radio import radio_of
 from fleet_sim.warehouse.disturbances.section import Entry, check_targets, read_entry
 from fleet_sim.warehouse.traffic.run_file import RunTable
-from fleet_sim.world.clock import purpose_key, uniforms
+from fleet_sim.world.clock import duration_of, purpose_key, uniforms
 from fleet_sim.world.commands import Command, CommandAck, command
 from fleet_sim.world.conditions import CONDITIONS, ConditionColumns, RobotError
-from fleet_sim.world.distributions import duration_of
 from fleet_sim.world.features import FAULTS, Feature, FeatureHost
 from fleet_sim.world.pipeline import Phase, System, each_step
 from fleet_sim.world.schema import KIND_AGENT

@@ -27,10 +27,9 @@ from fleet_sim.base.params import Mode
 from fleet_sim.base.settings import setting, time_setting
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.disturbances.kind import NO_EFFECT, DisturbanceKind, Disturbed, Effect, Event
-from fleet_sim.world.clock import purpose_key, uniforms
+from fleet_sim.world.clock import Distribution, Duration, duration_setting, purpose_key, uniforms
 from fleet_sim.world.commands import Attach, Command, CommandAck, Remove, SetPoses, Stop
 from fleet_sim.world.conditions import CONDITIONS, conditions_of
-from fleet_sim.world.distributions import Distribution, Duration, duration_setting
 from fleet_sim.world.pipeline import Phase, System, each_step
 from fleet_sim.world.schema import KIND_AGENT
 

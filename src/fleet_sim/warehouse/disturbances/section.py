@@ -21,8 +21,8 @@ from fleet_sim.base.settings import Checked, object_schema, read, setting
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.disturbances.kind import Aim, DisturbanceKind
 from fleet_sim.warehouse.sites.site import Zone, ZoneKind
+from fleet_sim.world.clock import Duration, duration_setting
 from fleet_sim.world.conditions import CONDITIONS
-from fleet_sim.world.distributions import Duration, duration_setting
 
 
 def _ours() -> dict[str, type[DisturbanceKind]]:

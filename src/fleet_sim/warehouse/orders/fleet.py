@@ -24,8 +24,8 @@ from fleet_sim.warehouse.orders.settings import OrdersSettings, WhenIdle
 from fleet_sim.warehouse.orders.stations import Service
 from fleet_sim.warehouse.orders.transport import NO_LOAD, DriveEnd, Loads, TimeSheet, Transport
 from fleet_sim.warehouse.sites.site import StationKind
+from fleet_sim.world.clock import duration_of
 from fleet_sim.world.conditions import FAILED, action_fails, conditions_of
-from fleet_sim.world.distributions import duration_of
 from fleet_sim.world.schema import KIND_AGENT
 from fleet_sim.world.state_files import Stateful
 

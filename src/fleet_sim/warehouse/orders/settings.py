@@ -20,7 +20,7 @@ from fleet_sim.warehouse.orders.order import HEAVIEST, LONGEST_ID, MOST_ITEMS, O
 from fleet_sim.warehouse.orders.places import OrderPlaces, Timers
 from fleet_sim.warehouse.sites.site import StationKind
 from fleet_sim.world import clock as random
-from fleet_sim.world.distributions import Duration, duration_setting
+from fleet_sim.world.clock import Duration, duration_setting
 from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import World
 
