@@ -29,10 +29,8 @@ except ImportError:
         return lambda function: function
 
 
-DEPTH = 1e-6
-"""Bodies that overlap by less than this in m only touch."""
-JUMP = 1e-6
-"""Jumps of less, in m, rad, m/s and rad/s, are rounding; so are limits exceeded by less."""
+DEPTH, ROUNDING = 1e-6, (1e-6, 1e-6, 1e-4, 1e-6, 1e-4, 1e-6)
+"""Less is rounding: of an overlap in m; of the `KINDS`, in their units."""
 MOST_PIECES, MOST_BYTES, MOST_LINES, LARGEST = 5_000_000, 50_000_000, 20, 1e9
 """Of a block; of a line of JSON; of violations that are printed; of any number."""
 T, X, Y, VX, VY, AX, AY, YAW, W, WA = range(10)
@@ -208,7 +206,7 @@ def motions(firsts: Any, pieces: Any, spans: Any, robots: Any) -> Any:
                 yaw = at(p, t)[2]
                 values[5] = max(values[5], a[7] * abs(math.cos(yaw) * vy - math.sin(yaw) * vx))
             values[2], values[4] = math.hypot(p[AX], p[AY]) - a[4], abs(p[WA]) - a[6]
-            found += [(robot, kind, lo, values[kind]) for kind in range(6) if not values[kind] <= JUMP]
+            found += [(robot, kind, lo, values[kind]) for kind in range(6) if not values[kind] <= ROUNDING[kind]]
     return found
 
 
