@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import two_floors
 from oracle_rows import holds
 
 import fleet_sim as fs
@@ -207,6 +208,17 @@ def test_what_is_no_certificate_proves_nothing(
     (tmp_path / "empty").write_bytes(certificate([{"rim": 0.3}], []).getvalue())
     assert main(["certify", str(tmp_path / "empty")]) == 1
     assert "certified" not in capsys.readouterr().out
+
+
+def test_a_run_without_a_traffic_of_one_floor_has_no_certificate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "two.json").write_text(json.dumps(two_floors.scenario(12, 10, 4, 0, 1.0)))
+    for file, reason in (("demo.yaml", "a section 'traffic'"), (str(tmp_path / "two.json"), "several")):
+        args = ["--headless", "--duration", "0.5", "--certificate", str(tmp_path / "run.bin")]
+        assert main(["run", file, *args]) == 1
+        assert reason in capsys.readouterr().err
+    assert not (tmp_path / "run.bin").exists()
 
 
 def test_runs_write_certificates_that_the_command_reads_with_their_map(

@@ -211,13 +211,15 @@ class _Certificate:
 def certified(sim: MultiRobotSimulationCore, traffic: Traffic | None, path: str | Path | None) -> Iterator[None]:
     """Inside, write a certificate of how robots of `traffic` move to `path`; None: write none.
 
-    Raises InvalidValueError where there is no traffic.
+    Raises InvalidValueError where there is no traffic, and for that of a building.
     """
     if path is None:
         yield
         return
     if traffic is None:
         raise InvalidValueError("a certificate is of robots in a traffic; give the scenario a section 'traffic'")
+    if traffic.storeys.several:
+        raise InvalidValueError("a certificate is of one floor, and this traffic is in a building with several")
     with writing(path, "wb") as stream:
         made = _Certificate(sim, traffic, stream)
         sim.pipeline.add(System(NAME, Phase.OBSERVE, made.step))
