@@ -222,7 +222,7 @@ def support(solid: apart.Solid, direction: np.ndarray) -> float:
 @pytest.mark.parametrize("compiled", ["never", "always"])
 @holds(
     "api:SpatialQueries.ray_cast", "api:RayHits.distances", "api:RayHits.normals",
-    fault="sensing/sensors/rays.py and compiled_shapes.py: of a cylinder the cap is met at half its height",
+    fault="sensing/sensors/rays.py: of a cylinder the cap is met at half its height",
 )  # fmt: skip
 def test_rays_end_where_they_meet_the_first_body(tmp_path: Path, compiled: str) -> None:
     sim = simulation(compiled_code=compiled)

@@ -202,7 +202,7 @@ def test_pictures_show_what_is_where() -> None:
     env.close()
 
 
-@holds("env:FleetSim/Franka2-v0.render", fault="learning/envs/franka.py: the height of the picture is its width")
+@holds("env:FleetSim/FrankaDelta-v0.render", fault="learning/envs/franka.py: the height of the picture is its width")
 def test_a_camera_that_is_moved_has_the_size_that_was_given() -> None:
     env = Franka2Env(small_bin(objects=(1, 1)), downsample_height=12, downsample_width=20)
     assert env.reward_range == (-math.inf, math.inf)
@@ -223,7 +223,7 @@ def test_a_camera_that_is_moved_has_the_size_that_was_given() -> None:
     env.close()
 
 
-@holds("env:FleetSim/Franka2-v0.observation.image", fault="learning/envs/franka.py: means are cut off, not rounded")
+@holds("env:FleetSim/FrankaDelta-v0.observation.image", fault="learning/envs/franka.py: means are cut off, not rounded")
 def test_pictures_are_brought_down_by_the_means_of_their_bands() -> None:
     image = np.random.default_rng(0).integers(0, 256, (23, 31, 3), np.uint8)
     small = downsampled(image, 5, 7)
@@ -236,7 +236,9 @@ def test_pictures_are_brought_down_by_the_means_of_their_bands() -> None:
         downsampled(image, 24, 7)
 
 
-@holds("env:FleetSim/Franka0-v0.action", fault="learning/envs/franka.py: normalized actions have twice the range")
+@holds(
+    "env:FleetSim/FrankaPosition-v0.action", fault="learning/envs/franka.py: normalized actions have twice the range"
+)
 def test_a_normalized_action_is_a_share_of_the_range_of_each_joint() -> None:
     env = Franka0Env(small_bin(objects=(1, 1)), normalized_actions=True)
     env.reset(seed=0)

@@ -244,6 +244,7 @@ def test_worlds_side_by_side_are_observed_and_rewarded_as_one_is(worlds: int) ->
 @holds(
     "env:FleetSim/Warehouse-v0.observation",
     "env:FleetSim/Warehouse-v0.reward",
+    "env:FleetSim/Warehouse-v0.info.*",
     "env:warehouse_v0.observation",
     "env:warehouse_v0.reward",
     fault="learning/envs/tasks.py: a fetched crate earns the whole goal_reward",
@@ -256,7 +257,7 @@ def test_a_warehouse_observes_and_earns_what_its_world_says(form: str) -> None:
     rng, found = np.random.default_rng(6), {"fetched": 0, "delivered": 0, "begun": 0}
     seen, _ = env.reset(seed=3)
     touched, numbers = {0: False, 1: False, 2: False}, (0, 1, 2) if fleet else (0,)
-    loaded = dict.fromkeys(numbers, False)
+    loaded, told = dict.fromkeys(numbers, False), 0
     for _ in range(330):
         before = Scene(env.task)
         for robot in numbers:
@@ -266,8 +267,10 @@ def test_a_warehouse_observes_and_earns_what_its_world_says(form: str) -> None:
             seen, given, *_ = fleet.step({name: drive(seen[name], rng) for name in fleet.agents})
             rewards = {robot: given[f"robot_{robot}"] for robot in numbers}
         else:
-            seen, reward, *_ = env.step(drive(seen, rng))
+            seen, reward, *_, info = env.step(drive(seen, rng))
             rewards = {0: reward}
+            assert info["distance"] == pytest.approx(Scene(env.task).ways[0, 0])
+            told += info["is_success"]
         after = Scene(env.task, before)
         for robot in numbers:
             expected = after.progress_and_step(0, robot, settings)
@@ -282,4 +285,5 @@ def test_a_warehouse_observes_and_earns_what_its_world_says(form: str) -> None:
                 loaded[robot] = not loaded[robot]
             assert rewards[robot] == pytest.approx(expected, abs=1e-9)
     assert min(found.values()) > 0, found
+    assert told == (0 if fleet else found["delivered"])
     env.close()

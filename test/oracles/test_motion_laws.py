@@ -101,7 +101,7 @@ def test_a_differential_robot_turns_drives_and_turns(form: driven.Form, directio
 @holds(
     "api:Agent.set_velocity", "api:Agent.velocity", "api:Agent.position",
     fault=(
-        "robots/motion/driving.py and compiled_velocity.py: the change of a velocity is cut on "
+        "robots/motion/driving.py: the change of a velocity is cut on "
         "each axis, so that it bends"
     ),
 )  # fmt: skip
@@ -133,7 +133,7 @@ def test_a_commanded_velocity_is_reached_straight_and_left_at_its_timeout(form: 
 @pytest.mark.parametrize("form", FORMS, ids=str)
 @holds(
     "api:Agent.set_velocity", "api:Agent.max_linear_vel",
-    fault="robots/motion/rows.py and compiled_velocity.py: the limit of an axis counts in one direction only",
+    fault="robots/motion/rows.py: the limit of an axis counts in one direction only",
 )  # fmt: skip
 def test_limits_per_axis_are_kept_by_each_axis_for_itself(form: driven.Form) -> None:
     own = {

@@ -127,9 +127,7 @@ COMMANDS = {"omnidirectional": (0.52, -0.31, 0.43), "differential": (0.52, 0.0, 
     "api:Agent.angular_velocity",
     "api:Agent.get_pose",
     "api:OdometryReading.*",
-    fault=(
-        "motion: the engine moved again what a law had moved; sensing/sensors/imu.py: sideways velocity mirrored, 1.02"
-    ),
+    fault=("robots/motion/system.py: the engine moves again what a law moved; sensing/sensors/imu.py: 1.02"),
 )
 def test_a_commanded_twist_is_what_happens_and_what_is_told(
     make: Make, law: str, accuracy: Accuracy, dt: float
@@ -235,7 +233,7 @@ def within_limits(run: np.ndarray[Any, Any], dt: float, accuracy: Accuracy) -> N
     "api:Agent.velocity",
     "api:Agent.max_linear_vel",
     "api:Agent.max_angular_vel",
-    fault="motion: what a law moved was moved by the engine again: it overshoots by 0.4 m, or never arrives",
+    fault="robots/motion/system.py: what a law moved is moved by the engine again: it overshoots, or never arrives",
 )
 def test_a_goal_is_reached_in_the_time_of_its_limits(make: Make, law: str, accuracy: Accuracy, dt: float) -> None:
     sim, robot = make(law)
@@ -259,7 +257,7 @@ def test_a_goal_is_reached_in_the_time_of_its_limits(make: Make, law: str, accur
 @holds(
     "api:MoveAction.status",
     "api:Agent.velocity",
-    fault="motion: what a law moved was moved by the engine again: it never got past the first point",
+    fault="robots/motion/system.py: what a law moved is moved by the engine again: it never got past the first point",
 )
 def test_a_path_of_several_points_is_driven(make: Make, law: str, accuracy: Accuracy, dt: float) -> None:
     sim, robot = make(law)
@@ -288,7 +286,7 @@ def test_a_path_of_several_points_is_driven(make: Make, law: str, accuracy: Accu
 @holds(
     "api:Agent.velocity",
     "api:Agent.stop",
-    fault="motion: what a law moved was moved by the engine again: at the wall it reported -0.8 m/s",
+    fault="robots/motion/system.py: what a law moved is moved by the engine again: at the wall it reported -0.8 m/s",
 )
 def test_at_a_wall_it_stands_and_says_so(make: Make, law: str, accel: float, engine: str, dt: float) -> None:
     if engine == "kinematic":
@@ -316,7 +314,9 @@ def test_at_a_wall_it_stands_and_says_so(make: Make, law: str, accel: float, eng
 
 @pytest.mark.parametrize("body", ["box"], indirect=True)
 @holds(
-    "api:SimObject.set_mass", "api:Agent.velocity", fault="motion: a robot that got a mass drove on at twice its speed"
+    "api:SimObject.set_mass",
+    "api:Agent.velocity",
+    fault="robots/motion/system.py: a robot that gets a mass drives on at twice its speed",
 )
 def test_a_mass_given_or_taken_while_it_drives_changes_nothing(make: Make, engine: str, dt: float) -> None:
     if engine == "kinematic":

@@ -188,7 +188,7 @@ def test_a_camera_sees_what_the_pinhole_formula_says(
 @pytest.mark.parametrize("compiled", ["never", "always"])
 @holds(
     "api:RayHits.*", "api:LidarReading.ranges",
-    fault="sensing/sensors/rays.py and rays.py: the first face of a hull is left out",
+    fault="sensing/sensors/rays.py: the first face of a hull is left out",
 )  # fmt: skip
 def test_meshes_are_seen_as_their_hulls_or_their_triangles(tmp_path: Path, compiled: str) -> None:
     hulls: Any = pytest.importorskip("scipy.spatial")

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from oracle_rows import holds
 from small_bins import small_bin
 
 from fleet_sim import Pose
@@ -46,16 +47,22 @@ def grip_first_thing(env: Franka2Env) -> None:
         arm.apply_action_delta([0.0, 0.0, 0.05, 0.0, -1.0])
 
 
+@holds(
+    *("env:FleetSim/Franka*-v0.reward", "env:FleetSim/FrankaDelta-v0.observation.gripper_open"),
+    *(f"env:FleetSim/Franka*-v0.info.{key}" for key in ("successful_grab", "grab_limit_reached", "grabs", "objects")),
+    fault="learning/envs/franka.py: the step of a grab costs nothing",
+)
 def test_a_grab_that_survives_the_shake_is_rewarded_and_ends_the_episode(env: Franka2Env) -> None:
     grip_first_thing(env)
-    _, reward, terminated, truncated, info = env.step(np.array([0.0, 0.0, 0.001, 0.0, -1.0], np.float32))
+    seen, reward, terminated, truncated, info = env.step(np.array([0.0, 0.0, 0.001, 0.0, -1.0], np.float32))
     assert info["successful_grab"]
     assert info["grab_limit_reached"]
     assert reward == pytest.approx(0.9)
     assert (terminated, truncated) == (True, False)
-    assert (info["grabs"], info["objects"]) == (1, 1)
+    assert (info["grabs"], info["objects"], seen["gripper_open"]) == (1, 1, 0)
 
 
+@holds("env:FleetSim/Franka*-v0.info.collision_with_bin", fault="learning/envs/franka.py: a touch is told as none")
 def test_touching_a_bin_is_punished_and_ends_the_episode_where_settings_say_so(env: Franka2Env) -> None:
     scene, arm = env.loaded_scene(), env.arm()
     assert scene.pick_bin is not None
@@ -68,7 +75,7 @@ def test_touching_a_bin_is_punished_and_ends_the_episode_where_settings_say_so(e
     assert env.check_for_collision_with_bin(arm.arm_id, True)
     assert not env.check_for_collision_with_bin(arm.arm_id, False)
     terminated, info = env.check_termination()
-    assert terminated
+    assert terminated and info["collision_with_bin"]
     assert env.get_reward(info) == pytest.approx(-1.1)
 
 
@@ -131,8 +138,8 @@ def test_a_scene_of_ones_own_is_a_mode() -> None:
 
 def test_an_episode_is_cut_in_the_end(env: Franka2Env) -> None:
     for step in range(1, 6):
-        *_, terminated, truncated, _ = env.step(np.array([0.0, 0.0, 0.0, 0.0, 1.0], np.float32))
-        assert not terminated
+        seen, _, terminated, truncated, _ = env.step(np.array([0.0, 0.0, 0.0, 0.0, 1.0], np.float32))
+        assert not terminated and seen["gripper_open"] == 1
         assert truncated == (step == 5)
 
 

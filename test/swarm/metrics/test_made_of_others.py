@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from oracle_rows import holds
 from swarm_world import make_world
 
 from fleet_sim.base.errors import FleetSimError
@@ -34,6 +35,7 @@ class Steps(Metric):
         self.set_value(len(self.value_history) + 1)
 
 
+@holds("api:SubGroup*.value", fault="swarm/metrics/combination.py: teams to look at are left out")
 def test_sub_groups() -> None:
     world = two_teams()
     cases: list[tuple[dict[str, Any], float]] = [
@@ -55,6 +57,7 @@ def test_sub_groups() -> None:
         world.add_metric({"type": "SubGroup", "metric": {"type": "EntityLen", "target_name": "population"}})
 
 
+@holds("api:Combination.value", fault="swarm/metrics/combination.py: inner metrics have the value of the step before")
 def test_combinations() -> None:
     world = two_teams()
     world.add_metric("average_speed")
@@ -104,6 +107,7 @@ def test_combinations_that_mean_nothing_are_refused(params: dict[str, Any], mess
         world.evaluate(1)
 
 
+@holds("api:AndMetrics.value", fault="swarm/metrics/combination.py: one that holds is enough")
 def test_several_hold_at_once() -> None:
     world = two_teams()
     fast = {"type": "Combination", "expression": "metrics[0] > 0.3", "metrics": ["average_speed"]}
@@ -118,6 +122,7 @@ def test_several_hold_at_once() -> None:
     assert list(unknown.value_history) == [0.0] * 4, "NaN is no value, and does not hold"
 
 
+@holds("api:StepsUntil.value", fault="swarm/metrics/combination.py: the step in which it holds counts, too")
 def test_steps_until() -> None:
     goal = {"type": "circle", "position": [3.0, 2.5], "radius": 0.5}
     world = make_world(driver(0.5), positions=[[2.41, 2.5]], angles=[0.0], goals=[goal])
@@ -147,6 +152,7 @@ def test_steps_until() -> None:
         world.add_metric({"type": "StepsUntil", "metric": "throughput", "sentinel": 1, "until_expression": "metric"})
 
 
+@holds("api:AnyAgent.value", fault="swarm/metrics/combination.py: agents of which it does not hold are found")
 def test_any_agent() -> None:
     world = two_teams()
     world.add_object({"type": "StaticObject", "position": [4.0, 4.0], "agent_radius": 0.3, "name": "rock"})
@@ -183,6 +189,7 @@ def test_any_agent_knows_readings() -> None:
     assert metric.agent is world.population[1]
 
 
+@holds("api:EntityLen.value", fault="swarm/metrics/combination.py: one more than there are")
 def test_lengths() -> None:
     world = two_teams()
     world.add_object({"type": "region", "position": [1.0, 3.5], "agent_radius": 0.8, "name": "pit"})
@@ -209,6 +216,11 @@ def test_lengths() -> None:
         world.add_metric({"type": "EntityLen", "target_name": "red", "attribute": "__class__"})
 
 
+@holds(
+    "api:SensorRotation.value",
+    "api:GeneElementDifference.value",
+    fault="swarm/metrics/of_others.py: shares of half a turn",
+)
 def test_numbers_of_controllers_as_angles() -> None:
     controller = {"type": "binary", "a": [0.1, np.pi / 2], "b": [0.2, np.pi]}
     world = make_world(controller, [{"type": "static", "state": 0}], count=2)
