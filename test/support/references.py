@@ -18,7 +18,7 @@ TESTS = str(Path(__file__).parents[1])
 OPTIONAL = """
 pybullet pybullet_data mujoco mcap rosbags gymnasium pettingzoo stable_baselines3 PIL matplotlib imageio_ffmpeg moviepy
 pyarrow cma scipy moderngl rich argcomplete viser websockets amqtt paho ray zstandard xacro robot_descriptions
-pinocchio coal mcap_ros2 cyclonedds pocket_ros packaging
+ezdxf pinocchio coal mcap_ros2 cyclonedds pocket_ros packaging
 control_msgs geographic_msgs nav2_msgs simulation_interfaces
 rmf_building_map_msgs rmf_charger_msgs rmf_dispenser_msgs rmf_door_msgs rmf_fleet_msgs rmf_ingestor_msgs rmf_lift_msgs
 """

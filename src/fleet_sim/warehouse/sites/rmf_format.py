@@ -355,7 +355,7 @@ class BuildingFormat(OpenRmfFormat):
                 roadmap=roadmap_of(given, points, list_of(entry, "lanes", path, where), path, f"{where}.lanes"),
                 stations=_on_free(grid, _stations(given, points)),
                 doors=_doors(entry, points, path, where),
-                walls=_boxes(walls),
+                walls=boxes_of(walls, WALL),
                 elsewhere=names_elsewhere(content, name),
             )
 
@@ -477,12 +477,12 @@ def _on_free(grid: Grid, stations: tuple[sites.Station, ...]) -> tuple[sites.Sta
 
 
 # Half a thickness longer at both ends, so that walls that meet leave no gap.
-def _boxes(walls: Floats) -> Floats:
+def boxes_of(walls: Floats, thickness: float) -> Floats:
     """Return walls (K, 4) as boxes (K, 5): x, y, yaw, and half of their length and thickness."""
     way = walls[:, 2:] - walls[:, :2]
-    half = 0.5 * trig.hypot(way[:, 0], way[:, 1]) + 0.5 * WALL
+    half = 0.5 * (trig.hypot(way[:, 0], way[:, 1]) + thickness)
     middles = 0.5 * (walls[:, :2] + walls[:, 2:])
-    return np.column_stack((middles, trig.arctan2(way[:, 1], way[:, 0]), half, np.full(len(walls), 0.5 * WALL)))
+    return np.column_stack((middles, trig.arctan2(way[:, 1], way[:, 0]), half, np.full(len(walls), 0.5 * thickness)))
 
 
 BUILDING, GRAPH = BuildingFormat(), GraphFormat()
