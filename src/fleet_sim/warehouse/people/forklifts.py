@@ -94,7 +94,7 @@ class Forklifts(FeatureRows[ForkliftColumns]):
         if isinstance(traffic, TrafficColumns):
             # Those that are come before all others.
             traffic.wide[row] = True
-        rule.send_to(row, points[number % len(points)], None, 1.0)
+        rule.send_to(row, np.append(points[number % len(points)], world.position[row, 2]), None, 1.0)
         table.trips[row] += 1
         table.until[row], table.stands[row] = -1, 0
 
