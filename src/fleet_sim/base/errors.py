@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import mmap
+import sys
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -201,6 +202,17 @@ def lack_of_memory(error: BaseException) -> str:
     if isinstance(error, MemoryError) or "failed to map" in text or "annot allocate memory" in text:
         return f"not enough memory: {text or 'a request for more was refused'}"
     return ""
+
+
+def end_for_memory(program: str, error: BaseException) -> int:
+    """Print that `program` ends since something did not fit into memory, and return its exit code.
+
+    Raises `error` where it is another.
+    """
+    if not (reason := lack_of_memory(error)):
+        raise error
+    print(f"{program}: error: {reason}", file=sys.stderr)
+    return 1
 
 
 def missing_extra(module: str, extra: str, purpose: str) -> MissingDependencyError:

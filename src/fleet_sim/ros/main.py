@@ -23,7 +23,7 @@ from queue import SimpleQueue
 from threading import Thread, Timer
 from typing import TYPE_CHECKING, NoReturn
 
-from fleet_sim.base.errors import FleetSimError, check_room, did_you_mean, lack_of_memory
+from fleet_sim.base.errors import FleetSimError, check_room, did_you_mean, end_for_memory, lack_of_memory
 
 if TYPE_CHECKING:
     from rclpy.executors import Executor, SingleThreadedExecutor
@@ -233,11 +233,9 @@ def main(args: Sequence[str] | None = None) -> int:
         rclpy.shutdown()
         return 1
     except (MemoryError, ImportError) as error:
-        if not (reason := lack_of_memory(error)):
-            raise
-        print(f"fleet_sim_node: error: {reason}", file=sys.stderr)
+        code = end_for_memory("fleet_sim_node", error)
         rclpy.shutdown()
-        return 1
+        return code
     except BrokenOff:
         # Other nodes see at once that it is gone.
         rclpy.try_shutdown()

@@ -6,9 +6,8 @@ is fast.
 """
 
 import signal
-import sys
 
-from fleet_sim.base.errors import check_room, lack_of_memory
+from fleet_sim.base.errors import check_room, end_for_memory
 
 ROOM = 180 << 20
 """Bytes of address space that loading NumPy and the commands takes."""
@@ -25,9 +24,6 @@ def start() -> int:
         check_room(ROOM, "fleet-sim")
         from fleet_sim.apps.cli.main import main
     except (MemoryError, ImportError) as error:
-        if not (reason := lack_of_memory(error)):
-            raise
-        print(f"fleet-sim: error: {reason}", file=sys.stderr)
-        return 1
+        return end_for_memory("fleet-sim", error)
     signal.signal(signal.SIGINT, before)
     return main()

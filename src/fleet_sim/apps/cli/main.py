@@ -38,7 +38,7 @@ from fleet_sim.apps.cli import (
     warm,
 )
 from fleet_sim.apps.cli.arguments import CommandParser
-from fleet_sim.base.errors import FleetSimError, did_you_mean, lack_of_memory
+from fleet_sim.base.errors import FleetSimError, did_you_mean, end_for_memory
 from fleet_sim.base.files import listed
 from fleet_sim.base.registry import Registry, instances_of
 
@@ -296,10 +296,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (MemoryError, ImportError, OSError) as error:
-        if not (reason := lack_of_memory(error)):
-            raise
-        print(f"fleet-sim: error: {reason}", file=sys.stderr)
-        return 1
+        return end_for_memory("fleet-sim", error)
     return 128 + _received if code == run.INTERRUPTED else code
 
 
