@@ -107,7 +107,9 @@ def messages(control: str) -> list[dict[str, Any]]:
         {"type": "GuiUpdateMessage", "uuid": control, "updates": {"value": "state"}},
         {"type": "GuiUpdateMessage", "uuid": control, "updates": {"value": 0.5}},
         {"type": "TransformControlsUpdateMessage", **drag, **pose},
+        {"type": "TransformControlsDragStartMessage", **drag},
         {"type": "TransformControlsDragEndMessage", **drag},
+        {"type": "CommandTriggerMessage", "uuid": control},
         {"type": "FileTransferStartUpload", "source_component_uuid": control, "part_count": 2, "size_bytes": 9},
     ]
 

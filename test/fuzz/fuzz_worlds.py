@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 from fuzz_files import words_of
@@ -12,7 +13,8 @@ from fleet_sim import MultiRobotSimulationCore, SimulationParams
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.gate import json_in
 from fleet_sim.base.settings import parse_remote
-from fleet_sim.world.commands import Command, Spawn
+from fleet_sim.world import commands
+from fleet_sim.world.commands import Command, Spawn, field_types
 from fleet_sim.world.inbox import CommandLog, LoggedCommand, replay_commands
 
 LATEST = 50
@@ -78,6 +80,7 @@ def options_target() -> Target:
 
 _POSE = {"positions": [[1.0, 2.0, 0.0]], "orientations": [[0.0, 0.0, 0.0, 1.0]]}
 _ROBOT = {"name": "r", "shape": {"shape_type": "box", "half_extents": [0.2, 0.2, 0.1]}}
+BASE = field_types(Command)
 COMMANDS: list[dict[str, object]] = [
     {"type": "spawn", "robots": [_ROBOT], "objects": [{**_ROBOT, "name": "o", "pose": [0.5, 0, 0]}]},
     {"type": "navigate", "names": ["r"], **_POSE},
@@ -96,7 +99,28 @@ COMMANDS: list[dict[str, object]] = [
     {"type": "remove", "names": ["r"]},
     {"type": "clear"},
 ]
-"""One of each kind, in an order in which they can be carried out."""
+"""One of each kind of the core, in an order in which they can be carried out; then those of features."""
+
+
+def _example(kind: Any, name: str) -> object:
+    """Return a value for a field of a command."""
+    text = str(kind)
+    one: object = 0.5 if "float" in text or "ndarray" in text else 1 if "int" in text else "r"
+    if "Waypoint" in text:
+        return [[0.0, 0.0, 0.0, 0, 0.0, False, "", 0], [1.0, 0.5, 0.1, 0, 0.5, True, "L1", 1]]
+    if "Mapping" in text:
+        entries = {"scenario": {"robots": [_ROBOT]}, "orders": [{"id": "o", "pick": "a", "drop": "b"}]}
+        return entries.get(name, {"kind": "breakdown", "robot": "r"})
+    if text == "bool" or kind is bool:
+        return True
+    return [one] if "tuple" in text or "ndarray" in text else one
+
+
+COMMANDS += [
+    {"type": name, **{field: _example(kind, field) for field, kind in field_types(cls).items() if field not in BASE}}
+    for name, cls in commands.COMMANDS.all().items()
+    if name not in {known["type"] for known in COMMANDS} and name != "call"
+]
 
 
 def log_target() -> Target:

@@ -501,8 +501,9 @@ class FleetCommandDispatcher:
 
     def _save_state(self, command: c.SaveState) -> CommandAck:
         # Before the state is saved, which copies everything.
-        self.moments.check_name(command.name)
-        self.moments.keep(command.name, self._sim.save_state())
+        size = len(self._sim.world)
+        self.moments.check(command.name, size)
+        self.moments.keep(command.name, self._sim.save_state(), size)
         return self._done(command)
 
     def _restore_state(self, command: c.RestoreState) -> CommandAck:

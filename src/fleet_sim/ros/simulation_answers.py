@@ -84,6 +84,8 @@ CATEGORIES = (
 MOST_TAGS = 100
 LONGEST_TEXT = 10_000
 """In characters, of a description or a tag: what clients set is kept."""
+LONGEST_IN_ALL = 10_000_000
+"""In characters, of all that is kept."""
 
 
 class EntityInfos:
@@ -97,6 +99,7 @@ class EntityInfos:
         self._world = world
         # By row and generation: rows and, after a reset, ids are used again, generations never count back.
         self._given: dict[tuple[int, int], EntityInfo] = {}
+        self._length = 0
 
     def of(self, row: int) -> EntityInfo:
         """Return the info of the entity in `row`."""
@@ -109,12 +112,17 @@ class EntityInfos:
             raise InvalidValueError(f"info.category: expected one of {CATEGORIES}, got {info.category.category}")
         if len(info.tags) > MOST_TAGS or max(map(len, (info.description, *info.tags))) > LONGEST_TEXT:
             raise InvalidValueError(f"info: at most {MOST_TAGS} tags, and {LONGEST_TEXT} characters in each text")
-        self._given[self._key(row)] = info
+        before = self._given.get(self._key(row))
+        length = self._length + _length(info) - (0 if before is None else _length(before))
+        if length > LONGEST_IN_ALL:
+            raise InvalidValueError(f"info: at most {LONGEST_IN_ALL:,} characters are kept of all entities together")
+        self._given[self._key(row)], self._length = info, length
 
     def forget_gone(self) -> None:
         """Forget the infos of entities that are gone."""
         living = {self._key(row) for row in self._world.rows.tolist()}
         self._given = {key: info for key, info in self._given.items() if key in living}
+        self._length = sum(map(_length, self._given.values()))
 
     def _key(self, row: int) -> tuple[int, int]:
         return row, int(self._world.generation[row])
@@ -127,6 +135,10 @@ class EntityInfos:
         if is_static(self._world, row):
             return int(EntityCategory.CATEGORY_STATIC_OBJECT)
         return int(EntityCategory.CATEGORY_OBJECT)
+
+
+def _length(info: Any) -> int:
+    return sum(map(len, (info.description, *info.tags)))
 
 
 def is_static(world: World, row: int) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fleet_sim.base.arrays import AnyArray, Ints, Rows
+from fleet_sim.base.budget import Work
 from fleet_sim.base.errors import InvalidValueError, StateFileError, brief, unknown_name
 from fleet_sim.base.gate import check_extent
 from fleet_sim.base.registry import saved_name
@@ -464,6 +465,7 @@ class Checkpoints:
 
 MOST = 100
 """Maximum number of saved states; each is a copy of all state."""
+KEPT = Work("entities in saved states", 100_000, 1_000_000)
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
@@ -476,23 +478,25 @@ class NamedCheckpoints:
 
     def __init__(self) -> None:
         self._kept: dict[str, Checkpoint] = {}
+        self._sizes: dict[str, int] = {}
 
     @property
     def names(self) -> list[str]:
         """The names of all saved states."""
         return list(self._kept)
 
-    def check_name(self, name: str) -> None:
-        """Raise InvalidValueError if a state cannot be saved as `name`."""
+    def check(self, name: str, size: int) -> None:
+        """Raise InvalidValueError if a state of `size` entities cannot be saved as `name`."""
         if not isinstance(name, str) or _NAME.fullmatch(name) is None:
             allowed = "1 to 64 letters, digits, _, - and ."
             raise InvalidValueError(f"name: expected {allowed}, got {name!r}; moments are kept in memory, not in files")
         if name not in self._kept and len(self._kept) >= MOST:
             raise InvalidValueError(f"{MOST} moments are kept already; save under one of their names to replace it")
+        KEPT.charge(size, sum(self._sizes.values()) - self._sizes.get(name, 0))
 
-    def keep(self, name: str, checkpoint: Checkpoint) -> None:
-        """Save `checkpoint` as `name`; raises InvalidValueError."""
-        self.check_name(name)
+    def keep(self, name: str, checkpoint: Checkpoint, size: int) -> None:
+        """Save `checkpoint` as `name`, which was checked."""
+        self._sizes[name] = size
         # Taken out first, so that a replaced state becomes the newest.
         self._kept.pop(name, None)
         self._kept[name] = checkpoint

@@ -111,6 +111,12 @@ def read(value: Any, hint: Any, where: str) -> Any:
                 return tuple(read(item, get_args(kind)[0], f"{where}[{index}]") for index, item in enumerate(value))
         elif kind is Any:
             return value
+        elif isinstance(kind, type) and issubclass(kind, tuple):
+            # A NamedTuple: a list of its fields, all of them.
+            parts = get_type_hints(kind)
+            if isinstance(value, list) and len(value) == len(parts):
+                named = zip(value, parts.items(), strict=True)
+                return kind(*(read(item, part, f"{where}.{name}") for item, (name, part) in named))
         elif kind is float:
             if isinstance(value, (int, float)) and not isinstance(value, bool):
                 return float(value)
@@ -451,7 +457,6 @@ class SaveState(Command):
     """Save the current state as `name`, in memory; replaces an earlier state of that name."""
 
     between_steps: ClassVar[bool] = True
-    of_operator: ClassVar[bool] = True
     name: str
 
 

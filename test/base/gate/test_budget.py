@@ -6,6 +6,7 @@ import math
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ from fleet_sim.robots.dispatch import LoadWorld
 from fleet_sim.warehouse.disturbances.disturbances import Disturb
 from fleet_sim.warehouse.traffic.planners.lacam import Lacam
 from fleet_sim.warehouse.traffic.problem import Problem
-from fleet_sim.world.commands import Spawn
+from fleet_sim.world import checkpoint
+from fleet_sim.world.commands import SaveState, Spawn
 from fleet_sim.world.features import FEATURES
 
 QUICK = 5.0
@@ -236,6 +238,21 @@ def test_a_second_message_cannot_add_what_the_first_one_could_not(sim: fs.MultiR
         sim.remove_object(robot)
     spawn(sim, "{name: b, grid: {count: 20}, sensors: [{type: lidar, rays: 90000, rate: 10}]}")
     assert len(sim.agents) == 20, "what is gone counts no longer"
+
+
+def test_states_that_messages_have_kept_are_counted_together(
+    sim: fs.MultiRobotSimulationCore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert (checkpoint.KEPT.most, checkpoint.KEPT.in_all) == (100_000, 1_000_000)
+    monkeypatch.setattr(checkpoint, "KEPT", replace(checkpoint.KEPT, in_all=10))
+    spawn(sim, f"{{name: r, {DISC}, grid: {{count: 4}}}}")
+    save = SaveState(name="first", remote=True)
+    # One that takes the place of another asks for no more.
+    for name in ("first", "second", "first"):
+        sim.dispatcher.dispatch(replace(save, name=name))
+    with pytest.raises(InvalidValueError, match="at most 10; there are 10, and this asks for 5 more"):
+        sim.dispatcher.dispatch(replace(save, name="third"))
+    sim.dispatcher.dispatch(SaveState(name="own"))
 
 
 def test_worlds_with_usual_plans_come_in(sim: fs.MultiRobotSimulationCore) -> None:

@@ -20,7 +20,7 @@ from fleet_sim.world.commands import COMMANDS, Command, CommandAck
 
 PACKAGE = Path(__file__).parents[3] / "src" / "fleet_sim"
 QUIET = {"gui": False, "monitor": False, "target_rtf": 0}
-OPERATORS = {"reset", "clear", "save_state", "restore_state"}
+OPERATORS = {"reset", "clear", "restore_state"}
 """Commands that do what the operator prepared, whoever gives them."""
 INSIDE = {
     "world/inbox.py": "a log that the operator repeats; its commands say themselves where they came from",
