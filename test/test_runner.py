@@ -8,12 +8,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from threading import Event, Thread
 from typing import Any
 
 import pytest
 
 import fleet_sim as fs
+from fleet_sim.world.inbox import SHARE
 
 Sim = fs.MultiRobotSimulationCore
 MakeSim = Callable[..., Sim]
@@ -153,6 +155,81 @@ def test_work_between_steps_is_done_by_the_runs_thread(sim: Sim) -> None:
         with pytest.raises(fs.StaleHandleError, match="a was removed"):
             sim.between_steps(agent.get_pose).result(PATIENCE)
     assert sim.between_steps(lambda: 5).result(0) == 5
+
+
+def work() -> None:
+    """Take more of this thread's time than there is at once for what others ask for."""
+    begin = time.thread_time()
+    while time.thread_time() - begin < 1.5 * SHARE:
+        pass
+
+
+@contextmanager
+def held_up(sim: Sim) -> Iterator[None]:
+    """Keep the run of `sim` from doing anything inside of the block."""
+    free = Event()
+    sim.between_steps(lambda: free.wait(PATIENCE))
+    yield
+    free.set()
+
+
+def test_calls_of_a_line_hold_up_neither_steps_nor_other_lines(sim: Sim) -> None:
+    done: list[tuple[str, int]] = []
+
+    def answer(line: str) -> None:
+        work()
+        done.append((line, sim.step_count))
+
+    with running(sim):
+        with held_up(sim):
+            asked = [
+                sim.control.between_steps(partial(answer, line), line)
+                for line in ("flood", "flood", "flood", "flood", "other")
+            ]
+        for future in asked:
+            future.result(PATIENCE)
+    lines, steps = zip(*done, strict=True)
+    assert lines in (("flood", "other", "flood", "flood", "flood"), ("other", "flood", "flood", "flood", "flood"))
+    assert sorted(set(steps)) == list(steps), "a step is made after each"
+
+
+def test_calls_that_make_steps_do_not_call_each_other(sim: Sim) -> None:
+    depth = deepest = 0
+
+    def step() -> None:
+        nonlocal depth, deepest
+        depth += 1
+        deepest = max(deepest, depth)
+        sim.single_step()
+        depth -= 1
+
+    sim.pause()
+    with running(sim):
+        with held_up(sim):
+            answers = [sim.between_steps(step) for _ in range(5)]
+        for answer in answers:
+            answer.result(PATIENCE)
+    assert (deepest, sim.step_count) == (1, 5)
+
+
+def test_commands_of_others_take_turns_with_steps_and_are_repeated_as_they_came(sim: Sim) -> None:
+    def put(own: bool) -> list[Any]:
+        command = fs.Call(function=lambda _: (work(), sim.step_count)[1])
+        return [sim.inbox.put(command if own else command.from_outside()) for _ in range(3)]
+
+    answers = put(own=False)
+    for _ in range(3):
+        sim.step_once()
+    assert [answer.result(0).value for answer in answers] == [0, 1, 2]
+    answers = put(own=True)
+    sim.step_once()
+    assert [answer.result(0).value for answer in answers] == [3, 3, 3], "those of the program are all in the next step"
+    log = fs.record_commands(sim)
+    answers = put(own=False)
+    for _ in range(3):
+        sim.step_once()
+    assert [entry.tick for entry in log.entries] == [4, 5, 6]
+    assert all(answer.done() for answer in answers)
 
 
 def test_work_asked_for_inside_a_step_follows_it(sim: Sim) -> None:

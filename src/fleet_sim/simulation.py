@@ -283,7 +283,8 @@ class MultiRobotSimulationCore(DocumentedNames):
         finally:
             self.mirror.end_step()
         self.profiler.end_step()
-        if self.control.asking():
+        # A run does so before each step: calls that make steps would else call others inside of themselves.
+        if self.control.asking() and not self.control.is_running:
             self.control.run_tasks()
         if self.inbox.asking():
             self.inbox.drain_between_steps(self.dispatcher)

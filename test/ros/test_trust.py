@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from types import FrameType
 from typing import Any
 
@@ -173,6 +175,45 @@ def test_a_map_of_a_huge_hall_is_published_with_coarser_cells(tmp_path: Path) ->
     info = maps[0].info
     assert info.resolution > 0.1 and info.width * info.height <= 26_000_000
     assert info.width * info.resolution > 600.0
+
+
+def test_what_clients_set_of_entities_is_bounded_in_all() -> None:
+    msg = pytest.importorskip("simulation_interfaces.msg")
+    from fleet_sim.ros.simulation_answers import EntityInfos
+
+    with fs.MultiRobotSimulationCore.from_dict({"gui": False}) as sim:
+        rows = [sim.spawn(fs.SimObjectSpawnParams(name=f"o{number}")).row for number in range(12)]
+        infos, long = EntityInfos(sim.world), msg.EntityInfo(tags=["x" * 10_000] * 100)
+        long.category.category = msg.EntityCategory.CATEGORY_OBJECT
+        for row in [*rows[:10], rows[3]]:
+            infos.give(row, long)
+        with pytest.raises(fs.InvalidValueError, match="at most 10,000,000 characters"):
+            infos.give(rows[10], long)
+        sim.remove_object(sim.world.handles[rows[0]])
+        infos.forget_gone()
+        infos.give(rows[10], long)
+
+
+def test_robots_that_a_message_spawns_get_their_topics_in_portions() -> None:
+    robots = {"name": "r", "shape": {"shape_type": "sphere", "radius": 0.1}, "grid": {"count": 200, "columns": 20}}
+    with hosted_node("-p", "robots:=1", "-p", "target_rtf:=0.0") as node:
+        sim, counts = node.simulation, []
+        run = Thread(target=sim.run_simulation)
+        run.start()
+        sim.events.on("post_step", lambda **_: counts.append(node.topic_count))
+        sim.inbox.put(fs.Spawn(robots=(robots,)).from_outside()).result(60.0)
+        end = time.monotonic() + 60.0
+        while time.monotonic() < end and not (len(counts) > 9 and counts[-1] == counts[-9] > 200 * counts[0] / 2):
+            time.sleep(0.01)
+        sim.stop()
+        run.join(60.0)
+        # A step for each portion; in the end each has all that the first one has.
+        assert len(set(counts)) > 4
+        names = [name for name, _ in node.get_topic_names_and_types() if "/_action/" not in name]
+        first, last = (
+            {name.removeprefix(f"/{one}/") for name in names if f"/{one}/" in name} for one in ("robot_0", "r_199")
+        )
+        assert first == last and "odom" in last
 
 
 def test_the_executor_goes_on_after_a_fault() -> None:

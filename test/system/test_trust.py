@@ -118,6 +118,26 @@ def test_the_clock_goes_on_after_a_message_that_asks_for_too_much(client: Client
     client.node.destroy_subscription(clock)
 
 
+HUNDREDS = "robots: [{name: r, shape: {shape_type: sphere, radius: 0.1}, grid: {count: 200, columns: 20}}]"
+
+
+def test_many_requests_that_take_long_hold_up_neither_others_nor_the_clock(client: Client) -> None:
+    srv = pytest.importorskip("simulation_interfaces.srv")
+    request = srv.LoadWorld.Request()
+    getattr(request, "world_resource", request).resource_string = HUNDREDS
+    load = client.node.create_client(srv.LoadWorld, "/sim/load_world")
+    ask = client.node.create_client(List, "/sim/list")
+    client.until(lambda: load.service_is_ready() and ask.service_is_ready(), "the services")
+    loads = [load.call_async(request) for _ in range(20)]
+    client.until(loads[0].done, "the first of them")
+    asked = ask.call_async(List.Request())
+    client.until(asked.done, "an answer")
+    assert not all(one.done() for one in loads), "not after all that came before"
+    # Nor does the node make all endpoints of the robots at once.
+    client.until(lambda: all(one.done() for one in loads), "the last of them")
+    assert all(one.result().result.result == 1 for one in loads)
+
+
 @pytest.mark.parametrize("name", ["n" * 300, "n" * 900_000, "a\nb", "\x1b[31mred"])
 def test_a_name_that_is_long_or_not_printable_is_refused_in_a_short_answer(client: Client, name: str) -> None:
     answer = client.call(Spawn, "/sim/spawn", Spawn.Request(kind=1, name=name, shape=BOX))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from copy import deepcopy
 from itertools import count
+from math import inf
 from threading import Condition, RLock, get_ident
 from typing import Any, TypeVar
 
@@ -22,7 +23,7 @@ from fleet_sim.sensing.sensors.system import SensorSystem
 from fleet_sim.world.checkpoint import Checkpoints
 from fleet_sim.world.clock import Clock, Schedule
 from fleet_sim.world.features import Features
-from fleet_sim.world.inbox import Inbox
+from fleet_sim.world.inbox import SHARE, Inbox, Turn
 from fleet_sim.world.pipeline import Pipeline, Profiler
 from fleet_sim.world.ports import PhysicsEngine
 from fleet_sim.world.snapshot import SnapshotBoard
@@ -46,9 +47,9 @@ class RunControl:
         self._inbox = inbox
         # Guards the thread and the tasks; notified whenever a sleeping run has to wake up.
         self._wake = Condition()
-        self._tasks: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
-        self.asking: Callable[[], int] = self._tasks.__len__
-        """Returns how many calls wait for the end of a step, for who asks in every step."""
+        self._lines: dict[str, deque[tuple[Callable[[], Any], Future[Any]]]] = {}
+        self.asking: Callable[[], int] = self._lines.__len__
+        """Returns in how many lines calls wait for the end of a step, for who asks in every step."""
         self._thread: int | None = None
         self._paused = False
         self._stopping = False
@@ -114,16 +115,17 @@ class RunControl:
         self._stopping = True
         self.wake()
 
-    def between_steps(self, function: Callable[[], Any]) -> Future[Any]:
+    def between_steps(self, function: Callable[[], Any], line: str = "") -> Future[Any]:
         """Call `function()` when no step is under way, in the thread that runs the simulation; from any thread.
 
         For calls that are not allowed inside a step, such as `sim.between_steps(sim.reset)`. Without `run_simulation`
-        and outside a step it is called at once. The future holds its result or exception.
+        and outside a step it is called at once. The future holds its result or exception. Calls of one `line` keep
+        their order; lines take turns, so that many calls in one of them do not hold up those in others.
         """
         future: Future[Any] = Future()
         with self._wake:
             if self.runs_elsewhere or self._world.in_step:
-                self._tasks.append((function, future))
+                self._lines.setdefault(line, deque()).append((function, future))
                 self._wake.notify_all()
                 return future
         # Without that lock held: other threads need it to pause or to send commands meanwhile.
@@ -132,6 +134,11 @@ class RunControl:
             self.run_tasks()
             _carry_out(function, future)
         return future
+
+    def waiting(self, line: str) -> int:
+        """Return how many calls wait in a line."""
+        with self._wake:
+            return len(self._lines.get(line, ()))
 
     def wake(self) -> None:
         """Wake a sleeping run, so that it checks for something to do."""
@@ -162,16 +169,24 @@ class RunControl:
             self._thread, self._stopping = get_ident(), False
 
     def run_tasks(self) -> None:
-        """Run the calls that wait for the end of a step."""
-        while self._tasks:
-            _carry_out(*self._tasks.popleft())
+        """Run the calls that wait for the end of a step; in a run only as many as there is time for before the next."""
+        turn = Turn(inf if self._thread is None else SHARE)
+        while self._lines and turn.has_time():
+            with self._wake:
+                line = next(iter(self._lines))
+                waiting = self._lines.pop(line)
+                task = waiting.popleft()
+                if waiting:
+                    # At the end, so that the next of another line comes before the next of this one.
+                    self._lines[line] = waiting
+            _carry_out(*task)
 
     def rest(self, seconds: float | None, limit: float | None = None) -> None:
         """Sleep for `seconds` (None: until woken), at most for `limit`; other threads can wake it."""
         bounds = [bound for bound in (seconds, limit) if bound is not None]
         with self._wake:
             # Checked with the lock held: a wake-up between the check and the sleep would be lost.
-            if self._stopping or self._tasks or self._inbox.is_due_between_steps:
+            if self._stopping or self._lines or self._inbox.is_due_between_steps:
                 return
             if seconds is None and not self._paused:
                 return
@@ -185,7 +200,7 @@ class RunControl:
             self.run_tasks()
             with self._wake:
                 # The lock is held: no task can be added between this check and the release.
-                if not self._tasks:
+                if not self._lines:
                     self._thread = None
                     self._wake.notify_all()
                     return

@@ -9,6 +9,7 @@ import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, TextIO, runtime_checkable
@@ -300,6 +301,7 @@ class RecordedInputs:
                 "files have changed since, or fleet_sim is another version"
             )
         sim.world.output_folder = self.output
+        sim.inbox.share = inf
         with repeating():
             self._repeat(sim, before_step)
 

@@ -271,7 +271,7 @@ class ActionInterface(Interface):
     def on_fleet_changed(self, roster: Roster) -> None:
         """Serve the actions of new robots, and end those of robots that are gone, in the executor's thread."""
         self._known = roster.known
-        follow = partial(self._endpoints.on_fleet_changed, roster)
+        follow = partial(self._endpoints.follow, roster)
         if self._spinning:
             # Servers belong to the executor's thread. A task runs after the results of goals that just ended.
             self.bridge.mailbox.post(lambda: self.bridge.node.executor.create_task(follow))

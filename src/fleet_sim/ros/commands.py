@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import traceback
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Generator
 from concurrent.futures import Future as ConcurrentFuture
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
-from typing import TypeVar
+from types import coroutine
+from typing import Any, TypeVar
 
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
@@ -127,6 +128,11 @@ class Mailbox:
 Result = TypeVar("Result")
 Answer = ConcurrentFuture[CommandAck]
 
+MOST_WAITING = 10_000
+"""Requests to one service that wait for the simulation, and commands; further ones are refused."""
+COMMANDS = "commands"
+"""The line of all that changes something."""
+
 
 class CommandGateway:
     """Puts commands in the simulation's inbox, the only way from ROS to the world, so that every input can be recorded.
@@ -146,6 +152,8 @@ class CommandGateway:
         self._mailbox = mailbox
         self._refusals = refusals
         self._taken: list[tuple[str, Command]] = []
+        self._line = ""
+        """The service whose request is being answered."""
 
     # ---- topics of robots --------------------------------------------------------------------------------------------
 
@@ -198,13 +206,46 @@ class CommandGateway:
         """
         answer: Answer = ConcurrentFuture()
         # Two waits in one: until the command could be made, and until it was carried out.
-        put = self.between_steps(lambda: self._sim.inbox.put(self._admitted(make())))
+        put = self._queue(lambda: self._sim.inbox.put(self._admitted(make())), COMMANDS, len(self._sim.inbox))
         put.add_done_callback(partial(_pass_on, answer))
         return answer
 
-    def between_steps(self, function: Callable[[], Result]) -> ConcurrentFuture[Result]:
-        """Call `function()` while no step is being made: for what reads the world, or makes steps."""
-        return self._sim.between_steps(function)
+    def between_steps(self, function: Callable[[], Result], line: str | None = None) -> ConcurrentFuture[Result]:
+        """Call `function()` while no step is being made: for what reads the world, or makes steps.
+
+        Without a `line` it waits in that of its service: in COMMANDS nothing comes before what was sent earlier.
+        """
+        return self._queue(function, self._line if line is None else line)
+
+    def _queue(self, function: Callable[[], Result], line: str, more: int = 0) -> ConcurrentFuture[Result]:
+        """Have `function()` called when its `line` is next; StateError in the future where too many are before it."""
+        control = self._sim.control
+
+        def call() -> Result:
+            if control.is_running and control.is_stopping:
+                raise StateError("the simulation ends")
+            return function()
+
+        if control.waiting(line) + more < MOST_WAITING:
+            return control.between_steps(call, line)
+        full: ConcurrentFuture[Result] = ConcurrentFuture()
+        full.set_exception(StateError(f"{MOST_WAITING:,} requests wait already ({line}); ask again when they are done"))
+        return full
+
+    @coroutine
+    def in_line(self, line: str, work: Awaitable[Result]) -> Generator[Any, Any, Result]:
+        """Await `work`; what it asks for between steps waits in `line`."""
+        parts = work.__await__()
+        while True:
+            self._line = line
+            try:
+                asked = next(parts)
+            except StopIteration as end:
+                result: Result = end.value
+                return result
+            finally:
+                self._line = ""
+            yield asked
 
     async def wait(self, answer: ConcurrentFuture[Result]) -> Result:
         """Return the result of `answer`, or raise its exception; to be awaited in the executor."""

@@ -7,6 +7,9 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
+from itertools import takewhile
+from math import inf
+from threading import Event
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +30,7 @@ from fleet_sim.ros.transforms import Transforms
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.world.clock import RosTime
 from fleet_sim.world.commands import Command, Frames, NamedRows, is_ros_name
+from fleet_sim.world.inbox import SHARE, Turn
 from fleet_sim.world.world import World
 
 
@@ -120,6 +124,8 @@ class Bridge:
     served: dict[Any, OpenRequests] = field(default_factory=dict)
     """What the services of `serve` have not answered yet."""
 
+    unfinished: Event = field(default_factory=Event)
+    """Set where endpoints of robots are still to be made, in the next step: those of thousands would take a minute."""
     lacking: Lacking = field(default_factory=Lacking)
     """What the middleware has refused."""
     unnamed: set[str] = field(default_factory=set)
@@ -147,7 +153,7 @@ class Bridge:
         async def answer(request: Any, response: Any) -> Any:
             try:
                 with requests:
-                    return await callback(request, response)
+                    return await self.gateway.in_line(name, callback(request, response))
             except FleetSimError as error:
                 self.reject(name, error)
                 reason = str(error)
@@ -273,15 +279,35 @@ class Endpoints:
         self._by_name: dict[str, Any] = {}
 
     def on_fleet_changed(self, roster: Roster) -> list[str]:
-        """Create and destroy endpoints as needed; returns the new robots."""
+        """Create and destroy endpoints as needed; returns the new robots.
+
+        While the simulation runs only as many as there is time for in a step.
+        """
+        turn = self._turn(SHARE / 10)
+        new = self._change(roster, turn)
+        if turn.is_over:
+            self._bridge.unfinished.set()
+        return new
+
+    def follow(self, roster: Roster) -> None:
+        """Do so in the executor, which answers others after as many as there is time for, and then goes on."""
+        self._roster, turn = roster, self._turn(SHARE)
+        self._change(roster, turn)
+        if turn.is_over:
+            self._bridge.mailbox.post(lambda: self.follow(self._roster))
+
+    def _turn(self, share: float) -> Turn:
+        return Turn(share if self._bridge.sim.is_running else inf)
+
+    def _change(self, roster: Roster, turn: Turn) -> list[str]:
         wanted = [name for name in roster.names if self._wants(name)]
-        # Removed first: a new robot may have the name of one that has gone.
-        gone = self._by_name.keys() - set(wanted)
-        for name in gone:
-            self._destroy(self._by_name.pop(name))
         missing, make = [name for name in wanted if name not in self._by_name], self._bridge.lacking.make
+        # Removed first: a new robot may have the name of one that has gone.
+        for name in takewhile(lambda _: turn.has_time(), self._by_name.keys() - set(wanted)):
+            self._destroy(self._by_name.pop(name))
         # Kept across changes of the fleet: making an endpoint takes discovery all over the network.
-        made = {name: make(self._what, name, partial(self._make, name)) for name in missing}
+        soon = takewhile(lambda _: turn.has_time(), missing)
+        made = {name: make(self._what, name, partial(self._make, name)) for name in soon}
         new = {name: item for name, item in made.items() if item is not None}
         self._by_name |= new
         self.names = names = [name for name in wanted if name in self._by_name]

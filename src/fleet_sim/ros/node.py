@@ -294,9 +294,11 @@ class FleetSimNode(TopicNode):
         """Tell interfaces of a changed fleet, and list those that the step has to call."""
         sim = self.simulation
         version = sim.world.version, sim.sensors.version
-        if version == self._version:
+        unfinished = self._bridge.unfinished
+        if version == self._version and not unfinished.is_set():
             return
         self._version = version
+        unfinished.clear()
         roster = take_roster(sim.world)
         for interface, _ in self._interfaces:
             sim.guard.call(_title(interface), interface.on_fleet_changed, roster)

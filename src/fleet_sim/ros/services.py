@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,13 @@ from fleet_sim.base.gate import MOST_FILES
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.settings import parse_remote
 from fleet_sim.facade.recording import RunRecording
+from fleet_sim.ros.commands import COMMANDS
 from fleet_sim.ros.interface import Bridge, Handler, Interface, SimulationServices
 from fleet_sim.ros.messages import ack_to_msg, poses_to_msgs, time_to_msg
+from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.world import commands as c
 from fleet_sim.world.commands import Command, CommandAck, Reset, RestoreState, SaveState
+from fleet_sim.world.inbox import SHARE, Turn
 from fleet_sim_msgs.srv import Attach, Delete, List, Load, Record, Save, Spawn, Step, TakePicture
 
 MOST_STEPS = 1_000_000
@@ -78,8 +82,24 @@ async def make_steps(bridge: Bridge, count: int) -> None:
         raise InvalidValueError(f"steps: expected 1 to {MOST_STEPS}, got {count}")
     if not bridge.sim.is_paused:
         raise StateError("the simulation runs; call /sim/pause first")
+    gateway = bridge.gateway
     # In the simulation's thread: called in this one, `single_step` would block the executor until it is done.
-    await bridge.gateway.wait(bridge.gateway.between_steps(lambda: bridge.sim.single_step(count)))
+    while count:
+        count -= await gateway.wait(gateway.between_steps(partial(_make_some, bridge.sim, count), COMMANDS))
+
+
+def _make_some(sim: MultiRobotSimulationCore, most: int) -> int:
+    """Make up to `most` steps, as many as there is time for before others who ask for something; return how many."""
+    turn = Turn(SHARE)
+    # What was sent before comes before.
+    sim.inbox.drain(sim.dispatcher)
+    if len(sim.inbox):
+        return 0
+    for made in range(most):
+        if not turn.has_time():
+            return made
+        sim.single_step()
+    return most
 
 
 # /sim/save and /sim/load: checkpoints by name, and states in files of the operator's folder.
@@ -118,7 +138,7 @@ class CheckpointServices(Interface):
         gateway = self.bridge.gateway
         try:
             gateway.permissions.check_change()
-            await gateway.wait(gateway.between_steps(call))
+            await gateway.wait(gateway.between_steps(call, COMMANDS))
             response.success = True
         except FleetSimError as error:
             response.message = str(error)
@@ -282,7 +302,10 @@ class PopulationServices(SimulationServices):
     async def _on_spawn(self, request: Any, response: Any) -> Any:
         gateway = self.bridge.gateway
         try:
-            await gateway.wait(gateway.send(lambda: self._spawn(request)))
+            gateway.permissions.check(c.Spawn())
+            # Read here and not between two steps: of a long text it takes a second.
+            options = read_options(request.options)
+            await gateway.wait(gateway.send(lambda: self._spawn(request, options)))
             response.success = True
         except FleetSimError as error:
             response.message = str(error)
@@ -333,12 +356,12 @@ class PopulationServices(SimulationServices):
         gateway = self.bridge.gateway
         return await gateway.wait(gateway.send(lambda: command))
 
-    def _spawn(self, request: Any) -> c.Spawn:
+    def _spawn(self, request: Any, options: dict[str, Any]) -> c.Spawn:
         """Return the Spawn command for a request; raises FleetSimError."""
         if request.kind not in (Spawn.Request.ROBOT, Spawn.Request.OBJECT):
             raise InvalidValueError(f"kind: expected ROBOT (0) or OBJECT (1), got {request.kind}")
         # The request wins over its options, which may not rename or move the entity.
-        entry = read_options(request.options) | {"name": request.name, "pose": self._pose(request.pose)}
+        entry = options | {"name": request.name, "pose": self._pose(request.pose)}
         if request.model:
             if request.kind != Spawn.Request.ROBOT:
                 raise InvalidValueError("model: only robots are made from description files; give a shape or a mesh")

@@ -6,12 +6,36 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from math import inf
+from time import thread_time
 from typing import Any, Protocol
 
 from fleet_sim.base.errors import InvalidValueError, StateError
 from fleet_sim.world.clock import Clock
 from fleet_sim.world.commands import Command, CommandAck
 from fleet_sim.world.user_code import EventBus
+
+SHARE = 0.05
+"""How long at once, in s of its own time, the simulation does what others ask for; then it makes a step."""
+
+
+class Turn:
+    """Says whether there is time for one more of what others ask for; for the first there always is."""
+
+    def __init__(self, share: float) -> None:
+        self._share = share
+        self._end: float | None = None
+        self.is_over = False
+        """Whether something had to be left."""
+
+    def has_time(self) -> bool:
+        """Return whether this thread has worked for less than the share since this was asked first."""
+        now = thread_time()
+        if self._end is None:
+            self._end = now + self._share
+            return True
+        self.is_over = now >= self._end
+        return not self.is_over
 
 
 class Dispatcher(Protocol):
@@ -29,7 +53,8 @@ class Inbox:
 
     A command that must be applied between steps keeps its place in the order: earlier commands are applied before it,
     later ones after it. `put` may be called from any thread. Its future completes when the command was applied, with
-    the acknowledgement, or with the exception of a malformed command.
+    the acknowledgement, or with the exception of a malformed command. Where commands of other processes take longer
+    than `share` s at once, the rest waits for the next step.
     """
 
     def __init__(self) -> None:
@@ -43,6 +68,8 @@ class Inbox:
         """Called with each command, in the simulation's thread, immediately before it is applied."""
         self.postpone: Callable[[Command, Future[CommandAck]], bool] | None = None
         """Takes over, with its future, a command that reaches its robots later; returns False for all others."""
+        self.share = SHARE
+        """Infinite where a recorded run is repeated: there each command comes in the step that it came in."""
 
     def put(self, command: Command) -> Future[CommandAck]:
         """Add `command`; raises InvalidValueError if it is not a command."""
@@ -80,17 +107,22 @@ class Inbox:
 
         With `in_step`, stop before the first that must be applied between steps.
         """
+        turn = Turn(self.share)
         # Counted before the first is applied: a command that puts another one must not keep this loop going.
         count = len(self._waiting) if count is None else min(count, len(self._waiting))
         for done in range(count):
-            if in_step and self._waiting[0][0].between_steps:
+            command = self._waiting[0][0]
+            if (in_step and command.between_steps) or (command.remote and not turn.has_time()):
                 return done
             self._apply_first(dispatcher)
         return count
 
     def drain_between_steps(self, dispatcher: Dispatcher) -> None:
         """Apply commands that must be applied between steps, up to the first other command."""
+        turn = Turn(self.share)
         while self._waiting and self._waiting[0][0].between_steps:
+            if self._waiting[0][0].remote and not turn.has_time():
+                return
             self._apply_first(dispatcher)
 
     def _apply_first(self, dispatcher: Dispatcher) -> None:
@@ -208,6 +240,7 @@ def replay_commands(sim: Recordable, log: CommandLog) -> list[Future[CommandAck]
     if sim.is_paused:
         raise StateError("the simulation is paused and would not step; call resume() first")
     answers = []
+    sim.inbox.share = inf
     for entry in log.entries:
         while sim.clock.tick < entry.tick:
             sim.step_once()

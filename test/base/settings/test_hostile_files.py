@@ -63,3 +63,10 @@ def test_texts_of_messages_are_bounded(text: str) -> None:
     with pytest.raises(InvalidValueError, match="options") as caught:
         parse_remote(text, "options")
     assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize("text", ["{", "[", "- ", "? ", "[a, ", "{a: "])
+def test_what_is_nested_too_deep_in_a_message_is_refused_before_the_rest_is_read(text: str) -> None:
+    with pytest.raises(InvalidValueError, match="nested too deep, more than 50 levels"):
+        parse_remote(text * 2000, "options")
+    assert parse_remote("[" * 40 + "1" + "]" * 40, "options") is not None

@@ -188,10 +188,27 @@ _Loader.add_implicit_resolver(
 )
 
 
+DEEPEST = 50
+"""Lists and mappings inside of each other in a text of a message: PyYAML takes time with their square."""
+
+
 class _RemoteLoader(_Loader):
     """For texts in messages."""
 
     most = MOST_REMOTE
+
+    def fetch_flow_collection_start(self, token: type[yaml.Token]) -> None:
+        self._check_depth()
+        super().fetch_flow_collection_start(token)
+
+    def add_indent(self, column: int) -> bool:
+        self._check_depth()
+        added: bool = super().add_indent(column)
+        return added
+
+    def _check_depth(self) -> None:
+        if self.flow_level + len(self.indents) >= DEEPEST:
+            raise InvalidValueError(f"is nested too deep, more than {DEEPEST} levels")
 
 
 def load_mapping(path: str | Path, *, values: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -78,7 +78,7 @@ class BatteryInterface(Interface):
         world = self.bridge.sim.world
         having = with_battery(roster, world)
         # Services belong to the executor's thread.
-        self.bridge.mailbox.post(partial(self._services.on_fleet_changed, having))
+        self.bridge.mailbox.post(partial(self._services.follow, having))
         self._publishers.on_fleet_changed(having)
         rows = self._publishers.rows
         if len(rows):

@@ -36,7 +36,7 @@ class ConveyorCommands(FeatureCommandTopic):
         super().on_fleet_changed(roster)
         # Services belong to the executor's thread.
         belts = having(self.bridge.sim.world, self.feature)
-        self.bridge.mailbox.post(partial(self._services.on_fleet_changed, belts))
+        self.bridge.mailbox.post(partial(self._services.follow, belts))
 
     def command(self, name: str, message: Float64) -> RunConveyors:
         """Return the command that sets the speed of a belt; whether it runs stays as it is."""

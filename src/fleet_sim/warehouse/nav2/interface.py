@@ -38,7 +38,7 @@ class Nav2Interface(Interface):
             self._maps.on_fleet_changed(roster)
             self._teleop.on_fleet_changed(roster)
             # Services belong to the executor's thread.
-            self.bridge.mailbox.post(partial(self._servers.on_fleet_changed, roster))
+            self.bridge.mailbox.post(partial(self._servers.follow, roster))
 
     def has_work(self) -> bool:
         return self._is_on
