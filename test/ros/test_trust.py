@@ -21,7 +21,7 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile
 
 import fleet_sim as fs
-from fleet_sim.ros import messages
+from fleet_sim.ros import interface, messages
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.main import spin
 from fleet_sim.ros.node import INTERFACES, FleetSimNode
@@ -192,6 +192,19 @@ def test_what_clients_set_of_entities_is_bounded_in_all() -> None:
         sim.remove_object(sim.world.handles[rows[0]])
         infos.forget_gone()
         infos.give(rows[10], long)
+
+
+def test_robots_with_names_that_ros_does_not_allow_fill_neither_log_nor_memory(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(interface, "MOST_UNNAMED", 50)
+    with hosted_node("-p", "robots:=1") as node:
+        for number in range(3):
+            entry = {"name": f"{number} b", "shape": {"shape_type": "sphere", "radius": 0.1}, "grid": {"count": 40}}
+            node.simulation.inbox.put(fs.Spawn(robots=(entry,)).from_outside())
+            node.simulation.step_once()
+        assert 0 < len(node._bridge.unnamed) <= 50
+    assert 0 < capfd.readouterr().err.count("a ROS name consists of") < 30
 
 
 def test_robots_that_a_message_spawns_get_their_topics_in_portions() -> None:

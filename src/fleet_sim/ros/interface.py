@@ -33,6 +33,8 @@ from fleet_sim.world.commands import Command, Frames, NamedRows, is_ros_name
 from fleet_sim.world.inbox import SHARE, Turn
 from fleet_sim.world.world import World
 
+MOST_UNNAMED = 10_000
+
 
 def require_packages(packages: Sequence[str], path: str) -> None:
     """Raise ConfigError at the setting `path` where message packages that it needs are not installed."""
@@ -135,8 +137,11 @@ class Bridge:
         """Log, once, that a robot has no topics and actions because of its name."""
         # Every interface asks, and asks again whenever the fleet changes.
         if robot not in self.unnamed:
+            # Messages may spawn thousands of them, again and again with other names.
+            if len(self.unnamed) >= MOST_UNNAMED:
+                self.unnamed.clear()
             self.unnamed.add(robot)
-            self.node.get_logger().warning(
+            self.refusals.tell(
                 f"robot {robot!r} has no topics or actions, only those of the fleet: a ROS name consists of letters, "
                 "digits and _, and begins with a letter. Rename the robot"
             )
