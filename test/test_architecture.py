@@ -314,6 +314,7 @@ def test_no_import_of_ours_is_taken_for_a_package_that_is_missing() -> None:
                 # Who raises it again, takes it for nothing else.
                 again = [
                     any(isinstance(step, ast.Raise) and step.exc is None for step in ast.walk(one))
+                    or "end_for_memory(" in ast.unparse(one)
                     for one in node.handlers
                 ]
                 caught = [one.type for one, raises in zip(node.handlers, again, strict=True) if not raises]
