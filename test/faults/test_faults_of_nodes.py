@@ -26,7 +26,7 @@ from fleet_sim_msgs.srv import List, Spawn
 
 Running = tuple[NodeProcess, Client]
 ARGUMENTS = ("-p", "robots:=4", "-p", "target_rtf:=5.0")
-PATIENCE = 30.0
+PATIENCE = 60.0
 SUPPORT = Path(__file__).parents[1] / "support"
 PROGRAM = """
 import sys

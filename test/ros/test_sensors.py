@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hosted_node import hosted_node
+from hosted_node import hosted_node, until
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Image
 
@@ -61,22 +61,13 @@ def test_nothing_is_read_without_a_subscriber(node: FleetSimNode) -> None:
     scans: list[LaserScan] = []
     subscription = listener.create_subscription(LaserScan, "/a/scan", scans.append, qos_profile_sensor_data)
     try:
-        for _ in range(500):
-            sim.step_once()
-            executor.spin_once(timeout_sec=0.01)
-            if scans:
-                break
+        until(lambda: scans, sim.step_once, lambda: executor.spin_once(timeout_sec=0.01))
         assert list(scans[0].ranges)[4] == pytest.approx(np.inf)
         assert sensors["a/scan"].has_consumer
         assert not sensors["b/scan"].has_consumer
         assert [sensors[name].latest for name in ("b/scan", "a/imu")] == [None, None]
         listener.destroy_subscription(subscription)
-        for _ in range(500):
-            sim.step_once()
-            executor.spin_once(timeout_sec=0.01)
-            if not sensors["a/scan"].has_consumer:
-                break
-        assert not sensors["a/scan"].has_consumer
+        until(lambda: not sensors["a/scan"].has_consumer, sim.step_once)
     finally:
         executor.shutdown()
         listener.destroy_node()
@@ -96,11 +87,7 @@ def test_topics_come_and_go_with_sensors(node: FleetSimNode) -> None:
     sim.add_sensor("range", "a", name="front")
     sim.add_sensor("range", "a", name="not a name")
     sim.step_once()
-    for _ in range(100):
-        if "/a/front" in topics() and not {"/a/scan", "/b/scan"} & topics():
-            break
-    assert {"/a/front", "/a/imu"} <= topics()
-    assert not {"/a/scan", "/b/scan"} & topics()
+    until(lambda: {"/a/front", "/a/imu"} <= topics() and not {"/a/scan", "/b/scan"} & topics())
 
 
 # ---- frames ----------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from ros_domain import use_own_domain  # noqa: E402
 
 use_own_domain()
 
-from hosted_node import hosted_node  # noqa: E402
+from hosted_node import hosted_node, until  # noqa: E402
 from nav_msgs.msg import Path as PathMsg  # noqa: E402
 
 from fleet_sim_msgs.msg import FleetState  # noqa: E402
@@ -39,12 +39,12 @@ def test_the_planned_path_is_published_with_the_distance_left(tmp_path: Path) ->
         node.create_subscription(FleetState, "/fleet/states", states.append, 10)
         traffic = sim.get_manager("traffic")
         traffic.send(sim.get_object("amr"), (9.5, 2.5))
-        for _ in range(3000):
+
+        def is_over() -> bool:
             over = traffic.has_arrived(sim.get_object("amr")) and plans and not plans[-1].poses
-            if over and states[-1].robots[0].distance_left == 0.0:
-                break
-            sim.step_once()
-            rclpy.spin_once(node, timeout_sec=0.001)
+            return bool(over and states[-1].robots[0].distance_left == 0.0)
+
+        until(is_over, sim.step_once, lambda: rclpy.spin_once(node, timeout_sec=0.001))
     shown = [plan for plan in plans if plan.poses]
     assert shown and not plans[-1].poses
     last = shown[-1].poses[-1]

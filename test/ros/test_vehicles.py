@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hosted_node import hosted_node
+from hosted_node import hosted_node, until
 
 pytest.importorskip("paho.mqtt", reason="needs the extra vda5050")
 
@@ -34,12 +34,13 @@ def test_what_a_master_control_sends_is_counted_in_diagnostics() -> None:
                 master.publish("robot_0", "order", "no order")
                 master.publish("robot_0", "order", b"\xff")
                 master.instant("robot_1", "stateRequest", "r")
-                for _ in range(3000):
-                    node.simulation.step_once()
-                    rclpy.spin_once(node, timeout_sec=0.001)
-                    told = heard[-1] if heard else {}
-                    if told.get("not_let_in") == told.get("taken") == told.get("refused") == "1":
-                        break
+
+                def is_counted() -> bool:
+                    last = heard[-1] if heard else {}
+                    return last.get("not_let_in") == last.get("taken") == last.get("refused") == "1"
+
+                until(is_counted, node.simulation.step_once, lambda: rclpy.spin_once(node, timeout_sec=0.001))
+                told = heard[-1]
         expected = {"vehicles": "2", "not_let_in: not UTF-8": "1", "refused: order: malformed": "1"}
         assert {key: told.get(key) for key in expected} == expected and told["taken: instantActions"] == "1"
     finally:

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import rclpy
 
 from fleet_sim.ros.node import FleetSimNode
+
+PATIENCE = 120.0
+"""In s: on a busy machine, nothing comes at once."""
+
+
+def until(condition: Callable[[], object], *work: Callable[[], object]) -> None:
+    """Repeat what makes something come until `condition()`; raises TimeoutError."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError("nothing came")
+        for one in work:
+            one()
 
 
 @contextmanager

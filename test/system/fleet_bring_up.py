@@ -19,7 +19,7 @@ from rclpy.node import Node
 from fleet_sim_msgs.msg import FleetState
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 def generate_test_description():

@@ -33,7 +33,7 @@ def launch_to_its_end(*arguments: str, prefixes: Sequence[str] = ()) -> tuple[in
     path = os.pathsep.join([*prefixes, *filter(None, [os.environ.get("AMENT_PREFIX_PATH")])])
     command = [ros_command("ros2"), "launch", "fleet_sim", *arguments]
     environment = {**os.environ, "AMENT_PREFIX_PATH": path}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=environment)
     print(done.stdout, done.stderr)
     return done.returncode, done.stdout + done.stderr
 

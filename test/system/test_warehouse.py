@@ -65,7 +65,7 @@ def test_the_commands_of_the_demo_work_as_printed(warehouse: tuple[Client, Path]
     where = {**os.environ, "PATH": folders}
     expected = ["/carrier_0/odom", "frame_id: carrier_0/odom", "SUCCEEDED", "success=True", "success=True"]
     for command, words in zip(load_example("warehouse_demo").COMMANDS, expected, strict=True):
-        done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False, timeout=30, env=where)
+        done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False, timeout=120, env=where)
         assert done.returncode == 0 and words in done.stdout, (command, done.stdout, done.stderr)
 
 

@@ -28,7 +28,7 @@ from fleet_sim.world.commands import SaveState, Spawn
 from fleet_sim.world.features import FEATURES
 
 QUICK = 5.0
-"""Wall time in s in which a request must have been refused, on a busy machine. Carried out, each takes minutes."""
+"""Processor time in s within which a request must have been refused. Carried out, each takes minutes."""
 BIG_CAMERA = "{type: camera, width: 8192, height: 8192, rate: null}"
 SITE = "{map: config/sites/maps/office.yaml, cell: 0.5}"
 STATIONS = "{map: config/sites/maps/warehouse.yaml}"
@@ -75,10 +75,10 @@ SPAWNED = {
 def test_a_spawned_entry_beyond_the_budget_is_refused_with_the_figure(
     sim: fs.MultiRobotSimulationCore, text: str, figure: str
 ) -> None:
-    begin = time.monotonic()
+    begin = time.process_time()
     with pytest.raises(FleetSimError, match=figure):
         spawn(sim, text)
-    assert time.monotonic() - begin < QUICK
+    assert time.process_time() - begin < QUICK
     assert [agent.name for agent in sim.agents] == ["there"]
 
 
@@ -204,10 +204,10 @@ WORLDS = {
 def test_a_world_beyond_the_budget_is_refused_and_the_old_one_stays(
     sim: fs.MultiRobotSimulationCore, text: str, figure: str
 ) -> None:
-    begin = time.monotonic()
+    begin = time.process_time()
     with pytest.raises(FleetSimError, match=figure):
         load(sim, text)
-    assert time.monotonic() - begin < 4 * QUICK
+    assert time.process_time() - begin < 4 * QUICK
     assert [agent.name for agent in sim.agents] == ["there"]
 
 
