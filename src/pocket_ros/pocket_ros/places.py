@@ -157,6 +157,7 @@ _PLACES = {
         AbstractString AbstractType AbstractWString Array BASIC_TYPES BasicType BoundedSequence
         BoundedString BoundedWString CHARACTER_TYPES FLOATING_POINT_TYPES INTEGER_TYPES NamedType
         NamespacedType UnboundedSequence UnboundedString UnboundedWString""",
+    "rclpy.wait_for_message": "rclpy.node: wait_for_message",
     "rosidl_runtime_py.get_interfaces": """
         rosidl_runtime_py.utilities: get_action_interfaces get_interface_packages get_interface_path
         get_interfaces get_message_interfaces get_service_interfaces""",
@@ -169,7 +170,8 @@ _PLACES = {
     "tf2_py": """
         tf2_ros.buffer_core: BufferCore ConnectivityException ExtrapolationException
         InvalidArgumentException LookupException TimeoutException TransformException""",
-    "tf2_ros.static_transform_broadcaster": "tf2_ros.transform_broadcaster: StaticTransformBroadcaster",
+    "tf2_ros.static_transform_broadcaster": "tf2_ros.buffer: StaticTransformBroadcaster",
+    "tf2_ros.transform_broadcaster": "tf2_ros.buffer: TransformBroadcaster",
     "tf2_ros.transform_listener": """
         tf2_ros.buffer: DEFAULT_STATIC_TF_TOPIC DEFAULT_TF_TOPIC TransformListener""",
 }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from .arguments import RosArguments, parse_arguments
 from .clock import Clock, ROSClock
-from .context import Context, get_default_context
+from .context import Context, get_default_context, timeout_sec_to_nsec
 from .entity import CallbackGroup, Handle, MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup, WithBlock
 from .event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from .exceptions import (
@@ -201,3 +202,45 @@ def _parameter_event() -> Any:
     from ..interfaces.classes import message_class
 
     return message_class("rcl_interfaces/msg/ParameterEvent")
+
+
+# Waiting for one message.
+
+
+_FOREVER = (1 << 63) - 1
+_LONGEST_WAIT_NS = 100_000_000
+
+
+def wait_for_message(
+    msg_type: type[Any],
+    node: Node,
+    topic: str,
+    *,
+    qos_profile: QoSProfile | int = 1,
+    time_to_wait: float | int = -1,
+) -> tuple[bool, Any]:
+    """Whether a message came within `time_to_wait` seconds (negative is forever), and the message.
+
+    Nothing else of the node runs meanwhile.
+    """
+    from ..dds.participant import WaitSet
+
+    subscription = node._ros_create_subscription(msg_type, topic, lambda _: None, qos_profile)
+    wait_set = WaitSet(node.context.participant)
+    timeout = timeout_sec_to_nsec(time_to_wait)
+    deadline = time.monotonic_ns() + (_FOREVER // 2 if timeout < 0 else timeout)
+    try:
+        wait_set.attach(subscription.conditions()[0], 1)
+        while node.context.ok():
+            taken = subscription.handle.take_message(msg_type, False)
+            if taken is not None:
+                return True, taken[0]
+            left = deadline - time.monotonic_ns()
+            if left <= 0:
+                break
+            # Short enough for signal handlers and shutdown to get their turn.
+            wait_set.wait(min(left, _LONGEST_WAIT_NS))
+        return False, None
+    finally:
+        wait_set.close()
+        subscription.destroy()

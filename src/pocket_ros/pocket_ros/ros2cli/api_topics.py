@@ -14,7 +14,7 @@ from ..rclpy.names import expand_topic_name, validate_full_topic_name
 from ..rclpy.time import Duration
 from ..rosidl_runtime_py import utilities
 from ..rosidl_runtime_py.convert import message_to_yaml
-from . import qos_arguments
+from . import listing
 from .listing import NamesAndTypes, absolute_name, visible
 from .node import NodeStrategy
 from .verbs import positive_float as positive_float
@@ -177,7 +177,7 @@ def add_qos_arguments(
     parser: argparse.ArgumentParser, subscribe_or_publish: str, default_profile_str: str = "default"
 ) -> None:
     """The arguments that choose a profile and change it."""
-    qos_arguments.add_qos_arguments(parser, subscribe_or_publish, default_profile_str)
+    listing.add_qos_arguments(parser, subscribe_or_publish, default_profile_str)
 
 
 class TopicNameCompleter(NameCompleter):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..interfaces.classes import message_class
-from ..tf2_ros.buffer_interface import ConvertRegistration
-from ..tf2_ros.geometry import (
+from ..tf2_ros.buffer import (
     do_transform_point,
     do_transform_polygon_stamped,
     do_transform_pose,
@@ -15,6 +14,7 @@ from ..tf2_ros.geometry import (
     do_transform_vector3,
     transform_covariance,
 )
+from ..tf2_ros.buffer_interface import ConvertRegistration
 
 __all__ = [
     "do_transform_point",

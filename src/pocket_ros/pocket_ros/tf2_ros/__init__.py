@@ -1,7 +1,7 @@
 """Coordinate frames over time: buffer, listener, broadcasters."""
 
 from ..places import not_covered, offer_places
-from .buffer import Buffer, TransformListener
+from .buffer import Buffer, StaticTransformBroadcaster, TransformBroadcaster, TransformListener
 from .buffer_client import BufferClient
 from .buffer_core import (
     BufferCore,
@@ -21,7 +21,6 @@ from .buffer_interface import (
     TypeException,
     convert,
 )
-from .transform_broadcaster import StaticTransformBroadcaster, TransformBroadcaster
 
 __all__ = [
     "Buffer",

@@ -11,7 +11,7 @@ from ..rclpy.node import Node
 from ..rclpy.task import Future
 from ..rclpy.time import S_TO_NS, Duration, Time
 from . import buffer_core as exceptions
-from . import geometry
+from .buffer import register_geometry
 from .buffer_core import TimeoutException, TransformException
 from .buffer_interface import BufferInterface
 from .rigid import Moment
@@ -35,7 +35,7 @@ class BufferClient(BufferInterface):
         from ..rclpy.action import ActionClient  # with NumPy, which other users of tf2_ros do without
 
         super().__init__()
-        geometry.register(self.registration)
+        register_geometry(self.registration)
         self.node = node
         self._action: Any = action_class("tf2_msgs/action/LookupTransform")
         self.action_client = ActionClient(node, self._action, ns)

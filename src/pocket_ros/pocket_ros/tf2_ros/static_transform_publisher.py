@@ -11,8 +11,8 @@ from ..interfaces.classes import message_class
 from ..rclpy.context import remove_ros_args
 from ..rclpy.executors import ExternalShutdownException
 from ..rclpy.node import Node
+from .buffer import StaticTransformBroadcaster
 from .rigid import Quaternion
-from .transform_broadcaster import StaticTransformBroadcaster
 
 
 def main(args: list[str] | None = None) -> int:

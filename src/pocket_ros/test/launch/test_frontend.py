@@ -34,7 +34,7 @@ XML = f"""
     </node>
   </group>
   <executable cmd="echo after $(env HOME_OF_NOBODY nowhere)" output="screen" name="say"/>
-  <timer period="0.5"><shutdown reason="done"/></timer>
+  <timer period="0.1"><log message="later"/></timer>
 </launch>
 """
 YAML = f"""
@@ -66,9 +66,9 @@ launch:
       - {{name: SPEED, value: 9}}
 - executable: {{cmd: echo after $(env HOME_OF_NOBODY nowhere), output: screen, name: say}}
 - timer:
-    period: 0.5
+    period: 0.1
     children:
-    - shutdown: {{reason: done}}
+    - log: {{message: later}}
 """
 
 
@@ -89,7 +89,7 @@ def test_both_languages_launch_the_same(
     assert service.run() == 0
     lines = capsys.readouterr().out.splitlines()
     said = [line.split(": ", 1)[1] for line in lines if "[launch.user]" in line]
-    assert said == ["twice is 8", "no gui"]
+    assert said == ["twice is 8", "no gui", "later"]
     assert any(line.startswith("[say-") and line.endswith("] after nowhere") for line in lines)
     (printed,) = [line for line in lines if "--ros-args" in line and line.startswith("[python")]
     args: list[Any] = json.loads(printed.split("] ", 1)[1])

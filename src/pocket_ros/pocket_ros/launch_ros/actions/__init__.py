@@ -1,9 +1,8 @@
 """Actions about nodes, names and parameters."""
 
 from ...places import offer_class_modules
-from .composable import ComposableNodeContainer, LoadComposableNodes
 from .lifecycle import LifecycleNode, LifecycleTransition
-from .node import Node
+from .node import ComposableNodeContainer, LoadComposableNodes, Node
 from .settings import (
     PushROSNamespace,
     PushRosNamespace,

@@ -1,4 +1,4 @@
-"""`ros2 bag`: recordings in MCAP, or in SQLite; `bag_play` and `bag_record` hold two of its verbs."""
+"""`ros2 bag`: recordings in MCAP, or in SQLite; `bag_record` holds the verbs that record and play."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rosbags.rosbag2.metadata import dump_qos_v9
 from ...interfaces import catalog as hashing
 from ...interfaces.catalog import UnknownInterfaceError
 from ..verbs import Verbs, add_verb, add_verbs
-from . import bag_play, bag_record
+from . import bag_record
 from .bag_files import (
     OutputBag,
     already_exists,
@@ -359,6 +359,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = add_verbs(parser)
     add_convert(verbs)
     add_info(verbs)
-    bag_play.add_play(verbs)
+    bag_record.add_play(verbs)
     bag_record.add_record(verbs)
     add_reindex(verbs)

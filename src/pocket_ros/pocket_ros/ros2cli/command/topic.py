@@ -21,8 +21,8 @@ from ...rclpy.publisher import Publisher
 from ...rclpy.qos import qos_profile_sensor_data
 from ...rosidl_runtime_py.convert import Setter, message_to_csv, message_to_yaml, set_message_fields
 from .. import listing as listings
+from ..listing import add_qos_arguments, chosen_profile, is_chosen, profile_for_publishers
 from ..node import add_node_arguments, cli_node, is_hidden, look_around, wait_until
-from ..qos_arguments import add_qos_arguments, chosen_profile, is_chosen, profile_for_publishers
 from ..verbs import (
     Verbs,
     add_verb,
