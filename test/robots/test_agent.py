@@ -68,12 +68,6 @@ def test_a_path_is_followed_waypoint_by_waypoint(sim: MultiRobotSimulationCore, 
     assert robot.path is None
 
 
-def test_final_orientation_may_be_left_open(sim: MultiRobotSimulationCore, robot: Agent) -> None:
-    robot.set_path([Pose.from_yaw(1, 0, 0, 2.0)], final_orientation_align=False)
-    drive(sim, robot)
-    assert robot.get_pose().yaw == pytest.approx(0.0)
-
-
 def test_stop_is_at_once_and_not_an_arrival(sim: MultiRobotSimulationCore, robot: Agent) -> None:
     robot.set_goal(Pose((5, 0, 0)))
     for _ in range(5):
@@ -160,13 +154,6 @@ def test_motion_mode_changes_only_at_rest(sim: MultiRobotSimulationCore, robot: 
     assert robot.motion_mode is MotionMode.DIFFERENTIAL
     with pytest.raises(KeyError, match="Did you mean 'differential'"):
         robot.set_motion_mode("diferential")
-
-
-def test_planar_robots_keep_their_height(sim: MultiRobotSimulationCore) -> None:
-    agent = sim.spawn(AgentSpawnParams(BOX, BOX, Pose((0, 0, 0.3)), controller=ControllerParams(navigation_2d=True)))
-    agent.set_goal(Pose((1, 0, 9)))
-    drive(sim, agent)
-    assert agent.get_pose().as_position() == pytest.approx([1.0, 0.0, 0.3])
 
 
 @pytest.mark.parametrize("command", ["goal", "velocity", "stop", "clear", "pose"])

@@ -126,12 +126,6 @@ def test_names_are_unique_and_may_change(sim: MultiRobotSimulationCore, crate: S
     sim.spawn(SimObjectSpawnParams(name="box"))
 
 
-def test_user_data_stays_with_the_entity(sim: MultiRobotSimulationCore) -> None:
-    obj = sim.spawn(SimObjectSpawnParams(name="a", user_data={"weight": 3}))
-    obj.user_data["seen"] = True
-    assert sim.get_object("a").user_data == {"weight": 3, "seen": True}
-
-
 def test_entities_of_one_batch_do_not_share_user_data(sim: MultiRobotSimulationCore) -> None:
     # Texts of long arrays are abbreviated, so that these two look alike when printed.
     first, second = np.zeros(5000), np.zeros(5000)
@@ -462,16 +456,6 @@ def test_a_collision_is_shown_over_a_new_color() -> None:
         second.set_pose(fs.Pose.from_xyz(9.0, 0.0, 0.5))
         sim.step_once()
         assert [shown(sim, obj) for obj in (first, second)] == [(1.0, 1.0, 0.0, 1.0), RED]
-
-
-def test_the_only_link_of_an_object_is_all_of_it(make_sim: MakeSim) -> None:
-    sim = make_sim()
-    obj = box(sim)
-    obj.set_color(GREEN, link=-1)
-    assert obj.get_color() == GREEN
-    assert sim.get_snapshot().colors.tolist() == [list(GREEN)]
-    obj.set_color(None)
-    assert obj.get_color() == RED
 
 
 # ---- settings put in place -------------------------------------------------------------------------------------------

@@ -151,7 +151,6 @@ def test_the_same_in_any_number_of_processes_and_after_going_on(folder: Path) ->
     ("change", "message"),
     [
         ({"metric": "Missed"}, "metric: unknown metric of the world 'Missed'. Did you mean 'Miss'"),
-        ({"parameters": {}}, "parameters: is empty"),
         ({"parameters": {"agents[3].angle": {"low": 0, "high": 1}}}, r"parameters.agents\[3\].angle: agents: has"),
         ({"parameters": {"agents[0].angle": {"low": 1, "high": 1}}}, r"high: must be above low \(1\)"),
         ({"parameters": {"agents[0].angle": {"low": 0, "high": 1, "start": 2}}}, "start: must be within 0 and 1"),

@@ -177,14 +177,6 @@ def test_objects_made_in_code_stand_in_the_way() -> None:
     assert world.population[0].x_pos == pytest.approx(5.5, abs=0.01)
 
 
-def test_settings_of_agents_are_entries_of_a_world() -> None:
-    world = run(RectangularWorld({"agents": [MazeAgentConfig(position=(1, 1), name="one")], "objects": []}))
-    assert isinstance(world.agent_named("one"), MazeAgent)
-    assert world.add_agent(MazeAgentConfig(position=(2, 2))).position.tolist() == [2.0, 2.0]
-    agent = MazeAgent(MazeAgentConfig(position=(3, 3)), world)
-    assert world.add_agent(agent) is agent is world.population[-1]
-
-
 def test_a_type_of_agents_of_ones_own_brings_its_settings() -> None:
     swarm.register_agent_type("Runner", Runner, RunnerConfig)
     swarm.register_agent_type("Runner", Runner, RunnerConfig)
@@ -343,19 +335,6 @@ def test_a_seed_given_later_draws_as_one_given_at_first() -> None:
         second.set_seed(-1)
 
 
-def test_kinds_of_ones_own_and_kinds_in_the_plural() -> None:
-    swarm.register_dictlike_namespace("sensors")
-    swarm.register_dictlike_namespace("planner")
-    swarm.register_dictlike_type("planner", "Mine", dict)
-    swarm.register_dictlike_type("sensors", "AheadHere", Ahead)
-    from fleet_sim.swarm.registry import find_type
-
-    assert find_type("planner", "Mine") is dict
-    assert find_type("sensor", "AheadHere") is Ahead
-    with pytest.raises(InvalidValueError, match="must be a name"):
-        swarm.register_dictlike_namespace("my planner")
-
-
 # ---- values of the source --------------------------------------------------------------------------------------------
 
 
@@ -471,12 +450,6 @@ def test_parts_that_are_not_there_say_what_to_write(section: str, name: str, mes
         world_of(**{section: [{"type": name}]})
 
 
-def test_lists_left_empty() -> None:
-    world = world_of(**dict.fromkeys(["agents", "spawners", "objects", "goals", "metrics", "subscribers"]))
-    world.step()
-    assert not world.population and not world.metrics
-
-
 # ---- controllers and sensors -----------------------------------------------------------------------------------------
 
 
@@ -576,13 +549,6 @@ def test_one_entry_stands_for_a_list_of_one() -> None:
         assert isinstance(one.population[0].sensors[0].sensor, BinaryFOVSensor)
     assert world.sim.state_hash() == listed.sim.state_hash()
     assert world_of(agents=AGENT, metrics="circliness").metrics[0].name == "Circliness"
-
-
-def test_what_is_wrong_with_one_entry_is_said_as_of_the_first() -> None:
-    with pytest.raises(FleetSimError, match=r"metrics\[0\].*Did you mean 'Circliness'"):
-        world_of(metrics="Circlines")
-    with pytest.raises(FleetSimError, match=r"agents\[0\]\.angl: unknown key"):
-        world_of(agents={**AGENT, "angl": 1})
 
 
 @pytest.mark.parametrize("registry", [METRICS, CONTROLLERS, SENSORS, SPAWNERS])

@@ -84,10 +84,8 @@ def test_what_a_constructor_passes_on_counts_as_its_own() -> None:
     ("spec", "error", "message"),
     [
         ("os.path", InvalidValueError, "expected a class derived from Controller, got <module"),
-        ("os:nothing", InvalidValueError, "'os:nothing' cannot be imported"),
         ("collections:Counter", InvalidValueError, "expected a class derived from Controller"),
         (3, InvalidValueError, "must be a name or a mapping with a type"),
-        ({"type": 3}, InvalidValueError, "type must be a name or a dotted path, got 3"),
         ("statik", UnknownNameError, "Did you mean 'static'"),
     ],
 )
@@ -97,12 +95,6 @@ def test_what_is_no_controller_is_refused(spec: Any, error: type[Exception], mes
 
 
 # ---- What users import from fleet_sim.swarm is there, and loaded at need ---------------------------------------------
-
-
-@pytest.mark.parametrize("name", fleet_sim.swarm.__all__)
-def test_every_name_can_be_imported(name: str) -> None:
-    assert getattr(fleet_sim.swarm, name) is not None
-    assert name in dir(fleet_sim.swarm)
 
 
 def test_importing_the_part_loads_no_drawing_nor_plotting() -> None:
@@ -131,8 +123,6 @@ def test_importing_the_part_loads_no_drawing_nor_plotting() -> None:
         ({"agents": [{"type": "MazeAgent", "controller": "nowhere:Class"}]}, r"agents\[0\]: controller: .nowhere"),
         ({"metrics": [Head, Head]}, r"metrics\[1\]: there are two metrics named 'Head'"),
         ({"goals": [{"type": "area", "position": [0, 0]}]}, r"goals\[0\]: goal area: the parameter 'size' is missing"),
-        ({"size": [5]}, "size: must be a list of 2"),
-        ({"update": "both"}, "update: must be one of 'together', 'in_turn'"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(config: dict[str, Any], message: str) -> None:

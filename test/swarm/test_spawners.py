@@ -159,7 +159,6 @@ def test_csv(tmp_path: Path) -> None:
     [
         ({"type": "uniforn"}, "unknown spawner 'uniforn'. Did you mean 'uniform'"),
         ({"type": "uniform", "regions": []}, "unknown parameter 'regions'. Did you mean 'region'"),
-        ({"type": "donut", "n": -1}, r"n: must be a whole number at least 0 and at most 1e\+06, got -1"),
         ({"type": "donut", "mode": "always"}, "mode: unknown name 'always'. Known: oneshot, repeat"),
         ({"type": "donut", "facing": "outwards"}, "unknown way 'outwards'"),
         ({"type": "donut", "inner": 7}, r"outer: must be at least inner \(7 m\), got 6"),

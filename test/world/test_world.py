@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import fleet_sim as fs
 from fleet_sim import AgentSpawnParams, MultiRobotSimulationCore, SetVelocity
-from fleet_sim.base.arrays import NO_ROWS, Floats, Ints, Rows
 from fleet_sim.base.errors import DuplicateNameError, InvalidValueError, StaleHandleError, StateError, UnknownNameError
 from fleet_sim.world import steering
 from fleet_sim.world.checkpoint import state_hash
@@ -175,26 +174,6 @@ def test_a_part_that_is_not_connected_says_what_to_do(part: str) -> None:
         getattr(new_world(), part)
 
 
-def test_a_part_that_is_connected_is_there() -> None:
-    world, links = new_world(), NoLinks()
-    assert not world.has_part("links")
-    world.links = links
-    assert world.has_part("links") and world.links is links
-
-
-class NoLinks:
-    """A RobotLinks of a world without robots."""
-
-    def link_poses(self, rows: Rows, links: Ints) -> tuple[Floats, Floats]:
-        raise NotImplementedError
-
-    def link_velocities(self, rows: Rows, links: Ints, points: Floats) -> tuple[Floats, Floats]:
-        raise NotImplementedError
-
-    def refresh_boxes(self) -> Rows:
-        return NO_ROWS
-
-
 # ---- free rows -------------------------------------------------------------------------------------------------------
 
 
@@ -214,18 +193,6 @@ def test_rows_given_back_are_the_next_ones() -> None:
     free.take(5)
     free.give_back(np.array([1, 3]), rest=False)
     assert free.take(3).tolist() == [1, 3, 5]
-
-
-def test_rows_that_rest_are_not_taken_within_the_step() -> None:
-    free = FreeRows(3)
-    free.take(2)
-    free.give_back(np.array([0]), rest=True)
-    assert len(free) == 1
-    assert free.take(1).tolist() == [2]
-    free.end_step()
-    assert free.take(1).tolist() == [0]
-    free.end_step()
-    assert len(free) == 0
 
 
 def test_what_is_taken_does_not_change_when_rows_come_back() -> None:
@@ -381,25 +348,6 @@ def test_a_fleet_spawned_at_once_is_found_by_name() -> None:
     made.check()
 
 
-def test_a_name_is_taken_once() -> None:
-    made = Registry(8)
-    made.add(["a", "b"])
-    for names in (["a"], ["c", "c"], ["c", None, "b"]):
-        with pytest.raises(DuplicateNameError, match="already taken"):
-            made.index.check_new(names)
-    made.index.check_new(["c", None, None, "d"])
-    with pytest.raises(DuplicateNameError):
-        made.index.rename(0, "b")
-    assert made.index.row_named("a") == 0
-    # What is free again may be taken.
-    made.remove([1])
-    made.index.rename(0, "b")
-    assert made.index.row_named("b") == 0
-    made.index.check_new(["a"])
-    made.index.rename(0, None)
-    assert not made.index.has_name("b")
-
-
 @pytest.mark.parametrize("name", ["", 3, b"a", ["a"], True])
 def test_a_name_is_a_text(name: object) -> None:
     with pytest.raises(InvalidValueError, match="a name is a text that is not empty, or None"):
@@ -412,13 +360,6 @@ def test_an_id_is_a_whole_number(number: object) -> None:
     made.add(["a", "b"])
     with pytest.raises(InvalidValueError, match="expected a name or an object id"):
         made.index.row_of(number)  # type: ignore[arg-type]
-
-
-def test_a_wrong_name_gets_a_suggestion() -> None:
-    made = Registry(4)
-    made.add(["forklift"])
-    with pytest.raises(UnknownNameError, match="Did you mean 'forklift'"):
-        made.index.row_named("forklit")
 
 
 # ---- handles on demand -----------------------------------------------------------------------------------------------
@@ -666,8 +607,3 @@ def test_where_a_path_lies_in_the_pool_does_not_matter() -> None:
     drive_hashing(fresh)
     assert used.motion.path_start[0] != fresh.motion.path_start[0]
     assert state_hash(fresh) == state_hash(used)
-
-
-@pytest.mark.parametrize("names", [(), ("a",)])
-def test_small_worlds_have_a_hash(names: tuple[str, ...]) -> None:
-    assert len(state_hash(world_of(*names))) == 16

@@ -236,10 +236,7 @@ def test_replay_says_what_is_in_it_and_repairs_what_was_cut_off(
     ("option", "reason"),
     [
         ("--speed=nan", "--speed: expected 0, or a number from 1e-06 to 1e+06, got nan"),
-        ("--speed=-1", "--speed: expected 0, or a number from 1e-06 to 1e+06, got -1"),
-        ("--speed=5e-324", "--speed: expected 0, or a number from 1e-06 to 1e+06"),
         ("--start=nan", "s long, got nan"),
-        ("--start=-1", "s long, got -1"),
         ("--start=1e308", "s long, got 1e+308"),
     ],
 )

@@ -177,8 +177,10 @@ def test_more_pages_than_there_may_be_are_refused(running: Running, page: PageCl
     )
     pages = [socket.create_connection((place.hostname or "", place.port or 0)) for _ in range(MOST_PAGES)]
     try:
+        # All at once: the server waits only some seconds for what a page says next.
         for one in pages:
             one.sendall(asks.encode())
+        for one in pages:
             one.recv(12)
         assert b" 503 " in answer_to(running[1].url, b"GET / HTTP/1.1\r\nHost: HERE\r\n\r\n")
         goes_on(page)

@@ -54,10 +54,6 @@ def load(sim: fs.MultiRobotSimulationCore, given: str | dict[str, Any]) -> None:
 
 SPAWNED = {
     "a camera of 67 million pixels": (f"{{name: r, sensors: [{BIG_CAMERA}]}}", "100,000,000 pixels"),
-    "a slow camera of 67 million pixels": (
-        "{name: r, sensors: [{type: camera, width: 8192, height: 8192, rate: 0.001}]}",
-        "100,000,000 pixels",
-    ),
     "100 such cameras": (f"{{name: r, sensors: [{BIG_CAMERA}], grid: {{count: 100}}}}", "100,000,000 pixels"),
     "100 lidars of 100,000 rays": (
         "{name: r, grid: {count: 100}, sensors: [{type: lidar, rays: 100000, rate: null}]}",
@@ -118,12 +114,6 @@ WORLDS = {
         "{swarm: {type: RectangularWorld, size: [900, 900], spawners: "
         "[{type: GridAgentSpawner, n: 100000, agent: MazeAgent}]}}",
         "10,000 entities, this asks for 100,0",
-    ),
-    "20 swarms of a million": (
-        "{swarm: {type: RectangularWorld, size: [900, 900], spawners: ["
-        + ", ".join(["{type: GridAgentSpawner, n: 1000000, agent: MazeAgent}"] * 20)
-        + "]}}",
-        "10,000 entities, this asks for 1,000,0",
     ),
     "a swarm that looks at itself": (
         "{swarm: {type: RectangularWorld, size: [900, 900], spawners: [{type: UniformAgentSpawner, n: 2000, "

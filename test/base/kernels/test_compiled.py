@@ -19,6 +19,7 @@ from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import MissingDependencyError
 from fleet_sim.base.kernels import Kernel, compiled
 from fleet_sim.base.settings import load_mapping
+from fleet_sim.sensing.sensors.lidar import LidarParams
 from fleet_sim.simulation import MultiRobotSimulationCore
 
 
@@ -150,19 +151,28 @@ def test_a_word_in_a_docstring_or_another_folder_or_file_compiles_nothing(tmp_pa
 STEPS = 12
 
 
-def states(name: str) -> list[str]:
-    """The hashes of the first steps of a shipped scenario."""
+def states(name: str, use: str) -> list[str]:
+    """The hashes of the first steps of a shipped scenario, and what its lidars read in the end."""
     file = shipped()[name]
-    with MultiRobotSimulationCore.from_dict(quiet(load_mapping(file)), source=str(file)) as sim:
-        return [sim.step_once() or sim.state_hash() for _ in range(STEPS)]
+    content = quiet(load_mapping(file))
+    content["simulation"] = {**content.get("simulation", {}), "compiled_code": use}
+    with MultiRobotSimulationCore.from_dict(content, source=str(file)) as sim:
+        hashes = [sim.step_once() or sim.state_hash() for _ in range(STEPS)]
+        assert sim.world.compiled or use == "never"
+        lidars = [sensor for sensor in sim.sensors.all if isinstance(sensor.params, LidarParams)]
+        return [*hashes, *(sensor.read().ranges.tobytes().hex() for sensor in lidars)]
 
 
-@pytest.mark.parametrize("name", ["demo.yaml", "sites/goods_to_person.yaml"])
+TWINS = ["demo.yaml", "parking.yaml", "sensors.yaml", "flocking.yaml", "milling.yaml", "sites/goods_to_person.yaml"]
+
+
+@pytest.mark.parametrize("name", TWINS)
 def test_scenarios_go_in_python_as_they_go_compiled(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
-    expected = states(name)
+    monkeypatch.setattr("fleet_sim.world.world.MANY_RAYS", 0)
+    expected = states(name, "always")
     monkeypatch.setattr(Kernel, "__call__", Kernel._run_in_python)
-    assert states(name) == expected
+    assert states(name, "never") == expected
 
 
 # Floods a grid again and again, until machine code does it; prints what is said of it meanwhile.

@@ -28,16 +28,12 @@ def test_a_file_is_a_mapping(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("a: 1\nb: 2\na: 3\n", "line 3: the key 'a' is already given in line 1"),
-        ("s:\n  x: 1\n  x: 2\n", "line 3: the key 'x' is already given in line 2"),
         ("a: 1\nb: [1, 2\nc: 3\n", "line 3, column 2: not valid YAML"),
         ("a: 1\n\tb: 2\n", "line 2, column 1: not valid YAML"),
         ("a: *missing\n", "line 1, column 4: not valid YAML"),
         ("a: !!python/object:os.system {}\n", "line 1, column 4: not valid YAML"),
-        ("? [1, 2]\n: 3\n", "line 1, column 3: not valid YAML"),
         ("a: 1\n---\nb: 2\n", "line 2, column 1: not valid YAML"),
-        ("a: \x01\n", "not valid YAML"),
         ("", "is empty"),
-        ("# nothing\n", "is empty"),
         ("- 1\n", "expected a mapping of keys to values, got [1]"),
         ("[" * 5000, "is nested too deep"),
     ],
@@ -163,22 +159,7 @@ def test_expressions(text: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "__import__('os')",
-        "(1).real",
-        "x.y",
-        "[i for i in x]",
-        "lambda: 1",
-        "f'{x}'",
-        "min(key=1)",
-        "1 if x else 2",
-        "x := 1",
-        "b'a'",
-        "1j",
-        "x in y",
-        "x | y",
-    ],
+    "text", ["__import__('os')", "x.y", "lambda: 1", "f'{x}'", "1 if x else 2", "x := 1", "1j", "x | y"]
 )
 def test_code_is_not_an_expression(text: str) -> None:
     with pytest.raises(InvalidValueError):

@@ -184,46 +184,7 @@ def test_a_robot_without_collision_geometry_touches_nothing(sim: MultiRobotSimul
 
 # ---- mesh files ------------------------------------------------------------------------------------------------------
 
-CORNERS = np.array([[-1.0, -2.0, -3.0], [4.0, 5.0, 6.0]])
-STL = """solid thing
-facet normal 0 0 1
- outer loop
-  vertex -1 -2 -3
-  vertex 4 5 6
-  vertex 0 0 0
- endloop
-endfacet
-endsolid
-"""
 OBJ = "# thing\nv -1 -2 -3 0.5 0.5 0.5\n  v 4 5 6\nv 0 0 0\nvn 9 9 9\nf 1 2 3\n"
-
-
-@pytest.mark.parametrize(("ending", "text"), [("stl", STL), ("obj", OBJ)])
-def test_text_files_of_meshes_are_measured(tmp_path: Path, ending: str, text: str) -> None:
-    file = tmp_path / f"thing.{ending}"
-    file.write_text(text, encoding="utf-8")
-    assert np.array_equal(mesh_extents(str(file)), CORNERS)
-
-
-def test_binary_files_of_meshes_are_measured(tmp_path: Path) -> None:
-    file = tmp_path / "thing.stl"
-    triangle = np.zeros(1, [("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
-    triangle["corners"][0, :2] = CORNERS
-    file.write_bytes(b"solid but binary".ljust(80) + np.uint32(1).tobytes() + triangle.tobytes())
-    assert np.array_equal(mesh_extents(str(file)), CORNERS)
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [("a.obj", b""), ("a.obj", b"v 1 2 x\n"), ("a.stl", b"\0" * 90), ("a.dae", b"<COLLADA>"), ("a.ply", b"ply")],
-)
-def test_broken_meshes_are_refused_with_the_reason(tmp_path: Path, name: str, content: bytes) -> None:
-    file = tmp_path / name
-    file.write_bytes(content)
-    with pytest.raises(InvalidValueError, match=name):
-        mesh_extents(str(file))
-    with pytest.raises(InvalidValueError, match="missing"):
-        mesh_extents(str(tmp_path / "missing.obj"))
 
 
 def test_a_mesh_that_changes_is_measured_again(tmp_path: Path) -> None:

@@ -195,12 +195,10 @@ def test_a_small_collada_file_cannot_ask_for_any_number_of_triangles(tmp_path: P
         ("v 0 0 0\nf 1 x 1\n", "'x'"),
         ("v 0 0 0\nf 1 1-1 1\n", "where vertex numbers are expected"),
         ("v 0 0 0\nf 1 1/1/1/1 1\n", "must be v, v/vt"),
-        ("v 0 0 0\nf 1 /1 1\n", "must be v, v/vt"),
         ("v 0 0 0\nf 1 0 1\n", "refers to vertex 0, but the file has 1"),
         ("v 0 0 0\nf 1 -2 1\n", "refers to vertex -2, but the file has 1"),
         ("v 0 0\n", "column"),
         ("v 0 0 1e300\nf 1 1 1\n", "finite"),
-        ("v 0 0 nan\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "finite"),
     ],
 )
 def test_bad_obj_files_are_named(tmp_path: Path, content: str, words: str) -> None:

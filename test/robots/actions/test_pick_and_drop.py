@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,14 +12,10 @@ from small_world import BOX, Finish
 
 import fleet_sim as fs
 from fleet_sim import (
-    Action,
     Agent,
     AgentSpawnParams,
     Drop,
     DropPhase,
-    InvalidValueError,
-    MoveAction,
-    MoveTo,
     MultiRobotSimulationCore,
     Pick,
     PickAction,
@@ -189,27 +184,6 @@ def test_an_object_taken_from_a_dropping_robot(sim: MultiRobotSimulationCore, ro
     robot.drop(crate)
     phases(sim, action)
     assert (action.status, action.error_message) == ("failed", "No object attached")
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: MoveTo([1, 2, 3]),  # type: ignore[arg-type]
-        lambda: MoveTo(Pose((0, 0, 0)), tolerance=-1.0),
-        lambda: MoveTo(Pose((0, 0, 0)), direction="sideways"),
-        lambda: MoveAction([[0, 0, 0]]),  # type: ignore[list-item]
-        lambda: Pick(search_radius=-1.0),
-        lambda: Pick(target_position=[1, 2]),
-        lambda: Pick(approach_offset=math.nan),
-        lambda: Pick(approach_pose=[0, 0, 0]),  # type: ignore[arg-type]
-        lambda: Drop([1, 2]),
-        lambda: Drop([1, 2, math.inf]),
-        lambda: Drop([0, 0, 0], drop_height=-1.0),
-    ],
-)
-def test_bad_parameters_are_refused_at_construction(make: Callable[[], Action]) -> None:
-    with pytest.raises(InvalidValueError):
-        make()
 
 
 # ---- Which object Pick and Drop take: never another one than was meant -----------------------------------------------

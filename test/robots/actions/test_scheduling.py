@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import math
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from small_world import BOX, Finish
@@ -34,8 +31,7 @@ from fleet_sim import (
     Until,
     Wait,
 )
-from fleet_sim.base.errors import UnknownNameError
-from fleet_sim.robots.actions.registry import describe_action, parse_action_goal
+from fleet_sim.robots.actions.registry import describe_action
 
 
 class Counting(Action):
@@ -252,12 +248,6 @@ def test_time_out(robot: Agent, finish: Finish, action: Action) -> None:
     assert not robot.is_moving
 
 
-@pytest.mark.parametrize("timeout", [-1.0, float("nan"), "soon"])
-def test_bad_timeouts_are_refused(timeout: float) -> None:
-    with pytest.raises(InvalidValueError, match="timeout"):
-        Wait(1.0, timeout=timeout)
-
-
 def test_an_action_is_used_once_until_it_is_reset(sim: MultiRobotSimulationCore, robot: Agent, finish: Finish) -> None:
     action = MoveTo(Pose((1, 0, 0)))
     robot.execute_action(action)
@@ -453,13 +443,6 @@ def test_success_and_a_new_begin_have_no_cause(robot: Agent, finish: Callable[[A
     assert (wait.status, wait.cause) == (ActionStatus.COMPLETED, None)
 
 
-def test_an_action_run_by_hand_has_a_cause_too(robot: Agent) -> None:
-    action = MoveTo(AWAY)
-    action.execute(robot, 0.1)
-    action.cancel("enough")
-    assert (action.error_message, action.cause) == ("enough", ActionCause.CANCELLED)
-
-
 @pytest.mark.parametrize("place", [(5e8, 0.0, 0.0), (0.0, 0.0, -2e6)])
 def test_a_goal_beyond_the_world_is_wrong_and_no_fault_of_code(
     sim: MultiRobotSimulationCore, place: tuple[float, float, float]
@@ -505,28 +488,6 @@ def test_the_same_action_twice_in_one_sequence_is_refused(robot: Agent) -> None:
     assert robot.get_action_queue_size() == 2
 
 
-def test_an_action_that_ended_is_used_up_until_it_is_reset(sim: MultiRobotSimulationCore, robot: Agent) -> None:
-    action = Wait(0.2)
-    robot.add_action(action)
-    ended(sim, action)
-    with pytest.raises(StateError, match=r"was already used; call reset\(\) to use it again"):
-        robot.add_action(action)
-    with pytest.raises(StateError, match=r"was already started; call reset\(\) to use it again"):
-        action.begin(robot)
-    assert action.execute(robot, 0.1)
-    assert action.get_duration() == pytest.approx(0.2, abs=0.2)
-
-    action.reset()
-    assert (action.status, action.error_message, action.cause, action.get_duration()) == (
-        "not_started",
-        None,
-        None,
-        0.0,
-    )
-    robot.add_action(action)
-    assert ended(sim, action).status == "completed"
-
-
 def test_a_running_action_is_not_reset_and_a_waiting_one_stays(sim: MultiRobotSimulationCore, robot: Agent) -> None:
     running, waiting = MoveTo(Pose((9, 0, 0))), Wait(1.0)
     robot.add_action_sequence([running, waiting])
@@ -548,56 +509,7 @@ def test_only_actions_are_queued(robot: Agent) -> None:
             robot.add_action(wrong)
 
 
-def test_an_action_run_by_hand_stops_its_robot(sim: MultiRobotSimulationCore, robot: Agent) -> None:
-    action = MoveTo(Pose((1, 0, 0)))
-    for _ in range(300):
-        if action.execute(robot, sim.clock.dt):
-            break
-        sim.step_once()
-    assert action.status == "completed"
-    assert robot.get_pose().x == pytest.approx(1.0, abs=1e-6)
-
-    another = MoveTo(Pose((9, 0, 0)))
-    another.execute(robot, sim.clock.dt)
-    sim.step_once()
-    another.cancel("stop here")
-    here = robot.get_pose()
-    for _ in range(50):
-        sim.step_once()
-    assert robot.get_pose().distance_to(here) < 0.5
-    assert not robot.is_moving
-
-
 # ---- by name ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters", "error", "reason"),
-    [
-        ("mvoe", {}, UnknownNameError, "unknown action 'mvoe'. Did you mean 'move'"),
-        ("wait", "[1]", InvalidValueError, "action 'wait': expected an object of parameters, got"),
-        ("wait", "{", InvalidValueError, "action 'wait': parameters"),
-        ("wait", 3, InvalidValueError, "action 'wait': expected parameters by name, got 3"),
-        ("wait", {"secs": 1}, InvalidValueError, "secs"),
-        ("wait", {"duration": math.nan}, InvalidValueError, "duration"),
-        ("wait", {"duration": "long"}, InvalidValueError, "duration"),
-        ("move", {"path": 3}, InvalidValueError, "action 'move': path must be a list of poses, got 3"),
-        ("move", {"path": [[0, 0]]}, InvalidValueError, "path"),
-        ("move", {"target_pose": [0, 0, "x"]}, InvalidValueError, "target_pose"),
-    ],
-)
-def test_wrong_actions_in_words_are_refused(name: str, parameters: Any, error: type[Exception], reason: str) -> None:
-    with pytest.raises(error, match=reason):
-        parse_action_goal(name, parameters)
-
-
-def test_an_action_is_described_and_made_again() -> None:
-    action = parse_action_goal("move", json.dumps({"target_pose": [1, 2, 0, 0.5]}))
-    described = describe_action(action)
-    assert described["type"] == "move"
-    again = parse_action_goal(described.pop("type"), described)
-    assert describe_action(again) == {"type": "move", **described}
-    assert describe_action(Wait(2.0)) == {"type": "wait", "duration": 2.0}
 
 
 def test_an_action_of_a_class_without_a_name_cannot_be_described() -> None:
@@ -607,14 +519,3 @@ def test_an_action_of_a_class_without_a_name_cannot_be_described() -> None:
 
     with pytest.raises(InvalidValueError, match=r"Own has no name by which it could be made again; give it one with"):
         describe_action(Own())
-
-
-def test_a_timeout_ends_an_action_with_its_cause(
-    sim: MultiRobotSimulationCore, robot: Agent, finish: Callable[[Action], Action]
-) -> None:
-    action = MoveTo(Pose((50, 0, 0)), timeout=0.5)
-    robot.add_action(action)
-    finish(action)
-    assert (action.status, action.cause) == ("failed", "timeout")
-    assert action.error_message == "timed out after 0.5 s"
-    assert action.get_duration() == pytest.approx(0.5, abs=sim.clock.dt)

@@ -62,31 +62,6 @@ def told(rng: np.random.Generator) -> Any:
     return tell
 
 
-def assert_same(one: MultiRobotSimulationCore, other: MultiRobotSimulationCore) -> None:
-    for table, columns in one.world.tables.items():
-        for name, _, numbers in columns.columns():
-            others = getattr(other.world.tables[table], name)
-            assert np.array_equal(numbers, others, equal_nan=numbers.dtype.kind == "f"), (one.clock.tick, table, name)
-
-
-@pytest.mark.parametrize("motion", ["omnidirectional", "differential", "ackermann"])
-def test_every_column_is_that_of_the_laws_in_python(motion: str) -> None:
-    worlds = [fleet(use, motion) for use in ("never", "always")]
-    rng = np.random.default_rng(3)
-    for step in range(72):
-        if step % 12 == 0:
-            chosen, tell = rng.choice(ROBOTS, 25), told(rng)
-            for sim, agents in worlds:
-                for index in chosen:
-                    tell(sim, agents[index])
-        for sim, _ in worlds:
-            sim.step_once()
-        if step % 8 == 0:
-            assert_same(worlds[0][0], worlds[1][0])
-    reached = [np.count_nonzero(sim.world.motion.reached) for sim, _ in worlds]
-    assert reached[0] == reached[1] > 0
-
-
 def test_numbers_that_are_none_move_a_robot_to_none_or_are_refused_with_its_name() -> None:
     for use in ("never", "always"):
         sim, agents = fleet(use, "omnidirectional")

@@ -92,22 +92,6 @@ def test_binary_needs_two_actions(given: Any) -> None:
         BinaryController(given)
 
 
-def test_human_steers_by_keys() -> None:
-    world = make_world({"type": "human", "keys": "arrowkeys"}, positions=[[2.5, 2.5]])
-    world.keys |= {"up", "right"}
-    world.evaluate(2)
-    assert actions(world) == [[0.02, -0.2]]
-    world.evaluate(60)
-    assert actions(world) == [[0.3, -1.5]]
-    world.keys -= {"up", "right"}
-    world.evaluate(1)
-    assert actions(world) == [[0.29, -1.4]]
-    world.evaluate(60)
-    assert actions(world) == [[0.0, 0.0]]
-    with pytest.raises(FleetSimError, match="Did you mean 'wasd'"):
-        make_world({"type": "human", "keys": "wads"})
-
-
 @pytest.mark.parametrize("params", [{}, {"static_waypoint": [1, 1], "sensor_id": 0}])
 def test_orca_has_one_kind_of_goal(params: dict[str, Any]) -> None:
     with pytest.raises(FleetSimError, match="give one of static_waypoint, waypoints and sensor_id"):

@@ -282,7 +282,6 @@ def problem(starts: list[int], goals: list[int], **more: Any) -> Problem:
         ([3, 3], [1, 2], {}, "robots 0 and 1 start at the same node 3"),
         ([0, 1], [1], {}, r"goals: expected one per robot \(2\)"),
         ([0], [1], {"window": -1}, "window"),
-        ([0], [1], {"window": True}, "window"),
         ([0], [1], {"time_limit": 0.0}, "time_limit"),
         ([0], [1], {"blocked": np.zeros(3, bool)}, r"blocked: expected one per node \(8\)"),
         ([0, 1], [1, 2], {"ids": np.array([4, 4])}, "ids"),

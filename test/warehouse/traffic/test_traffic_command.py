@@ -214,20 +214,13 @@ def test_a_planner_that_does_nothing_is_told_by_the_figures(folder: Path) -> Non
         (["run", "room.map"], "say how many robots"),
         (["run", "room.map", "--robots", "99"], "99 robots do not fit: the largest free part has 40 cells"),
         (["run", "room.map", "--robots", "1", "--planner", "pipt"], "Did you mean 'pibt'"),
-        (["run", "room.map", "--robots", "1", "--planner", "no.such:Thing"], "cannot be imported"),
         (["run", "room.map", "--robots", "1", "--planner", "json:loads"], "a class derived from Planner"),
         (
             ["run", "room.map", "--robots", "1", "--speed", "-1"],
             "--speed: must be a number above 0 and at most 100 (m/s), got -1",
         ),
-        (["run", "room.map", "--robots", "1", "--speed", "fast"], "--speed: "),
-        (
-            ["run", "room.map", "--robots", "1", "--timestep", "9"],
-            "--timestep: must be a number at least 0.001 and at most 1 (s)",
-        ),
         (["run", "room.map", "--robots", "1", "--period", "0"], "--period: must be a number above 0"),
         (["run", "room.map", "--robots", "1", "--seconds", "0"], "--seconds: expected seconds above 0"),
-        (["run", "room.map", "--robots", "1", "--seconds", "nan"], "--seconds: expected"),
         (["run", "room.map", "--robots", "1", "--dwell", "-2"], "--dwell: expected"),
         (["run", "room.map", "--robots", "1", "--radius", "0.6"], "where it has no room"),
         (["run", "room.map", "--robots", "1", "--setting", "a"], "--setting needs KEY=VALUE"),
@@ -246,10 +239,6 @@ def test_a_planner_that_does_nothing_is_told_by_the_figures(folder: Path) -> Non
         (
             ["execute", "--map", "room.map", "--scen", "room.scen", "--paths", "jump.txt"],
             "robot 0 moves from node 0 to node 4 at step 1, which are not neighbours",
-        ),
-        (
-            ["execute", "--map", "room.map", "--scen", "room.scen", "--paths", "paths.txt", "--radius", "0.6"],
-            "where it has no room",
         ),
     ],
 )
@@ -339,15 +328,11 @@ def test_costs_count_the_steps_until_a_robot_stays() -> None:
         ("x,y\n0,1\n", "line 1: expected `Agent <number>:` and cells"),
         ("Agent 0:(0,0)->(1,0\n", r"line 1: expected cells such as \(3,4\)->\(3,5\), got '\(1,0'"),
         ("Agent 0:(0,0)->(99999999999,0)\n", "line 1: expected cells"),
-        ("Agent 0:(0,0)->(a,0)\n", "line 1: expected cells"),
         ("Agent 0:\n", "line 1: expected cells such as"),
         ("Agent 1:(0,0)->\n", "line 1: expected agent 0, got agent 1"),
         ("Agent 0:(0,0)->\nrobot 1:(1,0)->\n", "line 2: expected `Agent <number>:`"),
         ("Agent 0:(0,0,0)->(1,0,2)->\n", "the times of agent 0 must count"),
-        ("Agent 0:(0,0,0)->(1,0,0.5)->\n", "the times of agent 0 must count"),
-        ("Agent 0:(0,0)->(1,0,1)->\n", "the times of agent 0 must count"),
         ("Agent 0:(0,0)->(0,-1)->\n", "robot 0, step 1: column 0, row -1 is outside of the map, which has 4 x 3"),
-        ("Agent 0:(3,0)->(4,0)->\n", "robot 0, step 1: column 4, row 0 is outside of the map"),
         ("Agent 0:(1,0)->(1,1)->\n", "robot 0, step 1: column 1, row 1 is blocked in the map"),
     ],
 )
@@ -438,14 +423,11 @@ def test_a_run_file_is_read_as_it_was_written(tmp_path: Path) -> None:
         (["series", "robot_seconds", "idle"], [None], "robot_seconds.idle: must be a list of finite numbers"),
         (["percentiles", "flow_time_s"], [1.0], "percentiles.flow_time_s: must have 101 numbers"),
         (["percentiles"], 3, "percentiles: must be a mapping"),
-        (["about"], 3, "about: must be a mapping"),
         (["heat"], 3, "heat.rows: must be a list of rows"),
         (["heat", "rows"], [".", ".."], "heat.rows: must be rows of 1 letters"),
-        (["heat", "rows"], ["x"], "heat.rows: must be rows of 1 letters"),
         (["heat", "cell_m"], 0, "heat.cell_m: must be a length above 0"),
         (["heat", "passages"], [[99], [1]], "heat.passages: numbers of squares must be whole and below 20"),
         (["heat", "waited_s"], [[1], []], "heat.waited_s: must have 1 numbers"),
-        (["heat", "waited_s"], 1, "heat.waited_s: must be"),
     ],
 )
 def test_wrong_run_files_are_refused(tmp_path: Path, keys: list[str], value: object, reason: str) -> None:

@@ -202,12 +202,10 @@ def test_who_waits_for_whom_is_a_chain_to_the_robot_at_work() -> None:
         ({"operation": "close", "places": ("dok",)}, "dok"),
         ({"operation": "close", "places": (1, 10**6)}, "numbered"),
         ({"operation": "close", "places": (((0.0, 0.0), (0.1, 0.0), (0.1, 0.1)),)}, "no node"),
-        ({"operation": "close", "places": (((0.0, 0.0), (0.1, np.nan), (0.1, 0.1)),)}, "corners"),
         ({"operation": "close", "places": ((np.nan, 1.0),)}, "place"),
         ({"operation": "close", "places": (True,)}, "True"),
         ({"operation": "close", "places": tuple(range(40)) * 40}, "1,000"),
         ({"operation": "limit_speed", "places": (1,), "speed": -1.0}, "speed"),
-        ({"operation": "limit_speed", "places": (1,), "speed": np.nan}, "speed"),
         ({"operation": "occupy", "places": ((2.5, 2.5),)}, "walls"),
     ],
 )
