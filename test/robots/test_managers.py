@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -127,17 +126,6 @@ def test_a_reset_gives_a_manager_its_members_back(sim: MultiRobotSimulationCore)
     assert len(manager) == 5
     sim.reset()
     assert manager.agents == robots
-
-
-@pytest.mark.slow
-def test_many_cycles_of_spawning_and_removing_leave_nothing_behind(sim: MultiRobotSimulationCore) -> None:
-    manager = AgentManager(sim)
-    for _ in range(300):
-        sim.remove_objects(manager.spawn_agents_grid(10, GRID, ROBOT, name_prefix="r"))
-        assert len(manager) == 0
-    gc.collect()
-    assert sim.world.capacity <= 64
-    assert sum(type(thing).__name__ == "Agent" for thing in gc.get_objects()) == 0
 
 
 def test_a_manager_without_a_simulation_says_so() -> None:

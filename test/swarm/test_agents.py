@@ -50,22 +50,6 @@ def one(action: Any = (1.0, 0.5), steps: int = 1, **settings: Any) -> SwarmAgent
     return world.population[0]
 
 
-def test_delay_carries_actions_out_late() -> None:
-    class Counting(Controller):
-        def act(self, group: Group) -> Floats:
-            return np.tile((float(group.world.steps + 1), 0.0), (len(group), 1))
-
-    world = RectangularWorld(
-        {"time_step": 0.1, "agents": [{"type": "MazeAgent", "controller": Counting, "delay": 2, "collides": False}]}
-    )
-    world.setup()
-    speeds = []
-    for _ in range(5):
-        world.step()
-        speeds.append(world.population[0].linear)
-    assert speeds == [0.0, 0.0, 1.0, 2.0, 3.0]
-
-
 def test_idiosyncrasies_are_each_agents_own_and_stay() -> None:
     agent = {"type": "MazeAgent", "idiosyncrasies": [0.1, 0.2], "controller": Fixed}
     world = RectangularWorld({"size": [99, 99], "spawners": [{"type": "uniform", "n": 400, "agent": agent}]})

@@ -225,19 +225,6 @@ def test_what_is_written_to_is_told_before_it_is_used(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"a.csv", "b.gif", "a.svg"}
 
 
-def test_a_film_keeps_the_size_it_began_with(tmp_path: Path) -> None:
-    pytest.importorskip("imageio_ffmpeg")
-    film = VideoRecorder(tmp_path / "a.mp4", None, 1)
-    world = red_world(subscribers=[film])
-    film.fps, film.width, film.path = 10.0, 64, tmp_path / "b.mp4"
-    world.step()
-    for name, value in {"fps": 20.0, "width": 80, "path": tmp_path / "c.mp4"}.items():
-        with pytest.raises(InvalidValueError, match=f"`{name}` cannot be set any more"):
-            setattr(film, name, value)
-    world.close()
-    assert [path.name for path in tmp_path.iterdir()] == ["b.mp4"]
-
-
 # ---- Static objects from SVG drawings, and the points that polygons are held by --------------------------------------
 
 

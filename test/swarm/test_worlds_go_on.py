@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import gc
-import os
 import pickle
-import subprocess
-import sys
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -236,38 +233,3 @@ def grown(first: int, then: int) -> int:
 @pytest.mark.slow
 def test_memory_is_flat_over_hundreds_of_steps() -> None:
     assert grown(50, 300) < 40_000
-
-
-PROGRAM = """
-import sys
-sys.path[:0] = [{folder!r}, {folder!r} + '/../support']
-from test_worlds_go_on import long_world, resident
-world = long_world()
-world.evaluate(5_000)
-before = resident()
-world.evaluate(25_000)
-print(world.steps, resident() - before)
-"""
-
-
-def long_world() -> RectangularWorld:
-    """A world that runs for long."""
-    agent = {"type": "MazeAgent", "agent_radius": 0.1, "controller": Wander, "sensors": [Nearest], "trace_length": 20}
-    return RectangularWorld({"spawners": [{"type": "uniform", "n": 5, "agent": agent}], "metrics": [MeanX]})
-
-
-def resident() -> int:
-    """Bytes of memory of this process."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads /proc")
-def test_memory_is_flat_over_thirty_thousand_steps() -> None:
-    program = PROGRAM.format(folder=str(Path(__file__).parent))
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    steps, growth = map(int, done.stdout.split())
-    assert steps == 30_000
-    assert growth < 1_500_000

@@ -9,7 +9,6 @@ import pytest
 
 import fleet_sim as fs
 from fleet_sim.apps.cli.main import main
-from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.files import data_file
 
 
@@ -57,8 +56,3 @@ def test_files_are_found_beside_the_scenario(tmp_path: Path, monkeypatch: pytest
     with fs.MultiRobotSimulationCore.from_yaml(folder / "s.yaml") as sim:
         paths = {sim.get_object(name).robot_model.path for name in ("a", "b")}
     assert paths == {str(folder / "mine.urdf"), str(folder / "models" / "other_cube.urdf")}
-
-
-def test_a_box_with_a_radius_is_refused() -> None:
-    with pytest.raises(InvalidValueError, match="it has half_extents"):
-        fs.ShapeParams("box", radius=1)

@@ -16,18 +16,10 @@ MERGES = "a0: &a0 {x: 1}\n" + "".join(f"a{i}: &a{i}\n  <<: [*a{i - 1}, *a{i - 1}
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "x: !!int abc",
-        "x: !!float abc",
-        "x: 2001-99-99",
-        "x: !!bool abc",
-        'x: !!int ""',
-        f"x: {'9' * 6000}",
-        "a: &a [*a]",
-    ]
+    ["a: &a [*a]"]
     + ["x: !np ((((9**64)**64)**64)**64)**64", "x: !np 9**64 * 9**64 * 9**64 * 9**64 * 9**64 * 9**64", BOMB, MERGES]
     + ['x: !include "\\0"', "x: " + "[" * 100_000, f"x: !np {'-' * 50_000}1", "x: !np 2**-1.5**9**9"],
-    ids=range(15),
+    ids=range(9),
 )
 def test_they_are_refused_with_the_file(tmp_path: Path, text: str) -> None:
     file = tmp_path / "a.yaml"

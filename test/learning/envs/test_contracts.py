@@ -190,24 +190,9 @@ def grown_by_resets(name: str, warm_up: int, count: int, **arguments: Any) -> fl
     return grown
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
-@pytest.mark.parametrize("name", ["FleetSim/FrankaVelocity-v0", "FleetSim/Navigation-v0"])
+# The arm's environments share their reset.
 @pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
+@pytest.mark.parametrize("name", [PICKING[0], *(name for name in IDS if name not in PICKING)])
 def test_resets_do_not_take_memory(name: str) -> None:
-    assert grown_by_resets(name, 20, 60) < 4.0
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
-@pytest.mark.parametrize("name", [name for name in IDS if name not in PICKING])
-def test_ten_thousand_resets_do_not_take_memory(name: str) -> None:
-    assert grown_by_resets(name, 200, 10_000) < 16.0
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
-def test_two_thousand_resets_of_an_arm_do_not_take_memory() -> None:
-    # The arm's environments share their reset.
-    assert grown_by_resets(PICKING[0], 200, 2_000) < 16.0
+    assert grown_by_resets(name, 100, 300 if name in PICKING else 2_000) < 8.0

@@ -232,24 +232,6 @@ def test_grids_have_two_directions_and_an_end() -> None:
 # ---- places on the earth ---------------------------------------------------------------------------------------------
 
 
-def test_singapore_and_utm_have_their_origins_where_they_are_defined() -> None:
-    places = projection("EPSG:3414").to_metres(np.array([[103.0 + 50.0 / 60.0, 1.0 + 22.0 / 60.0]]))
-    assert places.tolist() == [[pytest.approx(28001.642, abs=1e-6), pytest.approx(38744.572, abs=1e-6)]]
-    north, south = (projection(name).to_metres(np.array([[9.0, 0.0]])) for name in ("EPSG:32632", "EPSG:32732"))
-    assert north.tolist() == [[pytest.approx(500_000.0, abs=1e-6), pytest.approx(0.0, abs=1e-6)]]
-    assert south.tolist() == [[pytest.approx(500_000.0, abs=1e-6), pytest.approx(10_000_000.0, abs=1e-6)]]
-
-
-def test_a_degree_along_the_middle_meridian_is_as_long_as_the_ellipsoid_says() -> None:
-    places = projection("EPSG:32632").to_metres(np.array([[9.0, 45.0], [9.0, 46.0], [8.0, 45.0], [10.0, 45.0]]))
-    # A degree of latitude from 45 to 46 degrees is 111 141.5 m on WGS 84, and UTM's scale there is 0.9996.
-    assert places[1, 1] - places[0, 1] == pytest.approx(0.9996 * 111_141.5, abs=2.0)
-    # East and west of it are mirror images.
-    assert places[2, 0] - 500_000.0 == pytest.approx(-(places[3, 0] - 500_000.0), abs=1e-6)
-    assert places[2, 1] == pytest.approx(places[3, 1], abs=1e-6)
-    assert places[2, 1] > places[0, 1]
-
-
 def test_no_other_projection_is_guessed() -> None:
     for name in ("EPSG:4326", "EPSG:32600", "EPSG:32661", "EPSG:32800", "epsg:3414", ""):
         with pytest.raises(InvalidValueError, match="known are EPSG:3414, and UTM with EPSG:32601 to 32660"):

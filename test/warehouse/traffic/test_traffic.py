@@ -437,20 +437,6 @@ def test_what_hangs_above_or_is_carried_covers_nothing() -> None:
     assert covered(crowd) == []
 
 
-def test_robots_drive_around_a_box_and_around_a_robot_that_is_not_in_the_traffic() -> None:
-    crowd = Crowd(site_of(HALL), 8, seed=6)
-    stranger_at = (4.5, 2.5)
-    agents = [
-        agent for agent in crowd.agents if np.abs(np.subtract(agent.get_pose().position[:2], stranger_at)).max() < 1
-    ]
-    for agent in agents:
-        crowd.sim.remove_object(agent)
-    spawn(crowd.sim, robot("stranger", stranger_at))
-    crowd.roam()
-    crowd.run(60.0)
-    assert crowd.done > 5
-
-
 def test_a_box_that_goes_away_frees_its_node() -> None:
     crowd = Crowd(site_of("....."), 1)
     agent = crowd.agents[0]
