@@ -435,8 +435,8 @@ class ViewStage:
             places.show(visible=level in (None, number), names=overlays.names)
         self._panel.show(frame)
         for session in sessions:
-            # The camera that pages begin with is for wider windows.
-            if not session.was_shown and not session.has_view and Room.beside_panel(*session.size) != Room():
+            # The camera that pages begin with is for wide windows, and for what was there when the view began.
+            if not session.was_shown and not session.has_view:
                 session.look_at_all()
             self._show_session(session, frame)
 

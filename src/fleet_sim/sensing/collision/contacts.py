@@ -382,7 +382,7 @@ def kernels() -> _Kernels:
     try:
         check_installed()
     except MissingDependencyError as error:
-        log.info("exact distances are computed in Python, which is some hundred times slower: %s", error)
+        log.debug("exact distances are computed in Python, which is some hundred times slower: %s", error)
         return _Kernels(*(kernel.in_python for kernel in compiled))
     return _Kernels(*compiled)
 
