@@ -205,11 +205,17 @@ def main(args: Sequence[str] | None = None) -> int:
         # rclpy's own signal handlers would end communication at once, before goals get their results.
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
     except (RuntimeError, MemoryError, ImportError) as error:
+        text = lack_of_memory(error) or str(error)
         if isinstance(error, ImportError) and not lack_of_memory(error):
-            raise
+            if not (error.name or "fleet_sim").startswith("rclpy"):
+                raise
+            text = (
+                f"there is no ROS 2 here ({error}): source its setup.bash in this terminal, or install pocket_ros, "
+                "which stands in for it: pip install 'fleet_sim[pocket]'"
+            )
         # Arguments of ROS that are none, or what the environment asks for and pocket_ros has not, such as SROS 2.
         on_signal.forget()
-        print(f"fleet_sim_node: error: {lack_of_memory(error) or error}", file=sys.stderr)
+        print(f"fleet_sim_node: error: {text}", file=sys.stderr)
         return 1
     # As `fleet-sim` does: a scenario may name classes in modules of the working folder.
     if os.getcwd() not in sys.path:
