@@ -589,8 +589,14 @@ def resolve_config(path: str | Path, *, source: str = "") -> Path:
     if exists(given) or given.is_absolute():
         return given
     if given.parent != Path("."):
-        shipped = (root / "config" / given for root in data_roots())
-        return next((file for file in shipped if is_file(file)), given)
+        shipped = [root / "config" / given for root in data_roots()]
+        found = next((file for file in shipped if is_file(file)), None)
+        if found is None and not is_folder(given.parent) and ".." not in given.parts:
+            beside_it = {str(given.parent / file.name) for near in shipped for file in listed(near.parent, "*.y*ml")}
+            if beside_it:
+                hint = did_you_mean(str(given), beside_it)
+                raise ConfigError(f"there is no such file, here or shipped.{hint}", source=str(path))
+        return found or given
     folders = [root / "config" / kind for root in data_roots() for kind in ("", "swarm")]
     for folder in folders:
         if is_file(folder / given):
