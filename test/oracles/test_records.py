@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import io
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from depot import depot, orders_of
 from oracle_rows import ROWS, holds
+from PIL import Image
 
 import fleet_sim as fs
 
@@ -236,6 +238,43 @@ def test_markers_are_the_shapes_and_colors_of_bodies(tape: Tape) -> None:
         )
         assert (marker.lifetime.sec, marker.lifetime.nanosec, marker.header.stamp.sec) == (0, 0, 0)
         assert not marker.points and not marker.colors
+
+
+@holds(
+    "record:sensor_msgs/CameraInfo.*",
+    "record:sensor_msgs/CompressedImage.*",
+    fault="apps/record/readings.py: the height of a camera is its width",
+)
+def test_cameras_are_recorded_with_their_lens_and_what_they_saw(pictures: None, tmp_path: Path) -> None:
+    eye = {
+        "type": "camera",
+        "name": "eye",
+        "width": 32,
+        "height": 24,
+        "rate": 5.0,
+        "intrinsics": [21.0, 19.0, 15.0, 11.0],
+    }
+    entry = SCENARIO["robots"][0] | {"sensors": [eye | {"pose": [0.3, 0.1, 0.1, 0.2]}]}
+    with fs.MultiRobotSimulationCore.from_dict(SCENARIO | {"robots": [entry]}) as sim:
+        sensor, seen = sim.sensors.of(sim.get_object("cart").row)[0], {}
+        with sim.record(tmp_path / "run.mcap", rate=None, sensors=("camera",)):
+            sim.get_object("cart").set_velocity(0.2, 0.1, wz=0.3)
+            for _ in range(9):
+                sim.step_once()
+                seen[round(sim.sim_time, 3)] = sensor.latest and sensor.latest.rgb
+    found, _ = messages_in(tmp_path / "run.mcap")
+    pairs = list(zip(found["/cart/eye/camera_info"], found["/cart/eye/image_raw/compressed"], strict=True))
+    frames = {transform.child_frame_id for _, message in found["/tf_static"] for transform in message.transforms}
+    for (logged, info), (_, picture) in pairs:
+        assert seconds(info.header.stamp) == seconds(picture.header.stamp) == pytest.approx(logged)
+        assert info.header.frame_id == picture.header.frame_id in frames
+        assert (info.height, info.width, info.distortion_model, list(info.d)) == (24, 32, "plumb_bob", [0.0] * 5)
+        assert list(info.k) == [21.0, 0.0, 15.0, 0.0, 19.0, 11.0, 0.0, 0.0, 1.0]
+        assert list(info.p) == [21.0, 0.0, 15.0, 0.0, 0.0, 19.0, 11.0, 0.0, 0.0, 0.0, 1.0, 0.0]
+        assert list(info.r) == [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
+        shown = np.array(Image.open(io.BytesIO(bytes(picture.data))))
+        assert picture.format == "png" and np.array_equal(shown, seen[round(logged, 3)])
+    assert len(pairs) >= 2 and np.ptp(shown) > 50
 
 
 @holds("record:fleet_sim_msgs/OrderStatus.*", fault="apps/record/topics.py: messages have no stamp")

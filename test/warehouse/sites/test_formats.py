@@ -729,17 +729,18 @@ def test_a_layout_of_lif_is_a_site(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda plan: plan["nodes"][1].update(nodeId="n1"), "needs a nodeId of its own"),
-        (lambda plan: plan["nodes"][0].update(nodePosition={"x": "1"}), "finite x and y"),
-        (lambda plan: plan["edges"][0].update(endNodeId="n9"), "there is no node 'n9'"),
-        (lambda plan: plan["edges"][1]["vehicleTypeEdgeProperties"][0].update(maxSpeed=0), "above 0 m/s"),
-        (lambda plan: plan["stations"][0].update(interactionNodeIds=[]), "needs the id of a node"),
-        (lambda plan: plan.update(nodes=[]), "has no nodes"),
+        (lambda lif: lif["layouts"][0]["nodes"][1].update(nodeId="n1"), "needs a nodeId of its own"),
+        (lambda lif: lif["layouts"][0]["nodes"][0].update(nodePosition={"x": "1"}), "finite x and y"),
+        (lambda lif: lif["layouts"][0]["edges"][0].update(endNodeId="n9"), "there is no node 'n9'"),
+        (lambda lif: lif["layouts"][0]["edges"][1]["vehicleTypeEdgeProperties"][0].update(maxSpeed=0), "above 0 m/s"),
+        (lambda lif: lif["layouts"][0]["stations"][0].update(interactionNodeIds=[]), "needs the id of a node"),
+        (lambda lif: lif["layouts"][0].update(nodes=[]), "has no nodes"),
+        (lambda lif: lif["layouts"].clear(), "it has no levels"),
     ],
 )
 def test_wrong_layouts_of_lif_are_one_error(tmp_path: Path, change: Any, reason: str) -> None:
     content = json.loads(json.dumps(LIF))
-    change(content["layouts"][0])
+    change(content)
     path = tmp_path / "plan.json"
     path.write_text(json.dumps(content))
     with pytest.raises(ConfigError, match=reason):

@@ -117,10 +117,10 @@ def list_of(entry: Mapping[str, Any], key: str, path: Path, where: str) -> list[
     return found
 
 
-def chosen_level(path: Path, levels: object, level: str | None) -> tuple[str, Mapping[str, Any]]:
+def chosen_level(path: Path, levels: Mapping[Any, Any], level: str | None) -> tuple[str, Mapping[str, Any]]:
     """Return (name, content) of the level called `level`, or of the only one; raises ConfigError."""
-    if not isinstance(levels, Mapping) or not levels:
-        fail(path, "must be a mapping with at least one level", "levels")
+    if not levels:
+        fail(path, "it has no levels")
     # Choosing one silently would be a guess.
     if level is None and len(levels) > 1:
         fail(path, f"it has the levels {', '.join(map(str, levels))}; say which one to read", "levels")
