@@ -139,7 +139,7 @@ soak: $(READY)  ## Keep a node, its clients and the library busy, and judge what
 fuzz: $(READY)  ## Feed broken inputs to all that reads what others made (ARGS="--minutes 60"); by coverage with the extra fuzz
 	$(RUN)python test/fuzz/run.py $(ARGS)
 
-mutants: $(READY)  ## Make small changes of the sources by a seed and count which the tests notice (ARGS="--seed 7 --count 100 motion")
+mutants: $(READY)  ## Make small changes of the sources by a seed and count which the tests notice (ARGS="--seed 7 --count 100 robots/motion")
 	$(RUN)python test/mutants/run.py $(ARGS)
 
 structure: $(READY)  ## Print how large the package is, by room, and how it hangs together

@@ -13,32 +13,35 @@ import ast
 import json
 import os
 import random
+import resource
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from queue import Queue
+from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
+KNOWN = ROOT / ".cache/mutants.json"
+"""What earlier runs found about files of tests."""
+LOG = Path("mutant.log")
+"""In the copy of the tree."""
 
 # Folder of src/fleet_sim -> the oracles that see it first, before all tests of the folder of the same name.
 PACKAGES: dict[str, tuple[str, ...]] = {
     "robots/motion": (
-        "motion_steps",
-        "evasion",
-        "orca",
-        "motion_laws",
-        "motion_paths",
-        "cars",
-        "avoidance",
-        "joints",
+        *("motion_steps", "evasion", "orca", "motion_laws", "motion_paths", "cars", "avoidance", "joints"),
         "motion_table",
     ),
     "sensing/collision": ("distances", "meetings", "blocking", "vision"),
@@ -51,13 +54,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
         *("traffic_counts", "traffic", "routes", "problem_files"),
     ),
     "warehouse/orders": (
-        "order_places",
-        "order_requests",
-        "order_choices",
-        "order_work",
-        "order_tables",
-        "orders",
-        "order_queues",
+        *("order_places", "order_requests", "order_choices", "order_work", "order_tables", "orders", "order_queues"),
         "reports",
     ),
     "warehouse/battery": ("batteries", "vda5050", "ros_commands"),
@@ -68,43 +65,48 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "warehouse/sites": ("building_map",),
     "warehouse/nav2": ("ros_nav2", "ros_behaviors"),
     "warehouse/rmf": ("ros_rmf", "building_map"),
-    "ros": ("ros_fields", "ros_commands", "ros_goals", "ros_sensors", "ros_nav2", "ros_namespaces"),
+    "ros": ("ros_fields", "ros_commands", "ros_goals", "ros_sensors", "ros_nav2", "ros_namespaces", "ros_fleet"),
     "swarm": ("swarm", "swarm_worlds", "swarm_controllers", "swarm_senses", "swarm_source"),
     "learning/envs": ("envs", "env_worlds"),
     "apps/record": ("records", "playback"),
 }
 # Begin of a path below src/fleet_sim -> tests that see it before those, also slow ones: much of a node is seen from
-# outside only. The first that fits counts.
+# outside only.
 NEAREST: dict[str, tuple[str, ...]] = {
-    "warehouse/battery/ros": ("oracles/test_ros_commands.py",),
-    "warehouse/equipment/ros": ("system/test_belts_and_lights.py",),
-    "warehouse/nav2/behaviors": ("oracles/test_ros_behaviors.py", "system/test_nav2.py", "system/test_nav2_gps.py"),
-    "warehouse/nav2/maps": ("ros/test_maps_and_paths.py", "oracles/test_ros_nav2.py"),
-    "warehouse/nav2/planning": ("ros/test_maps_and_paths.py", "system/test_nav2_smoothing.py"),
-    "warehouse/nav2": ("ros/test_maps_and_paths.py", "system/test_nav2_teleop.py", "system/test_nav2.py"),
-    "warehouse/rmf/ros": ("warehouse/rmf/test_building.py", "oracles/test_ros_rmf.py"),
-    "warehouse/vda5050/ros": ("ros/test_vehicles.py",),
-    "ros/action": ("system/test_actions.py", "system/test_joints.py"),
-    "ros/fleet": ("oracles/test_ros_fleet.py",),
-    "ros/launching": ("system/test_launch.py",),
-    "ros/lockstep": ("system/test_lockstep.py",),
-    "ros/main": ("system/test_process.py",),
-    "ros/node_params": (
-        "apps/record/test_node_recording.py",
-        "system/test_settings_of_the_node.py",
-        "system/test_services.py",
-    ),
-    "ros/playback": ("system/test_recording.py",),
-    "ros/robot": ("system/test_joints.py", "system/test_joint_controller.py"),
-    "ros/sensors": ("oracles/test_ros_sensors.py", "system/test_cameras.py"),
-    "ros/services": ("system/test_services.py", "system/test_state_services.py", "system/test_recording.py"),
-    "ros/simulation": ("system/test_standard_services.py",),
+    "warehouse/equipment/ros": ("system/test_belts_and_lights",),
+    "warehouse/nav2/behaviors": ("oracles/test_ros_behaviors", "system/test_nav2_gps"),
+    "warehouse/nav2/planning": ("system/test_nav2_smoothing",),
+    "warehouse/nav2": ("ros/test_maps_and_paths", "system/test_nav2_teleop", "system/test_nav2"),
+    "warehouse/vda5050": ("warehouse/disturbances/test_told_to_masters",),
+    "warehouse/vda5050/ros": ("ros/test_vehicles",),
+    "ros/action": ("system/test_actions", "system/test_joints"),
+    "ros/launching": ("system/test_launch",),
+    "ros/lockstep": ("system/test_lockstep",),
+    "ros/main": ("system/test_process",),
+    "ros/node_params": ("apps/record/test_node_recording", "system/test_settings_of_the_node", "system/test_services"),
+    "ros/playback": ("system/test_recording",),
+    "ros/robot": ("system/test_joints", "system/test_joint_controller"),
+    "ros/sensors": ("oracles/test_ros_sensors", "system/test_cameras"),
+    "ros/services": ("system/test_services", "system/test_state_services", "system/test_recording"),
+    "ros/simulation": ("system/test_standard_services",),
 }
 TWINS = ("bits", "twin", "compiled", "hash", "snapshot", "determin", "same_run", "same_results", "reproduc", "repeat")
 """Words in the names of tests that compare two runs of the same sources."""
 
-PATIENCE = 900.0
-"""Time after which the tests of a mutant count as hanging, which is noticed; s."""
+MOST = 120
+"""Processor time of the tests of a mutant, in s. After half of it no file of tests begins, and the mutant is late, not
+noticed; a file that takes half of it more than without the mutant hangs, which is noticed."""
+PATIENCE = 600
+"""The same for time that passes, as tests wait for others as well."""
+IN_PYTHON = 15.0
+"""What kernels may take in Python before a changed one is compiled, in s."""
+PRELOADED = (
+    *("fleet_sim.base.kernels", "numba", "scipy.optimize", "scipy.spatial", "scipy.stats", "mujoco", "pybullet"),
+    *("coal", "pinocchio", "hypothesis", "gymnasium", "pettingzoo", "rclpy", "yaml", "jsonschema", "rosbags"),
+)
+LEFT_OUT = ast.Raise | ast.Assert | ast.JoinedStr | ast.Import | ast.ImportFrom | ast.arguments
+"""What mutants do not change: texts, what raises, defaults; and these fields."""
+LEFT_FIELDS = ("annotation", "returns", "decorator_list")
 
 # With a number that is not whole, equality makes no difference: there the comparison is turned around.
 TURNED = {ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<", ast.Eq: "!=", ast.NotEq: "=="}
@@ -153,40 +155,24 @@ def mutants(path: Path) -> Iterator[Mutant]:
         old = " ".join(data[begin:end].decode().split())
         return Mutant(name, node.lineno, begin, end, text, f"{kind}: {old[:60]} -> {' '.join(text.split())[:60]}")
 
-    for node in _code(ast.parse(source)):
+    for node in _code(ast.parse(source), False):
         yield from (change(node, *found) for found in _changes(node))
 
 
-def _code(tree: ast.AST) -> Iterator[ast.expr | ast.stmt]:
-    """The expressions and statements inside functions, without annotations, defaults, texts and what raises."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.Import | ast.ImportFrom):
-            continue
-        inside = node.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else None
-        for part in [node] if inside is None else inside:
-            if inside is not None and isinstance(part, ast.expr | ast.stmt):
-                yield from _expressions(part)
-            elif inside is None:
-                yield from _code(part)
-
-
-def _expressions(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
-    if isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.Import | ast.ImportFrom):
-        return
-    if isinstance(node, ast.keyword) and node.arg == "strict":
-        # Of zip: whether it checks what is so, or not.
-        return
-    if isinstance(node, ast.expr | ast.stmt):
-        yield node
+def _code(node: ast.AST, inside: bool) -> Iterator[ast.expr | ast.stmt]:
+    """The expressions and statements inside functions."""
+    # Of the -1 of a shape only the sign counts; `strict` of zip only checks what is so.
+    is_shape = getattr(getattr(node, "func", None), "attr", "") == "reshape"
     for name, value in ast.iter_fields(node):
-        if name in ("annotation", "returns", "decorator_list"):
-            continue
-        for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.UnaryOp) and getattr(getattr(node, "func", None), "attr", "") == "reshape":
-                # Of the -1 of a shape only the sign counts.
+        for child in value if isinstance(value, list) and name not in LEFT_FIELDS else [value]:
+            if name in LEFT_FIELDS or not isinstance(child, ast.AST) or isinstance(child, LEFT_OUT):
+                continue
+            if isinstance(child, ast.keyword) and child.arg == "strict":
+                continue
+            if inside and isinstance(child, ast.expr | ast.stmt):
                 yield child
-            elif isinstance(child, ast.AST):
-                yield from _expressions(child)
+            if not (is_shape and isinstance(child, ast.UnaryOp)):
+                yield from _code(child, inside or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 def _changes(node: ast.expr | ast.stmt) -> Iterator[tuple[str, str]]:
@@ -231,18 +217,16 @@ def _calls(node: ast.Call) -> Iterator[tuple[str, str]]:
         yield ast.unparse(swapped), "swapped"
 
 
-def _is_text(node: ast.BinOp) -> bool:
-    kinds = ast.JoinedStr | ast.List | ast.Tuple
-    return any(isinstance(part, kinds) or _is_string(part) for part in (node.left, node.right))
-
-
-def _is_string(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+def _is_text(node: ast.expr) -> bool:
+    if isinstance(node, ast.BinOp):
+        return _is_text(node.left) or _is_text(node.right)
+    return isinstance(getattr(node, "value", None), str) or isinstance(node, ast.JoinedStr | ast.List | ast.Tuple)
 
 
 def draw(seed: int, count: int, packages: list[str]) -> list[Mutant]:
     """Draw mutants, as many of each package and of each kind as of the others where there are so many."""
-    generator, drawn = random.Random(seed), []
+    generator = random.Random(seed)
+    drawn: list[Mutant] = []
     skipped = {line.split("  #")[0].strip() for line in EQUIVALENT.read_text(encoding="utf-8").splitlines()}
     pools: dict[str, dict[str, list[Mutant]]] = {}
     for package in packages:
@@ -260,62 +244,148 @@ def draw(seed: int, count: int, packages: list[str]) -> list[Mutant]:
     return drawn
 
 
-class Copy:
-    """A copy of the tree, with its machine code, in which one mutant at a time lives."""
+passes: dict[str, bool] = {}
+"""Whether tests that failed with a mutant pass without one."""
+took: dict[str, float] = {}
+"""What each file of tests took, in s."""
+seen: Counter[str] = Counter()
+"""How often each file of tests noticed a mutant of a file or package before all others."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        ignored = shutil.ignore_patterns(
-            ".git", ".venv*", "dist", "build", "demo", "fuzz", ".cache", ".*_cache", ".hypothesis"
-        )
-        shutil.copytree(ROOT, folder, symlinks=True, ignore=ignored)
 
-    def is_noticed(self, mutant: Mutant) -> str:
-        """Return the first test that fails with the mutant in the tree, or nothing."""
-        file, kept = self._folder / mutant.file, ROOT / mutant.file
-        data = kept.read_bytes()
-        try:
-            compile(changed := data[: mutant.begin] + mutant.text.encode() + data[mutant.end :], mutant.file, "exec")
-        except SyntaxError:
-            return "does not compile"
+def prepare(folder: str) -> None:
+    """Copy the tree, in which one mutant at a time will live, and load what is not ours, to be forked for each."""
+    copy = Path(folder, str(os.getpid()))
+    ignored = shutil.ignore_patterns(".git", ".venv*", "dist", "build", "demo", "fuzz", ".cache", ".*_cache")
+    shutil.copytree(ROOT, copy, symlinks=True, ignore=ignored)
+    os.chdir(copy)
+    sys.path[:0] = places = [str(copy / "src"), str(copy / "src/pocket_ros")]
+    os.environ["PYTHONPATH"] = ":".join(places)
+    for name in PRELOADED:
+        with suppress(ImportError):
+            import_module(name)
+    if KNOWN.is_file():
+        found = json.loads(KNOWN.read_text())
+        took.update(found[0])
+        seen.update(found[1])
+
+
+def try_one(mutant: Mutant) -> tuple[Mutant, str, str, float]:
+    """Return a mutant, what became of it, the test that noticed it, and the processor time that it took in s."""
+    file = Path(mutant.file)
+    data, times = file.read_bytes(), file.stat()
+    try:
+        compile(changed := data[: mutant.begin] + mutant.text.encode() + data[mutant.end :], mutant.file, "exec")
+    except SyntaxError:
+        return mutant, "invalid", "", 0.0
+    while True:
         file.write_bytes(changed)
-        try:
-            return next(filter(None, map(self._first_failure, self._tests(mutant))), "")
-        finally:
-            shutil.copy2(kept, file)
-            shutil.rmtree(file.parent / "__pycache__", ignore_errors=True)
-            if (kept.parent / "__pycache__").is_dir():
-                shutil.copytree(kept.parent / "__pycache__", file.parent / "__pycache__")
+        os.utime(file, (0, 0))  # unlike that of the file, so that no kept byte code of it is taken
+        word, test, seconds = run(tests_of(mutant))
+        file.write_bytes(data)
+        os.utime(file, (times.st_atime, times.st_mtime))
+        if test and test not in passes:
+            passes[test] = run([test])[0] == "SURVIVES"
+        if not test or passes[test]:
+            break
+    seen.update(f"{source} {test.partition('::')[0]}" for source in (mutant.file, package_of(mutant.file)) if test)
+    KNOWN.parent.mkdir(exist_ok=True)
+    KNOWN.write_text(json.dumps([took, seen], indent=1))
+    return mutant, word, test, seconds
 
-    def _tests(self, mutant: Mutant) -> Iterator[list[str]]:
-        """Yield what pytest is to run, the nearest first."""
-        package, inside = package_of(mutant.file), mutant.file.removeprefix("src/fleet_sim/")
-        nearest = next((found for begin, found in NEAREST.items() if inside.startswith(begin)), ())
-        yield ["-m", "slow or not slow", *(f"test/{name}" for name in nearest)] if nearest else []
-        oracles = [f"test/oracles/test_{name}.py" for name in PACKAGES[package]]
-        yield [name for name in oracles if (self._folder / name).is_file()]
-        yield [f"test/{package}"] if (self._folder / "test" / package).is_dir() else []
 
-    def _first_failure(self, tests: list[str]) -> str:
-        if not tests:
-            return ""
-        kept = f"not ({' or '.join(TWINS)})"
-        # Of several -m the last one counts.
-        options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-m", "not slow", "-k", kept]
-        command = [sys.executable, "-m", "pytest", *options, *tests]
-        environment = {**os.environ, "PYTHONPATH": str(self._folder / "src")}
+def tests_of(mutant: Mutant) -> list[str]:
+    """The files of tests for a mutant; first those that are most likely to notice it, for the time that they take."""
+    package, inside = package_of(mutant.file), mutant.file.removeprefix("src/fleet_sim/")
+    oracles = [f"test/oracles/test_{name}.py" for name in PACKAGES[package]]
+    near = [f"test/{name}.py" for begin, found in NEAREST.items() if inside.startswith(begin) for name in found]
+    files = {*near, *oracles, *map(str, Path("test", package).rglob("test_*.py"))}
+
+    def rate(file: str) -> float:
+        found = 1 + 5 * seen[f"{mutant.file} {file}"] + seen[f"{package} {file}"]
+        return (found + 2 * (file in oracles) + 5 * (file in near)) / (1.0 + took.get(file, 4.0))
+
+    return sorted(sorted(file for file in files if Path(file).is_file()), key=rate, reverse=True)
+
+
+def run(tests: list[str]) -> tuple[str, str, float]:
+    """Run tests in a fork of this process until one fails; return as `try_one` does."""
+    LOG.write_text("")
+    child = os.fork()
+    if not child:
         try:
-            run = subprocess.run(
-                command, cwd=self._folder, env=environment, capture_output=True, text=True, timeout=PATIENCE
-            )
-        except subprocess.TimeoutExpired:
-            return "hangs"
-        if run.returncode in (0, 5):
-            return ""
-        if run.returncode in (3, 4):
-            raise RuntimeError(f"pytest could not run {tests}: {run.stdout[-2000:]}{run.stderr[-2000:]}")
-        failed = [line for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-        return failed[0].split(" - ")[0][:150] if failed else f"pytest ends with {run.returncode}"
+            run_here(tests)
+        except BaseException:
+            traceback.print_exc()
+        sys.stdout.flush()
+        os._exit(0)
+    used = os.wait4(child, 0)[2]
+    with suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)  # what the tests have left
+    word = name = ""
+    for line in LOG.read_text().splitlines():
+        seconds, word, *names = line.split(" ", 2)
+        name = "".join(names)
+        if word == "took":
+            took[name] = float(seconds)
+        if word in ("noticed", "SURVIVES", "LATE"):
+            break
+    if not word:
+        raise RuntimeError(f"pytest could not run {tests}: {LOG.with_suffix('.out').read_text()}")
+    # Where it began last, it ended there, or worked or waited as long as no test does without the mutant.
+    return "noticed" if word == "begins" else word, name, used.ru_utime + used.ru_stime
+
+
+def run_here(tests: list[str]) -> None:
+    """Run tests in this process, which may end; what happens is in lines of a file: time, word and name."""
+    os.setpgid(0, 0)
+    signal.alarm(PATIENCE)
+    with open(LOG.with_suffix(".out"), "w", encoding="utf-8") as out:
+        os.dup2(out.fileno(), 1)
+        os.dup2(out.fileno(), 2)
+    keep_out_the_compiler()
+
+    def write(word: str, name: str = "", since: float = 0.0) -> None:
+        with LOG.open("a", encoding="utf-8") as lines:
+            print(f"{sum(os.times()[:4]) - since:.1f} {word} {name}", file=lines)
+
+    class Watch:
+        def pytest_runtest_logreport(self, report: pytest.TestReport | pytest.CollectReport) -> None:
+            if report.failed:
+                write("noticed", report.nodeid)
+
+        pytest_collectreport = pytest_runtest_logreport
+
+    options = ["-x", "-q", "-n0", "-pno:cacheprovider", "-otimeout=0", "-Wignore::pytest.PytestAssertRewriteWarning"]
+    options += ["-k", f"not ({' or '.join(TWINS)})", *(f"--deselect={name}" for name in passes if not passes[name])]
+    outside = [f"test/{name}.py" for names in NEAREST.values() for name in names]
+    for test in tests:
+        if (begin := sum(os.times()[:4])) > MOST / 2:
+            return write("LATE")
+        most = int(begin + MOST / 2 + took.get(test, 0.0)) + 1
+        resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
+        write("begins", test)
+        marks = "slow or not slow" if test in outside or "::" in test else "not slow"
+        code = pytest.main([*options, "-m", marks, test], plugins=[Watch()])
+        if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+            return write("noticed", test)
+        write("took", test, begin)
+    return write("SURVIVES")
+
+
+def keep_out_the_compiler() -> None:
+    """Let kernels of which no machine code is kept run in Python until that has taken long: those with a mutant."""
+    from fleet_sim.base import kernels
+
+    compiled_now = kernels.Kernel._compiled_now
+
+    def choose(kernel: Any, *args: Any, **names: Any) -> Any:
+        made = kernel.machine_code()
+        if kernels._load(made, tuple(map(made.typeof_pyval, args))) or kernels.seconds_in_python() > IN_PYTHON:
+            return compiled_now(kernel, *args, **names)
+        return kernel._run_in_python
+
+    kernels.Kernel._compiled_now = choose  # type: ignore[method-assign, assignment]
+    kernels._save = lambda *_: None
 
 
 def main() -> int:
@@ -326,7 +396,6 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="copies of the tree that are tested at once (%(default)s)")
     parser.add_argument("--wanted", type=float, default=90.0, help="how many of 100 have to be noticed (%(default)s)")
     parser.add_argument("--list", action="store_true", help="only print what would be tried")
-    parser.add_argument("--out", type=Path, help="a file for each result as a line of JSON")
     parser.add_argument("packages", nargs="*", metavar="PACKAGE", help=f"of {', '.join(PACKAGES)} (default: all)")
     options = parser.parse_args()
     if unknown := [name for name in options.packages if name not in PACKAGES]:
@@ -334,37 +403,22 @@ def main() -> int:
     drawn = draw(options.seed, options.count, options.packages or list(PACKAGES))
     print(f"{len(drawn)} mutants of seed {options.seed}", flush=True)
     if options.list:
-        print(*drawn, sep="\n")
-        return 0
-    copies: Queue[Copy] = Queue()
-    tried: list[tuple[Mutant, str]] = []
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
-        for number in range(options.jobs):
-            copies.put(Copy(Path(folder, str(number))))
-
-        def try_one(mutant: Mutant) -> None:
-            copy = copies.get()
-            try:
-                noticed = copy.is_noticed(mutant)
-            finally:
-                copies.put(copy)
-            tried.append((mutant, noticed))
-            word = "noticed" if noticed else "SURVIVES"
-            print(f"[{len(tried)}/{len(drawn)}] {word}  {mutant}  {noticed}", flush=True)
-            if options.out:
-                with options.out.open("a", encoding="utf-8") as out:
-                    out.write(json.dumps({"mutant": str(mutant), "noticed": noticed}) + "\n")
-
-        list(pool.map(try_one, drawn))
-    valid = [(mutant, noticed) for mutant, noticed in tried if noticed != "does not compile"]
-    total, seen = Counter(), Counter()
-    for mutant, noticed in valid:
-        total[package_of(mutant.file)] += 1
-        seen[package_of(mutant.file)] += bool(noticed)
+        return print(*drawn, sep="\n") or 0
+    total: Counter[str] = Counter()
+    noticed: Counter[str] = Counter()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ProcessPoolExecutor(options.jobs, initializer=prepare, initargs=(folder,)) as pool,
+    ):
+        for count, future in enumerate(as_completed([pool.submit(try_one, mutant) for mutant in drawn]), 1):
+            mutant, word, test, seconds = future.result()
+            print(f"[{count}/{len(drawn)}] {word} ({seconds:.0f} s)  {mutant}  {test[:150]}", flush=True)
+            total[package_of(mutant.file)] += word != "invalid"
+            noticed[package_of(mutant.file)] += word == "noticed"
     for package in total:
-        print(f"{package:22s} {seen[package]:4d} of {total[package]:4d}")
-    share = 100.0 * sum(seen.values()) / max(1, len(valid))
-    print(f"{share:.1f} of 100 are noticed ({sum(seen.values())} of {len(valid)}, seed {options.seed})")
+        print(f"{package:22s} {noticed[package]:4d} of {total[package]:4d}")
+    share = 100.0 * noticed.total() / max(1, total.total())
+    print(f"{share:.1f} of 100 are noticed ({noticed.total()} of {total.total()}, seed {options.seed})")
     return int(share < options.wanted)
 
 
