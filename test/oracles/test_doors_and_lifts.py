@@ -429,3 +429,30 @@ def test_robots_take_the_lift_with_fewer_before_them_and_rides_are_counted(rides
         assert 0.0 <= figures[name]["mean_wait_s"] <= figures[name]["longest_wait_s"] <= 0.1 * len(poses)
     # Those that came last find others before them at the near one.
     assert figures["west"]["longest_wait_s"] > 5.0
+
+
+@holds("api:MoveTo.status", fault="warehouse/equipment/lift.py: robots on other storeys are in the way of who gets out")
+def test_robots_on_other_storeys_are_in_nobodys_way() -> None:
+    heights = {"cellar": -4.0, "low": 0.0, "mid": 4.0, "top": 8.0}
+    with Sim(fs.SimulationParams(gui=False, target_rtf=0, timestep=0.1)) as made:
+        floors: Any = [{"name": name, "height": z} for name, z in heights.items()]
+        doors: Any = [{"name": "front", "y": -1.0, "width": 1.4}]
+        settings = LiftSettings(name="lift", position=(0.4, 0.3), floors=floors, doors=doors, door_time=1.0)
+        build_lift(made, settings)
+        grid = Grid(np.ones((40, 40), bool), 0.2, (-4.0, -4.0, 0.0))
+        none = LevelGraph("", np.empty((0, 2)), (), (), ())
+        levels = tuple(Level(name, z, Site(name, grid), (), none) for name, z in heights.items())
+        shaft = LiftShaft("lift", 0.4, 0.3, 0.0, 2.0, 2.0, (), {}, "low")
+        offer_building_routes(made, Building("house", levels, (shaft,)))
+        body = fs.ShapeParams("cylinder", radius=0.25, height=0.4)
+        for z in (heights["cellar"], heights["top"]):
+            # Where robots get in and out.
+            made.spawn(fs.AgentSpawnParams(body, body, fs.Pose((0.4, -1.3, z + 0.2))))
+        rider = made.spawn(
+            fs.AgentSpawnParams(body, body, fs.Pose((1.3, -2.6, 0.2)), motion_mode="differential", name="rider")
+        )
+        move = fs.MoveTo(fs.Pose((-1.7, -2.4, 4.2)), route=True)
+        rider.execute_action(move)
+        while not move.is_complete() and made.sim_time < 60.0:
+            made.step_once()
+        assert move.status is fs.ActionStatus.COMPLETED

@@ -54,6 +54,9 @@ def test_service_times_are_drawn_by_order(tmp_path: Path) -> None:
     # Another service time at the first stop draws no other at the last one.
     again = served(tmp_path, {**given, "pick_time": 1}, 6, timestep=0.05)
     assert again["dropping"] == pytest.approx(found["dropping"][:6], abs=0.051)
+    # Two stops of an order are two draws.
+    alike = served(tmp_path, {"pick_time": {"exponential": 4}, "drop_time": {"exponential": 4}}, 6, timestep=0.05)
+    assert (np.abs(np.subtract(alike["picking"], alike["dropping"])) > 0.1).sum() > 3
 
 
 @pytest.mark.parametrize(
