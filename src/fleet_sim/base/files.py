@@ -590,20 +590,21 @@ def resolve_config(path: str | Path, *, source: str = "") -> Path:
         return given
     if given.parent != Path("."):
         shipped = [root / "config" / given for root in data_roots()]
-        found = next((file for file in shipped if is_file(file)), None)
-        if found is None and not is_folder(given.parent) and ".." not in given.parts:
-            beside_it = {str(given.parent / file.name) for near in shipped for file in listed(near.parent, "*.y*ml")}
-            if beside_it:
-                hint = did_you_mean(str(given), beside_it)
-                raise ConfigError(f"there is no such file, here or shipped.{hint}", source=str(path))
-        return found or given
-    folders = [root / "config" / kind for root in data_roots() for kind in ("", "swarm")]
-    for folder in folders:
-        if is_file(folder / given):
-            return folder / given
-    near = [Path(source).parent] if source else []
-    ours = {file.stem: file.name for folder in folders for file in listed(folder, "*.y*ml")}
-    known = {file.stem: file.name for folder in (Path("."), *near) for file in listed(folder, "*.y*ml")} | ours
+        found = next((file for file in shipped if is_file(file)), given)
+        if found != given or is_folder(given.parent) or ".." in given.parts:
+            return found
+        ours = {file.stem: str(given.parent / file.name) for near in shipped for file in listed(near.parent, "*.y*ml")}
+        if not ours:
+            return given
+        known = ours
+    else:
+        folders = [root / "config" / kind for root in data_roots() for kind in ("", "swarm")]
+        for folder in folders:
+            if is_file(folder / given):
+                return folder / given
+        beside_it = [Path(source).parent] if source else []
+        ours = {file.stem: file.name for folder in folders for file in listed(folder, "*.y*ml")}
+        known = {file.stem: file.name for folder in (Path("."), *beside_it) for file in listed(folder, "*.y*ml")} | ours
     # Without the endings: all of them are alike.
     close = closest(given.stem, known)
     hint = f" Did you mean {known[close]!r}?" if close else known_names(ours.values())

@@ -207,7 +207,8 @@ def main(args: Sequence[str] | None = None) -> int:
     except (RuntimeError, MemoryError, ImportError) as error:
         text = lack_of_memory(error) or str(error)
         if isinstance(error, ImportError) and not lack_of_memory(error):
-            if not (error.name or "fleet_sim").startswith("rclpy"):
+            # Without a name: pocket_ros itself says what it lacks.
+            if error.name and not error.name.startswith("rclpy"):
                 raise
             text = (
                 f"there is no ROS 2 here ({error}): source its setup.bash in this terminal, or install pocket_ros, "
