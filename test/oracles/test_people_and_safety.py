@@ -135,15 +135,15 @@ def test_who_walks_and_how_fast_is_as_the_settings_say(tmp_path: Path) -> None:
 
 FIELDS = {"protective": 0.7, "warning": 2.1, "slow": 0.45}
 ACCEL, FASTEST, HALF = 0.8, 1.6, (0.35, 0.22)
+DRIVE = {"type": "differential", "max_linear_vel": FASTEST, "max_linear_accel": ACCEL}
 STANDING = {"aside": (5.0, 1.0, 0.25), "before": (11.0, -0.3, 0.2), "far": (8.0, -1.95, 0.3)}
 """How far ahead of the robot and aside people stand, and their radii: slow beside one, stop before one."""
 
 
 def test_a_robot_slows_down_beside_people_and_stops_before_them(tmp_path: Path) -> None:
     robot = {"name": "amr", "shape": {"shape_type": "box", "half_extents": [*HALF, 0.15]}, "safety": FIELDS}
-    drive = {"type": "differential", "max_linear_vel": FASTEST, "max_linear_accel": ACCEL}
     begin = np.array(world(1.0, 4.0))
-    robot |= {"pose": [*begin.tolist(), 0.15, YAW], "controller": drive}
+    robot |= {"pose": [*begin.tolist(), 0.15, YAW], "controller": DRIVE}
     later = {"groups": [{**CLERKS, "begin": 5000.0, "visits": ["park"]}], "patience": 1000.0}
     with hall(tmp_path, later, robots=[robot]) as sim:
         agent = sim.get_object("amr")
@@ -186,6 +186,27 @@ def test_a_robot_slows_down_beside_people_and_stops_before_them(tmp_path: Path) 
             sim.step_once()
         assert np.hypot(*(np.array(agent.get_pose().position[:2]) - begin - 12.9 * AHEAD)) < 0.02
         assert not table.violated[agent.row] and table.limit[agent.row] == np.inf
+
+
+@pytest.mark.parametrize("dt", [0.05, 0.013])
+def test_people_keep_off_as_far_as_a_robot_gets_until_it_stands(dt: float) -> None:
+    robot = {"name": "amr", "shape": {"shape_type": "box", "half_extents": [*HALF, 0.15]}, "safety": FIELDS}
+    robot |= {"pose": [1.0, 2.0, 0.15, YAW], "controller": DRIVE}
+    with fs.MultiRobotSimulationCore.from_dict(
+        {"simulation": {"timestep": dt, "target_rtf": 0}, "robots": [robot]}
+    ) as sim:
+        agent, safety = sim.get_object("amr"), sim.features.use("safety")
+        safety.robots()
+        for speed in (1.53, 0.61, 0.031):
+            agent.set_velocity(speed)
+            sim.run_simulation(2.5)
+            begin, found = np.array(agent.get_pose().position[:2]), safety.machines(np.array([agent.row]), dt)
+            assert found.headings[0] == pytest.approx([math.cos(YAW), math.sin(YAW)]) and found.rounds[0] == 0.0
+            agent.set_velocity(0.0)
+            sim.run_simulation(2.5)
+            braked = np.hypot(*(np.array(agent.get_pose().position[:2]) - begin))
+            # Where braking does not end with a step, the rest of that step is not counted out.
+            assert braked - 1e-9 <= found.stops[0] <= braked + 0.5 * ACCEL * dt**2
 
 
 def test_a_forklift_drives_from_stand_to_stand_and_stays_as_long_as_it_should(tmp_path: Path) -> None:
