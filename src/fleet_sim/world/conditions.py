@@ -67,7 +67,8 @@ class ConditionColumns(FeatureColumns):
     charge_error: Floats = column(float, writer="disturbances", doc="charge that it tells, less the true one, -1 to 1")
     uncharged: Bools = column(bool, writer="disturbances", doc="takes no charge")
     failure: Floats = column(float, writer="disturbances", doc="probability that an action fails")
-    failures_left: Ints = column(np.int64, default=-1, writer="disturbances", doc="actions still to fail, -1: any")
+    failures: Ints = column(np.int64, writer="action_fails", doc="how many actions failed so")
+    failures_until: Ints = column(np.int64, default=-1, writer="disturbances", doc="at which none fails more, -1: any")
     acts: Ints = column(np.int64, writer="action_fails", doc="actions begun while some may fail")
     boots: Ints = column(np.int64, writer="disturbances", doc="how often it was switched on again")
 
@@ -78,14 +79,13 @@ FAILED = "a disturbance made it fail"
 def action_fails(world: World, row: int) -> bool:
     """Return whether the action that the robot in `row` is about to do fails; asked once for each."""
     table = conditions_of(world)
-    if table is None or table.failure[row] <= 0.0 or table.failures_left[row] == 0:
+    if table is None or table.failure[row] <= 0.0 or 0 <= table.failures_until[row] <= table.failures[row]:
         return False
     # A function of who and how many there were: what others do changes nothing.
     ids, count = world.object_id[row : row + 1], int(table.acts[row])
     table.acts[row] += 1
     fails = bool(uniforms(world.random.key("actions that fail"), ids, count)[0] < table.failure[row])
-    if fails and table.failures_left[row] > 0:
-        table.failures_left[row] -= 1
+    table.failures[row] += fails
     return fails
 
 

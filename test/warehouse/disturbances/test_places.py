@@ -17,7 +17,9 @@ from fleet_sim.warehouse.disturbances import Disturbances
 from fleet_sim.warehouse.equipment import DoorHandle, DoorSettings, LiftSettings, build_door, build_lift
 from fleet_sim.warehouse.orders import OrderState
 from fleet_sim.warehouse.traffic.traffic import offer_routes
+from fleet_sim.world.conditions import action_fails
 
+SITES = Path(fs.__file__).parents[2] / "config" / "sites"
 HALL = """
 ............
 ............
@@ -90,6 +92,44 @@ def test_routes_lead_around_a_closed_area_and_straight_through_it_without_that()
     free, around = places(routed([]), 150), places(routed([{"kind": "closed", "area": AREA}]), 150)
     within = [((xy[:, 0] > 4) & (xy[:, 0] < 8) & (xy[:, 1] < 4)).any() for xy in (free, around)]
     assert within == [True, False] and np.allclose(around[-1], (11.5, 2.5), atol=0.05)
+
+
+def test_routes_in_a_building_lead_around_a_closed_area() -> None:
+    scenario = {
+        "simulation": {"timestep": 0.1, "gui": False, "raise_on_fault": True},
+        "building": {"map": str(SITES / "maps" / "two_floors.building.yaml"), "robots": False, "items": False},
+        "robots": [{"name": "r", "pose": [1.5, 6.0, 0.1]}],
+    }
+    crossed = []
+    for closed in (False, True):
+        sim = fs.MultiRobotSimulationCore.from_dict(scenario)
+        if closed:
+            part(sim).begin("closed", area=[[3, 2.5], [5, 2.5], [5, 8], [3, 8]])
+        sim.step_once()
+        sim.agents[0].add_action(fs.MoveTo(fs.Pose((6.5, 6.0, 0.1)), route=True))
+        way = places(sim, 250)
+        assert np.allclose(way[-1], (6.5, 6.0), atol=0.05)
+        crossed.append(bool(((way[:, 0] > 3) & (way[:, 0] < 5) & (way[:, 1] > 2.5)).any()))
+    assert crossed == [True, False]
+
+
+def test_of_two_that_make_actions_of_a_robot_fail_each_ends_by_itself() -> None:
+    sim = routed([])
+    for order in ((2, None), (None, 2), (2, 4)):
+        for count in order:
+            part(sim).begin("action_failure", robots="r", **({"next": count} if count else {}))
+        sim.step_once()
+        failed, active = 0, [len(part(sim).active)]
+        for _ in range(5):
+            failed += action_fails(sim.world, sim.agents[0].row)
+            sim.step_once()
+            active.append(len(part(sim).active))
+        # The one with the fewer ends after its two; the other one goes on, as long as it says.
+        assert active == [2, 2, 1, 1, *((1, 1) if None in order else (0, 0))]
+        assert failed == (5 if None in order else 4)
+        part(sim).end(*(event.id for event in part(sim).active))
+        sim.step_once()
+        assert not len(part(sim).active) and not action_fails(sim.world, sim.agents[0].row)
 
 
 def test_who_is_on_a_route_through_an_area_when_it_closes_is_turned_back_for_that_reason() -> None:

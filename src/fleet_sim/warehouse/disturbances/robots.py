@@ -101,17 +101,24 @@ class ActionFailure(DisturbanceKind):
 
     def begin(self, at: Disturbed) -> None:
         """Say how many may fail."""
-        _columns(at).failures_left[at.row] = -1 if self.next is None else self.next
+        at.memory["until"] = -1 if self.next is None else int(_columns(at).failures[at.row]) + self.next
+        self._allow(at, [at.memory["until"]])
 
     def end(self, at: Disturbed) -> None:
-        """Let none fail any more."""
+        """Let only those fail that others say."""
         if at.row >= 0:
-            _columns(at).failures_left[at.row] = -1
+            self._allow(at, [])
+
+    def _allow(self, at: Disturbed, ends: list[int]) -> None:
+        """Let actions fail until all have had theirs that disturb the robot, and those that end with `ends`."""
+        active = at.sim.features.use(CONDITIONS).active_of(ActionFailure)
+        ends = ends + [one.memory["until"] for one, _ in active if one.row == at.row and one.event is not at.event]
+        _columns(at).failures_until[at.row] = -1 if -1 in ends else max(ends, default=-1)
 
     def step(self, all_of_it: Sequence[Disturbed], dt: float) -> None:
         """End it where the last one has failed."""
         for at in all_of_it:
-            if at.row >= 0 and _columns(at).failures_left[at.row] == 0:
+            if at.row >= 0 and 0 <= at.memory["until"] <= _columns(at).failures[at.row]:
                 at.sim.features.use(CONDITIONS).finish(at.event)
 
 

@@ -22,6 +22,7 @@ from fleet_sim.warehouse.traffic.router import (
     APART,
     Passing,
     Router,
+    SiteRoutes,
     apart,
     past_all,
     places_around,
@@ -64,7 +65,7 @@ class StoreyRouter:
         self._lifts, self._lines = lifts, lines
         self._room = room
         self.plan = StoreyPlan(world, building, lifts, room)
-        self._routers: dict[tuple[int, tuple[int, ...]], Router] = {}
+        self._routers: dict[tuple[int, tuple[int, ...]], SiteRoutes] = {}
         self._passing: tuple[int, Router] | None = None
         """The storey of a detour, and ways around who stands there."""
 
@@ -279,17 +280,16 @@ class StoreyRouter:
 
     def site(self, storey: int) -> Site:
         """Return the site of a storey as routes see it: with walls where lifts have their shafts."""
-        return self._router(storey).site
+        lifts = tuple(lift for lift in self.plan.lifts if self.plan.passes(lift, storey))
+        return without_shafts(self.plan.building.levels[storey].site, self._world, self._lifts, lifts)
 
     def _router(self, storey: int) -> Router:
-        """Return the router of a storey, in which the shafts of lifts are closed."""
+        """Return the router of a storey, in which the shafts of lifts are closed, and areas on all storeys."""
         # Shafts are closed on the storeys that a lift passes, wherever its cabin is.
-        lifts = tuple(lift for lift in self.plan.lifts if self.plan.passes(lift, storey))
-        router = self._routers.get((storey, lifts))
-        if router is None:
-            site = without_shafts(self.plan.building.levels[storey].site, self._world, self._lifts, lifts)
-            router = self._routers[storey, lifts] = Router(site, self._room)
-        return router
+        key = (storey, tuple(lift for lift in self.plan.lifts if self.plan.passes(lift, storey)))
+        if key not in self._routers:
+            self._routers[key] = SiteRoutes(self._world, Router(self.site(storey), self._room))
+        return self._routers[key].router
 
 
 def offer_building_routes(sim: MultiRobotSimulationCore, building: Building) -> StoreyRouter:

@@ -494,7 +494,8 @@ class SiteRoutes:
         """The routes around what is closed, and the ids of that."""
 
     @property
-    def _router(self) -> Router:
+    def router(self) -> Router:
+        """The routes around what is closed now."""
         closed = self._world.routes.closed
         if tuple(closed) != self._closed:
             self._closed = tuple(closed)
@@ -506,7 +507,7 @@ class SiteRoutes:
 
     def find(self, start: Floats, goal: Floats, radius: float, *, speed: float, mode: RouteMode) -> Route | NoRoute:
         """Return the route from `start` to `goal` (3,) in m, or why there is none."""
-        return self._router.find(start, goal, radius, speed=speed, mode=mode)
+        return self.router.find(start, goal, radius, speed=speed, mode=mode)
 
     def journey(
         self, row: int, start: Floats, goal: Floats, needs: RouteNeeds, *, detour: bool
@@ -520,14 +521,14 @@ class SiteRoutes:
         def find(past: Passing) -> list[Route] | NoRoute:
             return past.whole(past.router.find(past.clear, goal, radius, speed=speed, mode=mode))
 
-        return _stretches(past_all(self._router, start[:2], self._discs(row), radius, find))
+        return _stretches(past_all(self.router, start[:2], self._discs(row), radius, find))
 
     def retreat(
         self, row: int, start: Floats, radius: float, *, speed: float, wanted: Wanted
     ) -> list[Stretch] | NoRoute:
         """Return the way of the robot in `row` from `start` (3,) to the nearest place that is `wanted`."""
         discs = self._discs(row)
-        return _stretches(retreat(self._router, start[:2], discs, radius, speed=speed, wanted=wanted))
+        return _stretches(retreat(self.router, start[:2], discs, radius, speed=speed, wanted=wanted))
 
     def rise(self, start: float, goal: float) -> float:
         """Return 0: a site is one storey."""
