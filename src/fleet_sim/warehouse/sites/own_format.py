@@ -38,6 +38,7 @@ class ZoneEntry(Checked):
     corners: list[list[float]] = setting(doc="Its corners, [x, y] in m.")
     speed: float | None = setting(None, above=0, high=LARGEST_SPEED, unit="m/s", doc="The limit of a speed limit.")
     direction: float = setting(0.0, unit="rad", doc="The way of a one-way zone.")
+    robots: list[str] = setting(factory=list, doc="For whom it holds in the traffic, by name, `*` for any; none: all.")
 
 
 @dataclass
@@ -179,7 +180,14 @@ def _station(entry: StationEntry, path: Path, index: int) -> sites.Station:
 
 def _zone(entry: ZoneEntry) -> sites.Zone:
     speed = float("inf") if entry.speed is None else entry.speed
-    return sites.Zone(entry.name, entry.kind, as_floats(entry.corners, (None, 2), entry.name), speed, entry.direction)
+    return sites.Zone(
+        entry.name,
+        entry.kind,
+        as_floats(entry.corners, (None, 2), entry.name),
+        speed,
+        entry.direction,
+        tuple(entry.robots),
+    )
 
 
 def _door(entry: DoorEntry) -> sites.Door:
@@ -301,6 +309,8 @@ def _zone_content(zone: sites.Zone) -> dict[str, Any]:
         content["speed"] = float(zone.speed)
     if zone.kind is sites.ZoneKind.ONE_WAY:
         content["direction"] = float(zone.direction)
+    if zone.robots:
+        content["robots"] = list(zone.robots)
     return content
 
 

@@ -131,7 +131,8 @@ class ZoneKind(Mode):
 class Zone:
     """An area with a rule. `corners` (K, 2) in m, in the frame of the world.
 
-    `speed` in m/s is the limit of a zone of that kind; `direction` in rad is the way of a one-way zone.
+    `speed` in m/s is the limit of a zone of that kind; `direction` in rad is the way of a one-way zone. `robots` are
+    the names of those for whom it holds in the traffic, with `*` for any characters; empty: all. Routes keep to all.
     """
 
     name: str
@@ -139,9 +140,13 @@ class Zone:
     corners: Floats
     speed: float = float("inf")
     direction: float = 0.0
+    robots: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_name(self.name, "zone")
+        object.__setattr__(self, "robots", tuple(self.robots))
+        if self.robots and ZoneKind.parse(self.kind) is ZoneKind.SPEED_LIMIT:
+            raise InvalidValueError(f"zone {self.name!r}: a speed limit holds for all robots")
         object.__setattr__(self, "kind", ZoneKind.parse(self.kind))
         self._check_rule()
         corners = np.array(self.corners, np.float64)

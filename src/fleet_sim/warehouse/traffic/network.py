@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import Any, NamedTuple, TypeAlias
 
@@ -524,6 +524,9 @@ class Network:
         have nodes of their own, which hold all cells that they cover. Raises InvalidValueError for robots that would
         touch each other in neighbouring cells, and where nothing is free.
         """
+        # Zones of some robots are in the graphs of these alone.
+        whole, special = site, {zone.name: zone for zone in site.zones if zone.robots}
+        site = replace(site, zones=tuple(zone for zone in site.zones if not zone.robots))
         grid = site.open_grid
         # Two robots on neighbouring cells must not touch.
         if 2.0 * radius > grid.cell * (1.0 + TOUCH):
@@ -540,10 +543,18 @@ class Network:
         node_of = np.full(len(steps.clear_mask), NO_NODE)
         node_of[framed] = np.arange(len(cells))
         ends = [framed + offset for offset in steps.offsets[:STRAIGHT]]
-        neighbours = [np.where(steps.enters[way][end], node_of[end], NO_NODE) for way, end in enumerate(ends)]
+
+        def moves(steps: AcrossSteps) -> Ints:
+            found = [np.where(steps.enters[way][end], node_of[end], NO_NODE) for way, end in enumerate(ends)]
+            return np.stack(found, axis=1)
+
+        neighbours, own = moves(steps), list[Ints]()
         if not kinds:
-            return cls(grid.positions(cells), np.stack(neighbours, axis=1), cells, grid=grid)
-        layers = layers_of(grid, cells, np.stack(neighbours, axis=1), kinds)
+            return cls(grid.positions(cells), neighbours, cells, grid=grid)
+        for kind in kinds:
+            theirs = replace(whole, zones=(*site.zones, *(special[name] for name in kind.zones)))
+            own.append(moves(AcrossSteps(theirs.open_grid, Rules(theirs), radius)) if kind.zones else neighbours)
+        layers = layers_of(grid, cells, neighbours, kinds, own)
         stands, cells = Claims(layers.begins, layers.ids), cells[layers.bases]
         return cls(
             grid.positions(cells),

@@ -8,6 +8,8 @@ straight on, and one at which it turns. Moves between nodes of one cell have no 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +19,7 @@ from fleet_sim.base.registry import saved
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots.attachments import footprint_box, footprint_radius
 from fleet_sim.warehouse.sites.grid import Grid
+from fleet_sim.warehouse.sites.site import Site
 from fleet_sim.warehouse.traffic.columns import EITHER, TrafficColumns
 from fleet_sim.world.world import World
 
@@ -34,12 +37,13 @@ class Kind(NamedTuple):
     """Robots that cover the same cells: half of the `length` and the `width` of the footprint in m, margins included.
 
     `ways` is how many directions of driving differ: 4, 2 where a robot drives forward and backward alike, 1 where it
-    covers the same cells however it is turned, or never turns.
+    covers the same cells however it is turned, or never turns. `zones` hold for them beside those that hold for all.
     """
 
     length: float
     width: float
     ways: int
+    zones: tuple[str, ...] = ()
 
     @property
     def radius(self) -> float:
@@ -47,8 +51,18 @@ class Kind(NamedTuple):
         return trig.hypot_of(self.length, self.width)
 
 
-def kind_of(world: World, table: TrafficColumns, row: int, grid: Grid, margin: float) -> Kind:
+def zones_for(world: World, site: Site, row: int) -> tuple[str, ...]:
+    """Return the names of the zones of a site that hold for the robot in `row`, and not for all."""
+    name = world.label(row)
+    return tuple(zone.name for zone in site.zones if any(fnmatchcase(name, pattern) for pattern in zone.robots))
+
+
+def kind_of(world: World, table: TrafficColumns, row: int, site: Site, margin: float) -> Kind:
     """Return the kind of the robot in `row`, which keeps `margin` m around it."""
+    return _size_of(world, table, row, site.grid, margin)._replace(zones=zones_for(world, site, row))
+
+
+def _size_of(world: World, table: TrafficColumns, row: int, grid: Grid, margin: float) -> Kind:
     radius = footprint_radius(world, row) + margin
     length, width = (half + margin for half in footprint_box(world, row))
     if not table.turns[row]:
@@ -99,8 +113,8 @@ class Layers(NamedTuple):
     own: dict[Kind, Ints]
 
 
-def layers_of(grid: Grid, cells: Ints, neighbours: Ints, kinds: tuple[Kind, ...]) -> Layers:
-    """Return the nodes of `cells` (B,) with `neighbours` (B, 4), and those of `kinds`."""
+def layers_of(grid: Grid, cells: Ints, neighbours: Ints, kinds: tuple[Kind, ...], moves_of: Sequence[Ints]) -> Layers:
+    """Return the nodes of `cells` (B,) with `neighbours` (B, 4), and those of `kinds`, with `moves_of` (B, 4) each."""
     count = len(cells)
     node_at = np.full((grid.height, grid.width), NO_NODE)
     node_at.ravel()[cells] = np.arange(count)
@@ -121,7 +135,7 @@ def layers_of(grid: Grid, cells: Ints, neighbours: Ints, kinds: tuple[Kind, ...]
         return numbers
 
     for number, kind in enumerate(kinds):
-        length, across, ways = kind
+        length, across, ways, _ = kind
         first = len(held)
         along_row, along_column = _block(length, across, grid.cell), _block(across, length, grid.cell)
         # Rows count downwards, angles upwards.
@@ -134,7 +148,7 @@ def layers_of(grid: Grid, cells: Ints, neighbours: Ints, kinds: tuple[Kind, ...]
             there = np.flatnonzero(numbers >= 0)
             # Along its own direction, or both ways along its own axis.
             for column in range(way, len(DIRECTIONS), ways):
-                ends = neighbours[there, column]
+                ends = moves_of[number][there, column]
                 table[numbers[there] - first, column] = np.where(ends >= 0, numbers[ends], NO_NODE)
             # Where it has room to turn it has room to stand.
             table[numbers[around] - first, (way + 1) % len(DIRECTIONS)] = turning[around]

@@ -60,7 +60,7 @@ from fleet_sim.warehouse.traffic.requests import (
 )
 from fleet_sim.warehouse.traffic.router import LARGEST_RADIUS, Router, SiteRoutes
 from fleet_sim.warehouse.traffic.settings import TrafficRobotSettings, TrafficSettings
-from fleet_sim.warehouse.traffic.sizes import ALIGNED, Kind, kind_of, way_of
+from fleet_sim.warehouse.traffic.sizes import ALIGNED, Kind, kind_of, way_of, zones_for
 from fleet_sim.warehouse.traffic.storeys import Storeys, Unfolds
 from fleet_sim.warehouse.traffic.waits import explained, waits_for
 from fleet_sim.world.commands import CommandAck
@@ -305,7 +305,7 @@ class Traffic:
                 raise refused(world, row, "it stands in a lift; let it get out first")
             if node < 0 or np.abs(floor.world_positions(nodes[index : index + 1])[0] - at).max() > NEAR:
                 raise refused(world, row, f"it stands at ({at[0]:g}, {at[1]:g}), where there is no node")
-            if table.radius[row] > floor.radius * (1.0 + 1e-9):
+            if table.radius[row] > floor.radius * (1.0 + 1e-9) or zones_for(world, self.site, row):
                 nodes[index] = self._own_node(floor, row, node)
             taken = {node, *floor.network.stands.of(int(nodes[index])).tolist()}
             if not held.isdisjoint(taken):
@@ -326,10 +326,16 @@ class Traffic:
         radius, kinds = settings.radius or float(table.radius[rows].max()), list[Kind]()
         grid, margin = self.site.grid, 0.5 * self._sim.params.collision_margin
         roadmap = settings.network == "roadmap" or (settings.network == "auto" and self.site.roadmap is not None)
-        if settings.radius is None and not roadmap:
+        restricted = np.array([bool(zones_for(self._world, self.site, row)) for row in rows.tolist()], bool)
+        if roadmap and any(zone.robots for zone in self.site.zones):
+            raise InvalidValueError("zones of some robots are kept on a grid only; set network: grid")
+        if (settings.radius is None or restricted.any()) and not roadmap:
             single_mask = table.radius[rows] + margin <= 0.5 * grid.cell * (1.0 + 1e-9)
-            kinds = [kind_of(self._world, table, row, grid, margin) for row in rows[~single_mask].tolist()]
-            if kinds:
+            if settings.radius is not None:
+                single_mask[:] = True
+            special = rows[~single_mask | restricted].tolist()
+            kinds = [kind_of(self._world, table, row, self.site, margin) for row in special]
+            if not single_mask.all():
                 radius = float(table.radius[rows[single_mask]].max(initial=0.0)) or 0.5 * grid.cell - margin
         return Floor(self._sim, self.storeys, table, settings, radius, tuple(sorted(set(kinds))))
 
@@ -337,8 +343,10 @@ class Traffic:
         """Return where a robot that takes more than a cell stands; raises InvalidValueError where it cannot."""
         world, table, network = self._world, self.table, floor.network
         grid = network.grid
-        kind = None if grid is None else kind_of(world, table, row, grid, 0.5 * self._sim.params.collision_margin)
+        kind = None if grid is None else kind_of(world, table, row, self.site, 0.5 * self._sim.params.collision_margin)
         if grid is None or kind not in network.own:
+            if kind is not None and kind.zones:
+                raise refused(world, row, f"zones {kind.zones} hold for it, and for none that was there at first")
             raise refused(world, row, f"its footprint of {table.radius[row]:g} m is larger than {floor.radius:g} m")
         backward = table.lead[row] == BACKWARD
         way, off = way_of(float(table.yaw[row]) + np.pi * backward, grid)

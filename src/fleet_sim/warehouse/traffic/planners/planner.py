@@ -15,7 +15,7 @@ from fleet_sim.base.settings import Checked, read
 from fleet_sim.warehouse.traffic.network import Network
 from fleet_sim.warehouse.traffic.problem import Problem, check_paths
 
-ONE_CELL = "plans for robots of a cell each, and here some take more, or share a lift; use pibt"
+ONE_CELL = "plans for robots of a cell each, and here some take more, or have zones of their own; use pibt"
 NO_BARS = "does not keep robots that carry something wide away from what stands in their way; use pibt"
 USUAL_WINDOW = 10
 """Steps that are enough for most planners to see who is in the way."""
