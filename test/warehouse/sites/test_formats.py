@@ -264,7 +264,7 @@ def test_a_picture_that_is_far_larger_than_its_file_is_refused(tmp_path: Path, s
 
 def test_unknown_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "hall.txt").write_text("")
-    refused(tmp_path / "hall.txt", "sites are read from files that end in .json, .map, .scen, .yaml, .yml")
+    refused(tmp_path / "hall.txt", "sites are read from files that end in .dxf, .json, .map, .scen, .yaml, .yml")
     (tmp_path / "demo.yaml").write_text("simulation: {}\n")
     refused(tmp_path / "demo.yaml", "is not a site; a file that ends in '.yaml' can be: .*Open-RMF building")
     (tmp_path / "small.map").write_text(MAP)
