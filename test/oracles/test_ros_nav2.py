@@ -211,3 +211,28 @@ def test_a_local_costmap_has_the_robot_in_its_middle_and_costs_by_distance(node:
         told = 1 + 97 * (costs[between].astype(float) - 1) / 251
         assert np.abs(grid[between] - told).max(initial=0.0) <= 1.0
     assert seen > 50
+
+
+@holds("ros:nav2_msgs/Costmap.data", fault="warehouse/nav2/maps.py: the map stays as it was when walls come or go")
+def test_a_global_costmap_has_what_stands_there_now(node: HeardNode) -> None:
+    half, (x, y) = (0.31, 0.23, 0.5), (5.04, 4.33)
+    body = None
+    for is_there in (False, True, False):
+        if is_there:
+            shape = fs.ShapeParams("box", half_extents=half)
+            body = node.sim.spawn(
+                fs.SimObjectSpawnParams(shape, shape, fs.Pose((x, y, 0.5)), name="pillar", mass=0.0, pickable=False)
+            )
+        elif body is not None:
+            node.sim.remove_object(body)
+        node.step(2)
+        message = node.heard["/robot/global_costmap/costmap_raw"][-1]
+        meta = message.metadata
+        costs = np.array(message.data).reshape(meta.size_y, meta.size_x)
+        line, column = np.mgrid[: meta.size_y, : meta.size_x]
+        right = meta.origin.position.x + (column + 0.5) * meta.resolution - x
+        up = meta.origin.position.y + (line + 0.5) * meta.resolution - y
+        inside = (np.abs(right) < half[0]) & (np.abs(up) < half[1])
+        around = np.hypot(np.abs(right) - half[0], np.abs(up) - half[1]) < 0.5 * RADIUS
+        assert inside.sum() > 15 and (costs[inside] == 254).all() == is_there == (costs[around] >= 253).all()
+        assert is_there or not costs[inside].any()
