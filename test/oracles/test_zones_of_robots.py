@@ -13,12 +13,12 @@ from fleet_sim.warehouse.sites import Grid, Site, Zone, ZoneKind, read_site, wri
 from fleet_sim.warehouse.traffic import offer_traffic
 
 STOP = np.array([(4.0, 0.0), (8.0, 0.0), (8.0, 3.0), (4.0, 3.0)])
-LANE = np.array([(4.0, 5.0), (8.0, 5.0), (8.0, 6.0), (4.0, 6.0)])
+LANE = np.array([(4.0, 3.0), (8.0, 3.0), (8.0, 6.0), (4.0, 6.0)])
 RADIUS = 0.35
 
 
 def hall(robots: tuple[str, ...] = ("heavy_*",)) -> Site:
-    """A hall of 12 x 7 m: heavy robots keep out of one corner, and drive along one row to the right only."""
+    """A hall of 12 x 7 m: heavy robots keep out of one corner, and pass beside it to the right only, but for one row."""
     zones = (
         Zone("light_only", ZoneKind.NO_GO, STOP, robots=robots),
         Zone("lane", ZoneKind.ONE_WAY, LANE, direction=0.0, robots=robots),

@@ -175,6 +175,16 @@ def test_what_robots_do_at_stops_fails_and_is_done_again(tmp_path: Path) -> None
     assert usual + 2.0 < failed < usual + 60.0
 
 
+def test_a_drop_that_fails_is_done_again(tmp_path: Path) -> None:
+    orders = {"list": [{"pick": "shelf_c", "drop": "dock"}], "service": {"pick_time": 2, "drop_time": 2}}
+    with depot(tmp_path, {**orders, "attempts": 100, "retry_after": 2}) as sim:
+        book = orders_of(sim)
+        run_until(sim, lambda: book.counts[OrderState.CARRYING] == 1)
+        part(sim).begin("action_failure", next=2)
+        run_until(sim, lambda: book.counts[OrderState.DONE] == 1)
+        assert not part(sim).active
+
+
 def test_of_two_that_disturb_a_station_the_other_goes_on_when_one_ends(tmp_path: Path) -> None:
     slow = [{"kind": "station_slow", "stations": "shelf_c", "factor": factor} for factor in (2.5, 4.0)]
     closed = [{"kind": "station_closed", "stations": "dock"} for _ in range(2)]

@@ -18,7 +18,7 @@ from fleet_sim.base.errors import FleetSimError
 from fleet_sim.base.registry import saved
 from fleet_sim.robots.attachments import footprint_radius
 from fleet_sim.sensing.collision.bounds import refresh_bounds
-from fleet_sim.warehouse.orders.order import NO_ORDER, ROBOT_STATES, RobotState
+from fleet_sim.warehouse.orders.order import NO_ORDER, ROBOT_STATES, OrderState, RobotState
 from fleet_sim.warehouse.orders.places import NO_PLACE, OrderParts, Spot, Stands, Timers
 from fleet_sim.warehouse.orders.settings import OrdersSettings, WhenIdle
 from fleet_sim.warehouse.orders.stations import Service
@@ -548,7 +548,9 @@ class OrderFleet(Stateful):
             book.change(number, "reach_pick", self._now)
             usual, own = times.pick_time, order.pick_time
         elif self._is_last(courier):
-            book.change(number, "reach_drop", self._now)
+            # Again where it failed the first time.
+            if book.table.state[number] != OrderState.DROPPING.code:
+                book.change(number, "reach_drop", self._now)
             usual, own = times.drop_time, order.drop_time
         # By order and stop: which robot comes, and when, changes no time.
         key = self._world.random.key("service times")
