@@ -18,7 +18,7 @@ RADIUS = 0.35
 
 
 def hall(robots: tuple[str, ...] = ("heavy_*",)) -> Site:
-    """A hall of 12 x 7 m: heavy robots keep out of one corner, and pass beside it to the right only, but for one row."""
+    """A hall of 12 x 7 m: heavy robots keep out of a corner, and pass by it to the right only, but for one row."""
     zones = (
         Zone("light_only", ZoneKind.NO_GO, STOP, robots=robots),
         Zone("lane", ZoneKind.ONE_WAY, LANE, direction=0.0, robots=robots),
