@@ -10,7 +10,7 @@ import pytest
 from fleet_sim.base.arrays import AnyArray, Floats
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.swarm.agents import Controller, Group
-from fleet_sim.swarm.neighbours import NOTHING, Discs, Hiding, Sector, Views, see_discs
+from fleet_sim.swarm.neighbours import Discs, Sector, Views, see_discs
 from fleet_sim.swarm.swarm_state import AreaGoal, CylinderGoal, Goal, Region
 from fleet_sim.swarm.world import RectangularWorld
 
@@ -107,11 +107,11 @@ def one(value: float) -> AnyArray:
     return np.array([value])
 
 
-def sees(sector: Sector, ahead: float, aside: float, radius: float, hiding: Hiding = NOTHING) -> bool:
+def sees(sector: Sector, ahead: float, aside: float, radius: float) -> bool:
     """Whether an observer in the middle that looks along x sees a disc."""
     edges = (*sector.edge, 0.0, 1.0, 0.0, 0.0)
     views = Views(*map(one, (sector.half_angle, sector.reach, *edges)), np.array([7]))
-    return bool(see_discs(views, Discs(np.array([8]), *map(one, (ahead, aside, radius))), hiding, compiled=False)[0])
+    return bool(see_discs(views, Discs(np.array([8]), *map(one, (ahead, aside, radius))), compiled=False)[0])
 
 
 @pytest.mark.parametrize(

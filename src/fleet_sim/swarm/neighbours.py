@@ -287,43 +287,29 @@ class Discs(NamedTuple):
     radii: Floats
 
 
-class Hiding(NamedTuple):
-    """What hides what is behind it: the ends of walls (W, 4), and discs."""
-
-    walls: Floats
-    discs: Discs
-
-
-NO_DISCS = Discs(np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0))
-NOTHING = Hiding(np.empty((0, 4)), NO_DISCS)
-
 FEW = 64
 """Discs up to which an observer looks at all of them: sorting them takes longer."""
 
 
-def see_discs(views: Views, discs: Discs, hiding: Hiding, *, compiled: bool) -> Bools:
-    """Return which observers (N,) have a disc in their sector, or over its edge, that nothing hides."""
-    seen_mask = np.zeros(len(views.rows), np.bool_)
-    if not len(discs.rows):
+def see_discs(views: Views, discs: Discs, *, compiled: bool) -> Bools:
+    """Return which observers (N,) have a disc in their sector, or over its edge."""
+    seen_mask, count = np.zeros(len(views.rows), np.bool_), len(discs.rows)
+    if not count:
         return seen_mask
-    cells = None
-    if len(discs.rows) > FEW and len(views.rows) > 1:
+    if count > FEW and len(views.rows) > 1:
         # Of discs the edge is seen, so the largest radius counts too.
         reach = float(views.reach.max()) + float(discs.radii.max())
         cells = cells_of(np.stack((discs.x, discs.y), axis=1), reach, compiled=compiled)
-    if compiled:
-        if cells is None:
-            _look_at_all(views, discs, hiding, seen_mask)
-        else:
-            _look_near(views, discs, cells, hiding, seen_mask)
-        return seen_mask
-    # Lists are read faster still than memory is.
-    known = (_listed(views), _listed(discs))
-    hiding = Hiding(numbers_of(hiding.walls), _listed(hiding.discs))
-    if cells is None:
-        _look_at_all.in_python(*known, hiding, numbers_of(seen_mask))
+        frame, size, begins, order = cells[:4]
     else:
-        _look_near.in_python(*known, numbers_of(cells), hiding, numbers_of(seen_mask))
+        # All in one cell.
+        frame, size, begins, order = np.zeros(3), np.ones(2, np.int64), np.array([0, count]), np.arange(count)
+    if compiled:
+        _look(views, discs, (frame, size, begins, order), seen_mask)
+    else:
+        # Lists are read faster still than memory is.
+        parts: Any = tuple(values.tolist() for values in (frame, size, begins, order))
+        _look.in_python(_listed(views), _listed(discs), parts, numbers_of(seen_mask))
     return seen_mask
 
 
@@ -362,89 +348,32 @@ def sees(ahead: float, aside: float, radius: float, observer: int, views: Views)
 
 
 @compiled_step
-def is_hidden(x: float, y: float, at_x: float, at_y: float, row: int, other: int, hiding: Hiding) -> bool:
-    """Return whether a wall or a disc is on the line of sight of `row` at (x, y) to `other` at (at_x, at_y).
-
-    Touching counts. An observer on a wall sees nothing through it. Their own discs hide nothing; others only as far as
-    they cover the line.
-    """
-    walls, discs = hiding.walls, hiding.discs
-    way_x, way_y = at_x - x, at_y - y
-    for wall in range(len(walls)):
-        begin_x, begin_y, end_x, end_y = walls[wall, 0], walls[wall, 1], walls[wall, 2], walls[wall, 3]
-        wall_x, wall_y = end_x - begin_x, end_y - begin_y
-        # Two segments cross where each has its ends on both sides of the other's line.
-        from_begin = way_x * (begin_y - y) - way_y * (begin_x - x)
-        from_end = way_x * (end_y - y) - way_y * (end_x - x)
-        from_here = wall_x * (y - begin_y) - wall_y * (x - begin_x)
-        from_there = wall_x * (at_y - begin_y) - wall_y * (at_x - begin_x)
-        if from_begin * from_end > 0.0 or from_here * from_there > 0.0:
-            continue
-        # Flat boxes of the two decide where all four points are on one line.
-        apart = max(x, at_x) < min(begin_x, end_x) or min(x, at_x) > max(begin_x, end_x)
-        if not (apart or max(y, at_y) < min(begin_y, end_y) or min(y, at_y) > max(begin_y, end_y)):
-            return True
-    square = way_x * way_x + way_y * way_y
-    if square == 0.0:
-        square = 1.0
-    for disc in range(len(discs.rows)):
-        if discs.rows[disc] == row or discs.rows[disc] == other:
-            continue
-        to_x, to_y, radius = discs.x[disc] - x, discs.y[disc] - y, discs.radii[disc]
-        share = min(max((to_x * way_x + to_y * way_y) / square, 0.0), 1.0)
-        miss_x, miss_y = to_x - share * way_x, to_y - share * way_y
-        if miss_x * miss_x + miss_y * miss_y <= radius * radius:
-            return True
-    return False
-
-
-@compiled_step
-def _look_at_all(views: Views, discs: Discs, hiding: Hiding, seen_mask: Bools) -> None:
-    """Set `seen_mask` of observers that see one of `discs`."""
-    hides = len(hiding.walls) + len(hiding.discs.rows) > 0
-    for observer in range(len(views.rows)):
-        row, x, y = views.rows[observer], views.x[observer], views.y[observer]
-        sine, cosine, seen = views.sine[observer], views.cosine[observer], False
-        for disc in range(len(discs.rows)):
-            if discs.rows[disc] == row:
-                continue
-            at_x, at_y = discs.x[disc], discs.y[disc]
-            away_x, away_y = at_x - x, at_y - y
-            ahead, aside = away_x * cosine + away_y * sine, away_y * cosine - away_x * sine
-            if sees(ahead, aside, discs.radii[disc], observer, views):
-                seen = not (hides and is_hidden(x, y, at_x, at_y, row, discs.rows[disc], hiding))
-                if seen:
-                    break
-        seen_mask[observer] = seen
-
-
-@compiled_step
-def _look_near(views: Views, discs: Discs, cells: PointCells, hiding: Hiding, seen_mask: Bools) -> None:
+def _look(views: Views, discs: Discs, cells: tuple[Floats, Ints, Ints, Ints], seen_mask: Bools) -> None:
     """Set `seen_mask` of observers that see one of `discs`, which are in `cells` of at least everybody's reach."""
-    columns, lines, inverse = cells.size[0], cells.size[1], cells.frame[2]
-    hides = len(hiding.walls) + len(hiding.discs.rows) > 0
+    frame, size, begins, order = cells
+    columns, lines, inverse = size[0], size[1], frame[2]
     for observer in range(len(views.rows)):
         row, x, y = views.rows[observer], views.x[observer], views.y[observer]
         sine, cosine, seen = views.sine[observer], views.cosine[observer], False
-        # Those outside of the cells look from the nearest one.
-        column, line = column_of(x, cells.frame[0], inverse, columns), column_of(y, cells.frame[1], inverse, lines)
+        column, line = 0, 0
+        if lines * columns > 1:
+            # Those outside of the cells look from the nearest one.
+            column, line = column_of(x, frame[0], inverse, columns), column_of(y, frame[1], inverse, lines)
         # The line of cells that the observer is in comes first: most see somebody who is near.
-        for turn in range(3):
+        for turn in range(3 if lines > 1 else 1):
             strip = line + (0 if turn == 0 else 2 * turn - 3)
             if seen or strip < 0 or strip >= lines:
                 continue
             # Cells of a line follow each other, so three beside each other are one stretch.
-            begin = cells.begins[strip * columns + max(column - 1, 0)]
-            end = cells.begins[strip * columns + min(column + 1, columns - 1) + 1]
+            begin = begins[strip * columns + max(column - 1, 0)]
+            end = begins[strip * columns + min(column + 1, columns - 1) + 1]
             for place in range(begin, end):
-                disc = cells.order[place]
+                disc = order[place]
                 if discs.rows[disc] == row:
                     continue
-                at_x, at_y = cells.places[place, 0], cells.places[place, 1]
-                away_x, away_y = at_x - x, at_y - y
+                away_x, away_y = discs.x[disc] - x, discs.y[disc] - y
                 ahead, aside = away_x * cosine + away_y * sine, away_y * cosine - away_x * sine
                 if sees(ahead, aside, discs.radii[disc], observer, views):
-                    seen = not (hides and is_hidden(x, y, at_x, at_y, row, discs.rows[disc], hiding))
-                    if seen:
-                        break
+                    seen = True
+                    break
         seen_mask[observer] = seen
