@@ -224,15 +224,29 @@ class MultiRobotSimulationCore(DocumentedNames):
 
     def _list_systems(self) -> None:
         """The step, in order."""
-        world, extensions = self.world, self.extensions
-        events, checks = StepEvents(world), self.collisions.has_checks
-        update = Update(self, events, CompiledCode(world, self.collisions, self.params.compiled_code))
+        world, extensions, actions = self.world, self.extensions, self.actions
+        events, params = StepEvents(world), self.params
+        collisions, sensors, snapshots, view = self.collisions, self.sensors, self.snapshots, self.view
+
+        # Read here and not asked of each part: calls for what has nothing to do are a third of a small step.
+        def checks() -> bool:
+            return collisions.schedule is not None
+
+        def colors() -> object:
+            return params.enable_collision_color_change or view.highlight.shown
+
+        def logs() -> bool:
+            return params.enable_time_profiling or params.enable_memory_profiling
+
+        update = Update(self, events, CompiledCode(world, collisions, params.compiled_code))
         for system in (
             System("begin_step", Phase.UPDATE, each_step(update.begin)),
             System("inbox", Phase.UPDATE, each_step(update.take_commands), self.inbox.asking),
             System("pre_step", Phase.UPDATE, events.pre_step, world.events.asking("pre_step")),
             System("pre_update", Phase.UPDATE, events.pre_update, events.wants_update),
-            System("actions", Phase.UPDATE, self.actions.run, self.actions.has_work),
+            System(
+                "actions", Phase.UPDATE, actions.run, lambda: actions.woken or actions.polled or actions.timers.heap
+            ),
             System("controllers", Phase.UPDATE, events.run_controllers, world.hooks.asking_controllers),
             System("motion", Phase.UPDATE, update.move),
             System("joints", Phase.UPDATE, update.move_joints, lambda: world.joints.used),
@@ -243,13 +257,20 @@ class MultiRobotSimulationCore(DocumentedNames):
             System("finite", Phase.UPDATE, self.finite.run),
             System("pose_flush", Phase.FLUSH, each_step(self.mirror.flush)),
             System("physics", Phase.PHYSICS, self._step_physics, lambda: self.params.physics),
-            System("bounds", Phase.BOUNDS, self.collisions.bounds, checks),
-            System("collisions", Phase.COLLIDE, self.collisions.run, checks),
-            System("collision_events", Phase.COLLIDE, self.collisions.emit, self.collisions.has_news),
-            System("highlight", Phase.OBSERVE, each_step(self.view.show_collisions), self.view.colors_collisions),
-            System("sensors", Phase.OBSERVE, self.sensors.run, self.sensors.has_work),
-            System("snapshot", Phase.OBSERVE, each_step(self.snapshots.refresh), lambda: self.snapshots.has_readers),
-            System("monitor", Phase.OBSERVE, each_step(self.monitor.log_profile), self.monitor.logs),
+            System("bounds", Phase.BOUNDS, collisions.bounds, checks),
+            System("collisions", Phase.COLLIDE, collisions.run, checks),
+            System(
+                "collision_events",
+                Phase.COLLIDE,
+                collisions.emit,
+                lambda: len(collisions.started) or len(collisions.ended),
+            ),
+            System("highlight", Phase.OBSERVE, each_step(view.show_collisions), colors),
+            System(
+                "sensors", Phase.OBSERVE, sensors.run, lambda: sensors.busy is None or sensors.busy or sensors.fresh
+            ),
+            System("snapshot", Phase.OBSERVE, each_step(snapshots.refresh), lambda: snapshots.readers),
+            System("monitor", Phase.OBSERVE, each_step(self.monitor.log_profile), logs),
             System("post_step", Phase.OBSERVE, events.post_step, world.events.asking("post_step")),
         ):
             self.pipeline.add(system)
@@ -274,7 +295,8 @@ class MultiRobotSimulationCore(DocumentedNames):
         # Before the initial state is saved, so that it includes their effects.
         if self.inbox.asking():
             self.inbox.drain_between_steps(self.dispatcher)
-        self.view.prepare()
+        if self.params.gui:
+            self.view.prepare()
         if self.params.keep_initial_state and not self.state.has_initial:
             self.state.remember_initial()
         try:

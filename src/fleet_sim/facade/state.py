@@ -51,14 +51,11 @@ class State:
         self._sim, self._world, self._checkpoints, self._control = sim, sim.world, sim.checkpoints, sim.control
         self._origin = origin
         self._initial: Checkpoint | None = None
+        self.has_initial = False
+        """Whether an initial state for `reset` was saved."""
         self._forms = WorldForms(sim.world)
         for form in self._forms.forms():
             sim.checkpoints.forms.add(form)
-
-    @property
-    def has_initial(self) -> bool:
-        """Whether an initial state for `reset` was saved."""
-        return self._initial is not None
 
     @property
     def initial(self) -> Checkpoint | None:
@@ -68,11 +65,11 @@ class State:
     @initial.setter
     def initial(self, checkpoint: Checkpoint) -> None:
         self._checkpoints.check(checkpoint)
-        self._initial = checkpoint
+        self._initial, self.has_initial = checkpoint, True
 
     def remember_initial(self) -> None:
         """Save the present state as the initial state for `reset`; done automatically at the first step."""
-        self._initial = self._checkpoints.take()
+        self._initial, self.has_initial = self._checkpoints.take(), True
 
     def save(self) -> Checkpoint:
         """Return a checkpoint of the present state: poses, motion, actions, random streams."""

@@ -139,7 +139,7 @@ class CompiledCode:
         world = self._world
         if self._least is None:
             return
-        count = len(world)
+        count = int(np.count_nonzero(world.alive))
         self._in_python += count
         is_late = count >= FEW and self._in_python >= WORTH
         if count < self._least and not is_late and world.rays_in_python < MANY_RAYS:
@@ -183,6 +183,8 @@ class Update:
         self._sim, self._events, self._compiled_code = sim, events, compiled_code
         self._watched = False
         """Whether user code may look at the world in phase 1 of this step."""
+        self._may_block = False
+        """Whether some robot may be blocked in this step."""
         self._commands_due = 0
         """How many commands were in the inbox when the step began."""
 
@@ -199,8 +201,10 @@ class Update:
         self._watched = self._has_user_code()
         # The mirror copies poses for queries in phase 1; this is skipped if no code can query.
         # Blocking queries PyBullet too, for pairs without a closed form.
-        sim.mirror.begin_step(stage=self._watched or sim.mirror.client.connected or sim.blocking.is_wanted())
-        sim.engine.begin_step()
+        may_query = self._watched or sim.mirror.client.connected
+        sim.mirror.begin_step(stage=may_query or bool(np.count_nonzero(world.block_on_collision)))
+        if np.count_nonzero(world.dynamic):
+            sim.engine.begin_step()
 
     def _has_user_code(self) -> bool:
         """Whether user code may read the world, or PyBullet, in phase 1 of this step."""
@@ -230,7 +234,7 @@ class Update:
             for rule in reversed(world.speed_rules):
                 rule.restore()
         # Before arrival is decided: who was held back has not arrived.
-        blocked = sim.blocking.after(ended) if sim.blocking.is_active else Blocked(ended, NO_ROWS, NO_ROWS)
+        blocked = sim.blocking.after(ended) if self._may_block else Blocked(ended, NO_ROWS, NO_ROWS)
         done = sim.driven.end(blocked.arrived, dt)
         arrived = sim.motion.settle(world, done) if len(done) else done
         for listener in world.on_drive:
@@ -267,7 +271,9 @@ class Update:
         sim = self._sim
         sim.avoidance.before(dt)
         sim.driven.begin()
-        ended = NO_ROWS if sim.blocking.before(dt) else sim.motion.advance(sim.world, dt)
+        self._may_block = bool(np.count_nonzero(sim.world.block_on_collision))
+        held = self._may_block and sim.blocking.before(dt)
+        ended = NO_ROWS if held else sim.motion.advance(sim.world, dt)
         sim.avoidance.after()
         return ended
 

@@ -222,7 +222,7 @@ class View:
     def __init__(self, sim: SimulationParts, collision_color: Any = None) -> None:
         mirror = sim.mirror
         self._sim, self._params, self._world, self._mirror = sim, sim.params, sim.world, mirror
-        self._highlight = Highlight(mirror, collision_color)
+        self.highlight = Highlight(mirror, collision_color)
         self._visualizer = Visualizer(mirror)
         self._gui = Gui(mirror, self._visualizer)
         self._camera_placed = False
@@ -348,16 +348,12 @@ class View:
         """Spawn many entities with drawing of the window suspended until the end of the block."""
         return self._mirror.client.quiet()
 
-    def colors_collisions(self) -> bool:
-        """Return whether bodies that collide are colored, or some still are."""
-        return self._params.enable_collision_color_change or self._highlight.is_shown
-
     def show_collisions(self) -> None:
         """Color bodies while they collide, if the settings enable it; else give back the colors of colored ones."""
         if self._params.enable_collision_color_change:
-            self._highlight.show(np.unique(self._sim.collisions.pairs).tolist())
-        elif self._highlight.is_shown:
-            self._highlight.show([])
+            self.highlight.show(np.unique(self._sim.collisions.pairs).tolist())
+        elif self.highlight.shown:
+            self.highlight.show([])
 
     @property
     def is_open(self) -> bool:
@@ -488,10 +484,6 @@ class Monitor:
         # By identity: some tables are known under two names.
         tables = {id(table): table for table in self._world.tables.values()}
         return {"peak_rss_mb": _peak_memory(), "columns_mb": sum(table.nbytes for table in tables.values()) / 1024.0**2}
-
-    def logs(self) -> bool:
-        """Return whether the profile or the memory use is logged."""
-        return self._params.enable_time_profiling or self._params.enable_memory_profiling
 
     def log_profile(self) -> None:
         """Log the profile and memory use, in the steps selected by the settings."""

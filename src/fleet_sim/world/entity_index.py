@@ -206,7 +206,7 @@ class FreeRows:
     def __init__(self, capacity: int) -> None:
         self._stack: Ints = np.arange(capacity - 1, -1, -1)
         self._size = capacity
-        self._resting: list[Rows] = []
+        self.resting: list[Rows] = []
         self._fresh = 0
 
     def __len__(self) -> int:
@@ -236,15 +236,14 @@ class FreeRows:
     def give_back(self, rows: Rows, *, rest: bool) -> None:
         """Add freed rows; with `rest` they are not taken before `end_step`."""
         if rest:
-            self._resting.append(rows[::-1])
+            self.resting.append(rows[::-1])
         else:
             self._push(rows[::-1])
 
     def end_step(self) -> None:
         """Make rows that rest available."""
-        if self._resting:
-            self._push(np.concatenate(self._resting))
-            self._resting.clear()
+        self._push(np.concatenate(self.resting))
+        self.resting.clear()
 
     def save(self) -> Rows:
         """Return the free rows, for a checkpoint between two steps."""
@@ -254,7 +253,7 @@ class FreeRows:
         """Go back to what `save` returned at a capacity of `old`; rows added by growth since then come last."""
         # In the saved order, so that the same spawns take the same rows again.
         self._put(np.concatenate((np.arange(capacity - 1, old - 1, -1), saved)))
-        self._resting.clear()
+        self.resting.clear()
         # Their columns were just overwritten by those of the checkpoint, which may be of another process.
         self._fresh = max(self._fresh, old)
 

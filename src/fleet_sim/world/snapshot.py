@@ -402,17 +402,12 @@ class SnapshotBoard:
         self._changed = Condition()
         self.latest: Snapshot | None = None
         """The newest snapshot; None before the first subscription. It is replaced as a whole and never changed."""
-        self._readers: tuple[Subscription, ...] = ()
+        self.readers: tuple[Subscription, ...] = ()
         self._requested: Future[Snapshot] | None = None
         self._roster: EntityRoster | None = None
         self._colors: GivenColors | None = None
         self._names_version = -1
         self._look_version = -1
-
-    @property
-    def has_readers(self) -> bool:
-        """Whether each step takes a snapshot for somebody."""
-        return bool(self._readers)
 
     def subscribe(self) -> Subscription:
         """Have each step take a snapshot, until the subscription is closed: `with sim.snapshots.subscribe() as ...`.
@@ -421,9 +416,9 @@ class SnapshotBoard:
         """
         subscription = Subscription(self)
         with self._changed:
-            first = not self._readers
+            first = not self.readers
             # Replaced and never changed, so that the step can look at it without the lock.
-            self._readers = (*self._readers, subscription)
+            self.readers = (*self.readers, subscription)
         # Without the lock held: `between_steps` takes that of the run, and no thread ever holds both.
         if first:
             self._between_steps(self.refresh)
@@ -432,7 +427,7 @@ class SnapshotBoard:
     def unsubscribe(self, subscription: Subscription) -> None:
         """End a subscription; one that has ended stays so."""
         with self._changed:
-            self._readers = tuple(reader for reader in self._readers if reader is not subscription)
+            self.readers = tuple(reader for reader in self.readers if reader is not subscription)
             self._changed.notify_all()
 
     def request(self) -> Future[Snapshot]:
@@ -456,17 +451,17 @@ class SnapshotBoard:
         """Wait for a snapshot other than `seen` while `subscription` lasts; returns None where none comes in time."""
 
         def settled() -> bool:
-            return self.latest is not seen or subscription not in self._readers
+            return self.latest is not seen or subscription not in self.readers
 
         with self._changed:
             # It returns at the timeout too, so both conditions are asked once more.
             self._changed.wait_for(settled, timeout)
-            return self.latest if self.latest is not seen and subscription in self._readers else None
+            return self.latest if self.latest is not seen and subscription in self.readers else None
 
     def close(self) -> None:
         """End all subscriptions."""
         with self._changed:
-            self._readers = ()
+            self.readers = ()
             self._changed.notify_all()
 
     # ---- in the simulation's thread ----------------------------------------------------------------------------------
@@ -506,7 +501,7 @@ class SnapshotBoard:
 
     def refresh(self) -> None:
         """Replace the snapshot, if anybody reads it: the world has changed without a step."""
-        if self._readers:
+        if self.readers:
             # Before the lock is taken: readers do not wait while the columns are copied.
             snapshot = self.take()
             with self._changed:

@@ -390,7 +390,8 @@ class World(ConnectedParts, BodyColumns):
 
     def end_step(self) -> None:
         """Make rows freed during the step available again."""
-        self.free_rows.end_step()
+        if self.free_rows.resting:
+            self.free_rows.end_step()
 
     def touch(self, rows: Rows | AnyArray | int) -> None:
         """Mark the poses of `rows`, or of one row, as changed. Every writer of poses must call it."""

@@ -76,7 +76,7 @@ def test_without_a_page_nothing_is_asked_of_the_simulation(sim: Sim, robot: Agen
     sim.snapshots.take = lambda: taken.append(1) or take()  # type: ignore[method-assign, func-returns-value]
     for _ in range(20):
         sim.step_once()
-    assert not taken and not sim.snapshots.has_readers and view.pages == 0
+    assert not taken and not sim.snapshots.readers and view.pages == 0
     with urlopen(view.url) as page:
         assert b"<html" in page.read()
     sim.close()

@@ -66,7 +66,7 @@ class RunSummary:
 
     def _look(self, sim_time: float) -> None:
         # Without checks no boxes are kept up to date, and nobody wants to know of collisions.
-        if self._sim.collisions.has_checks():
+        if self._sim.collisions.schedule is not None:
             self._passages.look(sim_time)
 
     def _arrived(self) -> None:

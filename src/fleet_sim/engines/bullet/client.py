@@ -177,6 +177,8 @@ class BulletClient:
         self.floor_id = NO_BODY
         self.on_connect: list[Callable[[], None]] = []
         self._id = -1
+        self.connected = False
+        """Whether the world exists already."""
         self._closed = False
         self._unlisted = False
         self._bound: list[str] = []
@@ -186,11 +188,6 @@ class BulletClient:
         self._draws = True
 
     # ---- connection --------------------------------------------------------------------------------------------------
-
-    @property
-    def connected(self) -> bool:
-        """Whether the world exists already."""
-        return self._id >= 0
 
     @property
     def id(self) -> int:
@@ -218,7 +215,7 @@ class BulletClient:
             number = _connect(module, module.GUI, f"--width={width} --height={height}")
         else:
             number = _connect(module, module.DIRECT, "")
-        self._id = number
+        self._id, self.connected = number, True
         self._apply_rendering()
         self._prepare()
         for listener in self.on_connect:
@@ -228,7 +225,7 @@ class BulletClient:
     def close(self) -> None:
         """Disconnect. May be called repeatedly, and without a connection."""
         if self._id >= 0:
-            number, self._id = self._id, -1
+            number, self._id, self.connected = self._id, -1, False
             if self.module.isConnected(number):
                 self.module.disconnect(number)
         self._closed = True

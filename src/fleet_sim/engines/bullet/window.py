@@ -414,13 +414,9 @@ class Highlight:
             raise InvalidValueError(f"collision_color: four numbers from 0 to 1, got {color!r}")
         self.color: list[float] = rgba.tolist()
         self._mirror = mirror
-        self._shown: dict[int, int] = {}
+        self.shown: dict[int, int] = {}
+        """The bodies that have the color, by row."""
         self._look = 0
-
-    @property
-    def is_shown(self) -> bool:
-        """Whether any body has the color."""
-        return bool(self._shown)
 
     def show(self, rows: Iterable[int]) -> None:
         """Color `rows` and no others."""
@@ -429,7 +425,7 @@ class Highlight:
         bodies = self._mirror.bodies.table.body
         # A body without a visual shape has nothing to color.
         wanted = {row: int(bodies[row]) for row in rows if bodies[row] != NO_BODY and self._own_color(row)}
-        for row, body in self._shown.items():
+        for row, body in self.shown.items():
             # Only the body that was painted: it may have been removed, and its id may be another's now.
             if wanted.get(row) != body and int(bodies[row]) == body:
                 self._paint(body, self._own_color(row))
@@ -437,9 +433,9 @@ class Highlight:
         look = self._mirror.world.look
         self._mirror.bodies.refresh_colors(np.array(list(wanted), np.int64))
         for row, body in wanted.items():
-            if self._shown.get(row) != body or self._look != look.version:
+            if self.shown.get(row) != body or self._look != look.version:
                 self._paint(body, self.color)
-        self._shown, self._look = wanted, look.version
+        self.shown, self._look = wanted, look.version
 
     def _own_color(self, row: int) -> list[float] | None:
         """Return the color of the row's shape, None if it has no visual shape."""

@@ -493,8 +493,7 @@ class MujocoEngine:
 
     def begin_step(self) -> None:
         """Begin a step of the simulation: what is kinematic sweeps from where it is now to where it is in `step`."""
-        if np.count_nonzero(self._world.dynamic):
-            self._movers.begin_step()
+        self._movers.begin_step()
 
     def step(self, dt: float) -> int:
         """Advance dynamic rows by `dt` seconds, in substeps, and read them back; return how many."""

@@ -61,7 +61,7 @@ def check_queues(world: World, saved: Mapping[str, Any]) -> None:
     for action in (*saved["running"].values(), *waiting):
         if id(action) not in known:
             raise StateFileError("actions: one has no state")
-    for tick, serial, row, action in saved["timers"].values["_heap"]:
+    for tick, serial, row, action in saved["timers"].values["heap"]:
         check_row(world, row)
         if type(tick) is not int or type(serial) is not int or id(action) not in known:
             raise StateFileError("actions: a timer without a time or an action")
@@ -98,11 +98,11 @@ class ActionTimers(Stateful):
     `running` (row -> action) is the scheduler's: the timer of an action that has ended counts for nothing.
     """
 
-    STATE = ("_heap",)
+    STATE = ("heap",)
 
     def __init__(self, running: Mapping[int, Action]) -> None:
         self._running = running
-        self._heap: list[Timer] = []
+        self.heap: list[Timer] = []
         self._limit = _LEAST_LIMIT
         self._serial = 0
 
@@ -110,18 +110,15 @@ class ActionTimers(Stateful):
         """Wake the agent in `row` at `tick`, if `action` still runs there by then."""
         # Breaks ties in the heap, as actions cannot be compared.
         self._serial += 1
-        heapq.heappush(self._heap, (tick, self._serial, row, action))
-        if len(self._heap) > self._limit:
+        heapq.heappush(self.heap, (tick, self._serial, row, action))
+        if len(self.heap) > self._limit:
             self._drop_old()
-
-    def __len__(self) -> int:
-        return len(self._heap)
 
     def due(self, tick: int) -> list[int]:
         """Take out the timers that are due at `tick`; return the rows whose action still runs."""
         rows: list[int] = []
-        while self._heap and self._heap[0][0] <= tick:
-            _, _, row, action = heapq.heappop(self._heap)
+        while self.heap and self.heap[0][0] <= tick:
+            _, _, row, action = heapq.heappop(self.heap)
             # The timer of an action that has ended stays in the heap until it is due.
             if self._running.get(row) is action:
                 rows.append(row)
@@ -129,10 +126,10 @@ class ActionTimers(Stateful):
 
     def _drop_old(self) -> None:
         """Remove the timers of actions that have ended; late ones would accumulate."""
-        self._heap = [timer for timer in self._heap if self._running.get(timer[2]) is timer[3]]
-        heapq.heapify(self._heap)
+        self.heap = [timer for timer in self.heap if self._running.get(timer[2]) is timer[3]]
+        heapq.heapify(self.heap)
         # Doubled, so that tidying up costs a constant time per timer on average.
-        self._limit = max(_LEAST_LIMIT, 2 * len(self._heap))
+        self._limit = max(_LEAST_LIMIT, 2 * len(self.heap))
 
 
 class ActionScheduler:
@@ -147,9 +144,9 @@ class ActionScheduler:
         self._columns = world.add_table("actions", ActionColumns)
         self._queues: dict[int, deque[Action]] = {}
         self._running: dict[int, Action] = {}
-        self._woken: set[int] = set()
-        self._polled: set[int] = set()
-        self._timers = ActionTimers(self._running)
+        self.woken: set[int] = set()
+        self.polled: set[int] = set()
+        self.timers = ActionTimers(self._running)
         self.user_defined = False
         """Whether a user-defined action was ever queued: its code may read any state."""
         self._acting: int | None = None
@@ -167,7 +164,7 @@ class ActionScheduler:
         action._on_cancel = self._canceller(row, action)
         self._columns.busy[row] = True
         if row not in self._running:
-            self._woken.add(row)
+            self.woken.add(row)
 
     def check(self, action: Any) -> None:
         """Raise InvalidValueError unless it is an Action, and StateError if it was already used or queued."""
@@ -238,7 +235,7 @@ class ActionScheduler:
         self._note(row)
         if running:
             drive.stop(self._world, np.array([row]))
-            self._woken.add(row)
+            self.woken.add(row)
 
     def _end(self, row: int, action: Action, reason: str, cause: ActionCause) -> None:
         # An action that never began has nothing to clean up, and its end is not announced.
@@ -262,28 +259,24 @@ class ActionScheduler:
 
     def blocked(self, rows: Rows) -> None:
         """Wake, in the next step, the actions of `rows`, which stand before a new obstacle, that want to know."""
-        self._woken.update(row for row in rows.tolist() if row in self._running and self._running[row].heeds_obstacles)
+        self.woken.update(row for row in rows.tolist() if row in self._running and self._running[row].heeds_obstacles)
 
     def blocked_too_long(self, rows: Rows) -> None:
         """Wake, in the next step, the actions of `rows`, whose time to wait before static bodies is up."""
-        self._woken.update(row for row in rows.tolist() if row in self._running)
+        self.woken.update(row for row in rows.tolist() if row in self._running)
 
     def _wake(self, rows: Rows, event: int) -> None:
-        self._woken.update(rows[self._columns.waiting[rows] & event != 0].tolist())
-
-    def has_work(self) -> bool:
-        """Return whether some action is woken, is asked in each step, or waits for a time."""
-        return bool(self._woken) or bool(self._polled) or len(self._timers) > 0
+        self.woken.update(rows[self._columns.waiting[rows] & event != 0].tolist())
 
     def run(self, dt: float) -> None:
         """Update all actions that were woken."""
-        self._woken.update(self._timers.due(self._world.clock.tick))
-        if not self._woken and not self._polled:
+        self.woken.update(self.timers.due(self._world.clock.tick))
+        if not self.woken and not self.polled:
             return
         # Woken rows are ordered by id, not by row: rows are reused, and a run must not depend on that.
-        rows = self._woken | self._polled
+        rows = self.woken | self.polled
         # A new set: what is woken while actions run waits for the next step.
-        self._woken = set()
+        self.woken = set()
         ids = self._world.object_id
         for row in sorted(rows, key=lambda row: int(ids[row])):
             if self._world.alive[row]:
@@ -325,7 +318,7 @@ class ActionScheduler:
                 action.fail("it raised an exception; see the log")
                 # Where the exception leaves `_advance`, what that would do next is done here.
                 if guard.raise_on_fault or not caught:
-                    self._woken.add(row)
+                    self.woken.add(row)
                     self._settle(row, action)
             if not caught:
                 raise
@@ -353,18 +346,18 @@ class ActionScheduler:
 
     def _wait(self, row: int, action: Action, until: Until | None) -> None:
         if until is None:
-            self._polled.add(row)
+            self.polled.add(row)
             self._columns.waiting[row] = OTHER
             return
-        self._polled.discard(row)
+        self.polled.discard(row)
         self._columns.waiting[row] = ARRIVAL * until.arrival + JOINTS * until.joints or OTHER
         if until.time is not None:
-            self._timers.add(self._world.clock.ticks(until.time), row, action)
+            self.timers.add(self._world.clock.ticks(until.time), row, action)
 
     def _finish(self, row: int, action: Action) -> None:
         # Before any user code: `stop` and handlers already see the robot without this action.
         self._running.pop(row, None)
-        self._polled.discard(row)
+        self.polled.discard(row)
         self._columns.waiting[row] = IDLE
         self._note(row)
         self._world.guard.call("action stop", action.stop, self._world.handles[row])
@@ -379,7 +372,7 @@ class ActionScheduler:
         for row in rows.tolist():
             if row in self._running or row in self._queues:
                 self._cancel_all(row, "the agent was removed", ActionCause.UNKNOWN_ROBOT)
-            self._woken.discard(row)
+            self.woken.discard(row)
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
 
@@ -389,9 +382,9 @@ class ActionScheduler:
         return {
             "queues": {row: list(queue) for row, queue in self._queues.items()},
             "running": dict(self._running),
-            "woken": set(self._woken),
-            "polled": set(self._polled),
-            "timers": self._timers.save(),
+            "woken": set(self.woken),
+            "polled": set(self.polled),
+            "timers": self.timers.save(),
             "states": [(action, {**vars(action), "_on_cancel": None}) for action in actions],
         }
 
@@ -409,8 +402,8 @@ class ActionScheduler:
         # In place: the timers read it.
         self._running.clear()
         self._running.update(saved["running"])
-        self._woken, self._polled = set(saved["woken"]), set(saved["polled"])
-        self._timers.restore(saved["timers"])
+        self.woken, self.polled = set(saved["woken"]), set(saved["polled"])
+        self.timers.restore(saved["timers"])
         for action, state in saved["states"]:
             # In place: users hold these objects and look at their status.
             vars(action).clear()

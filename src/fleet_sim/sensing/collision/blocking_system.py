@@ -88,15 +88,6 @@ class BlockingSystem:
         self._poses_of_joints = np.zeros(0)
         """By row: how often its joints had changed in a step."""
 
-    def is_wanted(self) -> bool:
-        """Whether some robot may be blocked."""
-        return bool(np.count_nonzero(self._world.block_on_collision))
-
-    @property
-    def is_active(self) -> bool:
-        """Whether `after` has something to look at in this step."""
-        return self._again or self._start is not None
-
     def before(self, dt: float) -> bool:
         """Store the poses and path progress of the robots that may be blocked.
 
@@ -104,8 +95,6 @@ class BlockingSystem:
         """
         world, motion = self._world, self._world.motion
         self._start, self._again = None, False
-        if not self.is_wanted():
-            return False
         # Nothing is compared where somebody moved.
         self._state = self._state_now(dt) if self._standing is not None else b""
         if self._standing is not None and self._state and self._state == self._standing.state:

@@ -141,12 +141,12 @@ class CollisionSystem:
         self._contacts = contacts
         self._kernels = False
         self._pairs = PairSet()
-        self._schedule: Schedule | None = world.clock.schedule(None)
+        self.schedule: Schedule | None = world.clock.schedule(None)
         self.due = False
         """Whether a check was due in this step."""
         self._changed = True
         self._checked_versions = (world.collision_rules.version, world.bounds_version)
-        self._started, self._ended = NO_PAIRS, NO_PAIRS
+        self.started, self.ended = NO_PAIRS, NO_PAIRS
         world.on_remove.append(self._removed)
         world.on_spawn.append(self._spawned)
 
@@ -157,23 +157,15 @@ class CollisionSystem:
 
     def set_frequency(self, frequency: float | None) -> None:
         """Check `frequency` times per simulated second; None: in each step; 0: never, which ends current collisions."""
-        self._schedule = None if frequency == 0 else self._world.clock.schedule(frequency)
+        self.schedule = None if frequency == 0 else self._world.clock.schedule(frequency)
         # While there were no checks, nobody looked at what moved.
         self._changed = True
-        if self._schedule is None:
+        if self.schedule is None:
             self.breakdown, self.due = {}, False
-            self._started, self._ended = NO_PAIRS, self._pairs.clear()
+            self.started, self.ended = NO_PAIRS, self._pairs.clear()
             self.emit(0.0)
 
     # ---- the step ----------------------------------------------------------------------------------------------------
-
-    def has_checks(self) -> bool:
-        """Return whether there are checks; without them nothing here reads boxes, which queries update on demand."""
-        return self._schedule is not None
-
-    def has_news(self) -> bool:
-        """Return whether pairs started or ended that nobody was told of yet."""
-        return len(self._started) > 0 or len(self._ended) > 0
 
     def bounds(self, dt: float) -> None:
         """Update the AABBs."""
@@ -182,7 +174,7 @@ class CollisionSystem:
     def run(self, dt: float) -> None:
         """Run a check if one is due and anything moved since the last one."""
         self.breakdown = {}
-        self.due = self._schedule is not None and self._schedule.poll() is not None
+        self.due = self.schedule is not None and self.schedule.poll() is not None
         if not self.due:
             return
         # Boxes may also have been computed anew between steps, for a query.
@@ -193,8 +185,8 @@ class CollisionSystem:
             self._changed, self._checked_versions = False, versions
             started, ended = self._pairs.update(self.find())
             self._count(started)
-            self._started = started
-            self._ended = ended if not len(self._ended) else np.concatenate((self._ended, ended))
+            self.started = started
+            self.ended = ended if not len(self.ended) else np.concatenate((self.ended, ended))
 
     def _count(self, started: Ints) -> None:
         if len(started):
@@ -209,9 +201,9 @@ class CollisionSystem:
 
     def emit(self, dt: float) -> None:
         """Emit an event for each pair that started or ended, once per pair."""
-        started, ended = self._started, self._ended
+        started, ended = self.started, self.ended
         # Cleared before a handler runs: if one ends the step, the same events must not be emitted in the next.
-        self._started = self._ended = NO_PAIRS
+        self.started = self.ended = NO_PAIRS
         for event, pairs in (("collision_started", started), ("collision_ended", ended)):
             if len(pairs):
                 self._emit_pairs(event, pairs)
@@ -345,17 +337,17 @@ class CollisionSystem:
 
     def save(self) -> Any:
         """Return the current pairs, the counts, and when the next check is due."""
-        progress = None if self._schedule is None else self._schedule.progress
+        progress = None if self.schedule is None else self.schedule.progress
         return self._pairs.pairs.copy(), self.count, self.static_count, progress
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned, without events."""
         pairs, self.count, self.static_count, progress = saved
-        if self._schedule is not None and progress is not None:
-            self._schedule.progress = progress
+        if self.schedule is not None and progress is not None:
+            self.schedule.progress = progress
         self._pairs.clear()
         self._pairs.update(pairs)
-        self._started = self._ended = NO_PAIRS
+        self.started = self.ended = NO_PAIRS
         self._changed = True
 
 

@@ -297,7 +297,7 @@ class SensorSystem:
         """What all sensors take per simulated second."""
         self._of_row: dict[int, dict[str, Sensor]] = {}
         """The sensors of each row by name, in order of adding; those fixed in the world are in row -1."""
-        self._busy: list[SensorGroup] | None = []
+        self.busy: list[SensorGroup] | None = []
         # Of kinds with a limit of readings per step, in the order in which they became due. Dictionaries keep it: a
         # sensor that is due again before its turn keeps its place in the queue.
         self._waiting: dict[SensorKind, dict[Sensor, None]] = {}
@@ -305,24 +305,20 @@ class SensorSystem:
 
     # ---- the step ----------------------------------------------------------------------------------------------------
 
-    def has_work(self) -> bool:
-        """Return whether some sensor has a consumer, or readings of the last step are to be dropped."""
-        return self._busy is None or bool(self._busy) or bool(self.fresh)
-
     def run(self, dt: float) -> None:
         """Read the sensors that are due and have a consumer, then call their handlers."""
         self.fresh = []
         # Which groups have consumers changes rarely; looking through all of them in every step would cost more than
         # reading a few.
-        if self._busy is None:
-            self._busy = [group for group in self._groups.values() if group.wanted]
-        if not self._busy:
+        if self.busy is None:
+            self.busy = [group for group in self._groups.values() if group.wanted]
+        if not self.busy:
             return
         clock = self._world.clock
         tick = clock.tick + 1
         time = clock.seconds(tick)
         fresh: list[Readings | None] = []
-        for group in self._busy:
+        for group in self.busy:
             if group.due():
                 # Kinds with a budget only queue here; `_take_turns` decides who is read in this step.
                 if group.kind.budget is None:
@@ -364,7 +360,7 @@ class SensorSystem:
     def consumer_changed(self, sensor: Sensor) -> None:
         """Called when `sensor` gets its first consumer, and when it loses its last one."""
         self._group_of(sensor).consumer_changed(sensor)
-        self._busy = None
+        self.busy = None
 
     # ---- adding and removing -----------------------------------------------------------------------------------------
 
@@ -504,7 +500,7 @@ class SensorSystem:
             self._count(group, -len(members))
         self.version += 1
         self._groups = {key: group for key, group in self._groups.items() if group.sensors}
-        self._busy = None
+        self.busy = None
 
     def _count(self, group: SensorGroup, sensors: int) -> None:
         if group.work is not None:
@@ -631,7 +627,7 @@ class SensorSystem:
         Called after the world is back.
         """
         self.fresh = []
-        self._busy = None
+        self.busy = None
         groups = saved["groups"]
         # Compared by identity: a group that was dropped and made again under the same key is another one.
         kept = {id(group) for _, group, _ in groups}
