@@ -15,7 +15,7 @@ from fleet_sim.base.files import write_png
 from fleet_sim.base.geometry import Pose
 from fleet_sim.learning.manipulation import BaseBin, BinPickingConfig, BinScene, Camera, load_bin_picking
 from fleet_sim.learning.manipulation.arm import TIP_OFFSET
-from fleet_sim.learning.manipulation.camera import look_at
+from fleet_sim.learning.manipulation.scenes import look_at
 from fleet_sim.sensing.sensors.sensor import CameraSensorParams
 
 Mask = npt.NDArray[np.bool_]

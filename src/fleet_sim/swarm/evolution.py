@@ -154,22 +154,17 @@ def _check(search: Search, source: str) -> None:
 # The trials of a search: worlds that are run for so many steps, in several processes.
 
 
-@dataclass(frozen=True)
-class Trial:
-    """A world with its seed, the number of steps to make, and the value to return: of which metric, and when."""
-
-    world: Mapping[str, Any]
-    steps: int
-    metric: str
-    value: Literal["average", "last"]
+Trial = tuple[Mapping[str, Any], int, str, Literal["average", "last"]]
+"""A world with its seed, the number of steps to make, and the value to return: of which metric, and when."""
 
 
 def run_trial(trial: Trial) -> float:
     """Return the value of a trial."""
-    with World_from_config(trial.world) as world:
-        world.evaluate(trial.steps)
-        metric = world.metric(trial.metric)
-        return metric.average if trial.value == "average" else metric.value
+    config, steps, name, value = trial
+    with World_from_config(config) as world:
+        world.evaluate(steps)
+        metric = world.metric(name)
+        return metric.average if value == "average" else metric.value
 
 
 @contextmanager
@@ -273,7 +268,9 @@ def evolve(
         while outcome.generation < search.config.generations and not strategy.done:
             worlds = [search.world_with(shares) for shares in strategy.ask()]
             seeded = [{**world, "seed": seed} for world in worlds for seed in search.config.seeds]
-            trials = [Trial(world, search.config.steps, search.config.metric, search.config.value) for world in seeded]
+            trials: list[Trial] = [
+                (world, search.config.steps, search.config.metric, search.config.value) for world in seeded
+            ]
             values = np.array(run_all(trials), np.float64).reshape(len(worlds), len(search.config.seeds))
             # The raw means are logged, not costs: a log stays readable, and costs follow from the goal.
             means = [float(np.mean(row)) for row in values]

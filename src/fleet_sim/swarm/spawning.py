@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -226,11 +226,8 @@ def _limit(value: float | None) -> float:
     return np.inf if value is None else value
 
 
-class Equipment(NamedTuple):
-    """The controller and the sensors of one agent."""
-
-    controller: Controller | None
-    sensors: list[Sensor]
+Equipment = tuple[Controller | None, list[Sensor]]
+"""The controller and the sensors of one agent."""
 
 
 def _equip(recipe: Recipe, agents: Sequence[SwarmAgent]) -> list[Equipment]:
@@ -239,26 +236,26 @@ def _equip(recipe: Recipe, agents: Sequence[SwarmAgent]) -> list[Equipment]:
     What works on arrays is made for the first agent of its group and serves all of them.
     """
     # The first agent of an empty group makes what works on arrays; the others take it from there.
-    known = Equipment(recipe.group.controller, recipe.group.sensors)
+    known: Equipment = recipe.group.controller, recipe.group.sensors
     made: list[Equipment] = []
     for agent in agents:
         own = equipment_of(agent, known)
         made.append(own)
-        known = Equipment(known.controller or own.controller, known.sensors or own.sensors)
+        known = known[0] or own[0], known[1] or own[1]
     return made
 
 
 def equipment_of(agent: SwarmAgent, known: Equipment) -> Equipment:
     """Return what the configuration of `agent` says that it has; what works on arrays is taken from `known`."""
-    config, controller = agent.config, None
+    config, controller, (of_group, sensors_of_group) = agent.config, None, known
     if config.controller is not None:
-        controller = _component(CONTROLLERS, config.controller, "controller", known.controller, agent)
-    shared: Sequence[Sensor | None] = known.sensors or [None] * len(config.sensors)
+        controller = _component(CONTROLLERS, config.controller, "controller", of_group, agent)
+    shared: Sequence[Sensor | None] = sensors_of_group or [None] * len(config.sensors)
     sensors = [
         _component(SENSORS, spec, f"sensors[{index}]", shared[index], agent)
         for index, spec in enumerate(config.sensors)
     ]
-    return Equipment(controller, sensors)
+    return controller, sensors
 
 
 def _component(kinds: PartRegistry[Made], spec: object, slot: str, known: Made | None, agent: SwarmAgent) -> Made:
@@ -278,11 +275,11 @@ def _hand_over(recipe: Recipe, agents: Sequence[SwarmAgent], equipment: Sequence
     """Give every agent its controller and sensors, with their way back to it, and the group those that stand for it."""
     group = recipe.group
     for agent, own in zip(agents, equipment, strict=True):
-        agent.hold(own.controller, own.sensors)
+        agent.hold(*own)
     if equipment:
         # Only what the group did not have: it was there before these agents.
-        group.controller = group.controller or equipment[0].controller
-        group.sensors = group.sensors or list(equipment[0].sensors)
+        controller, sensors = equipment[0]
+        group.controller, group.sensors = group.controller or controller, group.sensors or list(sensors)
 
 
 # ---- walls in the core -----------------------------------------------------------------------------------------------

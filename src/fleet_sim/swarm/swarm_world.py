@@ -29,7 +29,7 @@ from fleet_sim.swarm.crowd import NO_GROUP, WatchedList
 from fleet_sim.swarm.metrics import METRICS
 from fleet_sim.swarm.parameters import Component, Configured, PartRegistry, SensorView, configured, file_setting
 from fleet_sim.swarm.sensors import SENSORS
-from fleet_sim.swarm.spawning import Equipment, Recipe
+from fleet_sim.swarm.spawning import Recipe
 from fleet_sim.swarm.swarm_state import Metric, SwarmState, edges
 from fleet_sim.swarm.world_config import RectangularWorldConfig
 from fleet_sim.world import steering
@@ -331,7 +331,7 @@ class SwarmWorld(SwarmState):
     def furnish(self, body: SwarmBody) -> None:
         """Make the controller and the sensors of an agent that is in no world yet, as its configuration says."""
         assert isinstance(body, SwarmAgent)
-        body.hold(*spawning.equipment_of(body, Equipment(None, [])))
+        body.hold(*spawning.equipment_of(body, (None, [])))
 
     def give_controller(self, body: SwarmBody, spec: object) -> None:
         """Give an agent another controller, from its next decision on; see `SwarmAgent.controller`."""

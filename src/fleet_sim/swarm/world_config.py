@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 import yaml
@@ -83,14 +83,6 @@ def read_world(path: str | Path, make: Callable[[dict[str, Any]], Made]) -> Made
 PACKAGE = "fleet_sim.swarm."
 
 
-@runtime_checkable
-class Written(Protocol):
-    """What can be written as an entry of a configuration."""
-
-    def as_config_dict(self) -> dict[str, Any]:
-        """Return it as a mapping with its `type` and what makes it."""
-
-
 def plain(value: object, key: str) -> Any:
     """Return `value` as mappings, lists, numbers and texts; raises ConfigError with the key for what is code."""
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -105,7 +97,8 @@ def plain(value: object, key: str) -> Any:
         return str(value)
     if isinstance(value, type):
         return class_name(value, key)
-    if isinstance(value, Written):
+    # Parts, agents and settings say how they are written: a mapping with their `type` and what makes them.
+    if hasattr(value, "as_config_dict"):
         return plain(value.as_config_dict(), key)
     raise ConfigError(
         f"{shown(value)} is an object and cannot be written; give it as a mapping with a type, or by name", path=key

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -49,19 +49,17 @@ def _words(values: AnyArray) -> Words:
     return words
 
 
-class _Meanings(NamedTuple):
-    """What numbers in columns stand for, as keys of names: rows and motion laws. NO_ROW, the last row, counts as 0."""
-
-    rows: Words
-    laws: Words
+_Meanings = tuple[Words, Words]
+"""What numbers in columns stand for, as keys of names: rows and motion laws. NO_ROW, the last row, counts as 0."""
 
 
 def _words_of(spec: Column, values: AnyArray, meanings: _Meanings) -> Words:
     """Return the values of a column as words (N, K); rows and laws that they refer to count by their names."""
     # Numbers depend on the order of spawning and of registration, names do not.
+    rows, laws = meanings
     if spec.reference:
-        return meanings.rows[np.where(values == NO_ROW, -1, values)][:, None]
-    return meanings.laws[values][:, None] if spec.law else _words(values)
+        return rows[np.where(values == NO_ROW, -1, values)][:, None]
+    return laws[values][:, None] if spec.law else _words(values)
 
 
 def _path_digests(world: World, rows: Rows) -> Words:
@@ -125,7 +123,7 @@ def _keys(world: World, rows: Rows) -> tuple[Words, _Meanings]:
     laws = np.arange(1 << 8, dtype=np.uint64)
     for index, name in enumerate(world.laws.names() if world.has_part("laws") else ()):
         laws[index] = _key(f"law {name}")
-    return keys, _Meanings(key_of_row, laws)
+    return keys, (key_of_row, laws)
 
 
 def state_hash(world: World) -> str:

@@ -14,9 +14,8 @@ from fleet_sim import MultiRobotSimulationCore
 from fleet_sim.base.errors import ConfigError, InvalidValueError
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.learning.manipulation import BaseBin, BinScene, Camera, FrankaArm, PickBin
-from fleet_sim.learning.manipulation.camera import look_at
 from fleet_sim.learning.manipulation.config import REST, load_bin_picking
-from fleet_sim.learning.manipulation.scenes import picking_params
+from fleet_sim.learning.manipulation.scenes import look_at, picking_params
 
 BENT = [0.1, *REST[1:]]
 HERE = {"arm_base_position": [0, 0, 0], "arm_base_orientation": [0, 0, 0, 1], "default_joint_positions": REST}

@@ -197,11 +197,8 @@ class Scales(NamedTuple):
     closing: float
 
 
-class NearestOthers(NamedTuple):
-    """Room for the nearest others of a robot: their gaps and numbers, (K,) each."""
-
-    gaps: Floats
-    numbers: Ints
+NearestOthers = tuple[Floats, Ints]
+"""Room for the nearest others of a robot: their gaps and numbers, (K,) each."""
 
 
 def observe_arena(
@@ -226,12 +223,12 @@ def observe_arena(
     size = OWN_SIZE + skipped + NEIGHBOUR_SIZE * neighbours
     seen: Observations = np.zeros((*squares.robots.shape, size), np.float32)
     count = min(neighbours, squares.robots.shape[1] + squares.obstacles.shape[1])
-    near = NearestOthers(np.empty(count), np.empty(count, np.int64))
+    near: NearestOthers = np.empty(count), np.empty(count, np.int64)
     if compiled:
         _write(squares, moving, goals, scales, radii, skipped, near, seen)
     else:
-        squares, moving, goals, near = map(numbers_of, (squares, moving, goals, near))
-        _write.in_python(squares, moving, goals, scales, radii, skipped, near, numbers_of(seen))
+        squares, moving, goals, *room = map(numbers_of, (squares, moving, goals, *near))
+        _write.in_python(squares, moving, goals, scales, radii, skipped, (room[0], room[1]), numbers_of(seen))
     if skipped:
         seen[..., OWN_SIZE : OWN_SIZE + skipped] = np.clip(extra, -LIMIT, LIMIT)
     return seen
@@ -249,7 +246,7 @@ def _write(
     out: npt.NDArray[np.float32],
 ) -> None:
     """Write own parts and neighbours of all robots to `out`, which is 0; the extra part is `skipped` values long."""
-    worlds, robots = squares.robots.shape
+    (worlds, robots), (gaps, numbers) = squares.robots.shape, near
     for world in range(worlds):
         at_x, at_y = squares.origins[world, 0], squares.origins[world, 1]
         for robot in range(robots):
@@ -268,7 +265,7 @@ def _write(
             count = _find_nearest(squares, moving, world, robot, x, y, radii, scales.reach, near)
             # Nearest first; what is left of the row is 0.
             for place in range(count):
-                number = near.numbers[place]
+                number = numbers[place]
                 is_robot = number < robots
                 other = squares.robots[world, number] if is_robot else squares.obstacles[world, number - robots]
                 across, along = moving.position[other, 0] - at_x - x, moving.position[other, 1] - at_y - y
@@ -282,7 +279,7 @@ def _write(
                 out[world, robot, first + 2] = _cut(ahead / scales.closing)
                 out[world, robot, first + 3] = _cut(aside / scales.closing)
                 # 1 at a touch, 0 at the reach: what is not there looks like what is far away.
-                out[world, robot, first + 4] = _cut(1.0 - near.gaps[place] / scales.reach)
+                out[world, robot, first + 4] = _cut(1.0 - gaps[place] / scales.reach)
                 first += 5
 
 
@@ -299,7 +296,8 @@ def _find_nearest(
     near: NearestOthers,
 ) -> int:
     """Write the nearest others of a robot to `near`, nearest first, those at one distance in order; return how many."""
-    robots, most = squares.robots.shape[1], len(near.gaps)
+    gaps, numbers = near
+    robots, most = squares.robots.shape[1], len(gaps)
     found = 0
     for number in range(robots + squares.obstacles.shape[1]):
         if number < robots:
@@ -313,15 +311,15 @@ def _find_nearest(
         along = moving.position[other, 1] - squares.origins[world, 1] - y
         gap = math.sqrt(across * across + along * along) - radius
         # Not `>=`: a gap that is no number is none.
-        if not gap < reach or (found == most and (most == 0 or not gap < near.gaps[most - 1])):
+        if not gap < reach or (found == most and (most == 0 or not gap < gaps[most - 1])):
             continue
         place = min(found, most - 1)
         found = min(found + 1, most)
         # Insertion sort: few are kept.
-        while place > 0 and gap < near.gaps[place - 1]:
-            near.gaps[place], near.numbers[place] = near.gaps[place - 1], near.numbers[place - 1]
+        while place > 0 and gap < gaps[place - 1]:
+            gaps[place], numbers[place] = gaps[place - 1], numbers[place - 1]
             place -= 1
-        near.gaps[place], near.numbers[place] = gap, number
+        gaps[place], numbers[place] = gap, number
     return found
 
 

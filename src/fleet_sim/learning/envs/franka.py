@@ -17,9 +17,16 @@ from fleet_sim.engines.bullet.handle import BulletHandle
 from fleet_sim.learning.envs.episode import begun, check_render_mode
 from fleet_sim.learning.manipulation.arm import FrankaArm
 from fleet_sim.learning.manipulation.bins import BaseBin, rows_of
-from fleet_sim.learning.manipulation.camera import HAND_LINKS, HAND_OFFSET, MOUNT_OFFSET, Camera, mount_on_arm
 from fleet_sim.learning.manipulation.config import BinPickingConfig, as_mapping, load_bin_picking
-from fleet_sim.learning.manipulation.scenes import BinScene, picking_params
+from fleet_sim.learning.manipulation.scenes import (
+    HAND_LINKS,
+    HAND_OFFSET,
+    MOUNT_OFFSET,
+    BinScene,
+    Camera,
+    mount_on_arm,
+    picking_params,
+)
 from fleet_sim.models import load_robot_model, resolve_urdf
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.sensing.sensors.render.shot import MAX_SIDE

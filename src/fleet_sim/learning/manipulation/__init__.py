@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from fleet_sim.learning.manipulation.arm import FrankaArm
 from fleet_sim.learning.manipulation.bins import BaseBin, PickBin
-from fleet_sim.learning.manipulation.camera import Camera
 from fleet_sim.learning.manipulation.config import BinPickingConfig, load_bin_picking
-from fleet_sim.learning.manipulation.scenes import BaseScene, BinScene
+from fleet_sim.learning.manipulation.scenes import BaseScene, BinScene, Camera
 
 __all__ = ["BaseBin", "BaseScene", "BinPickingConfig", "BinScene", "Camera", "FrankaArm", "PickBin", "load_bin_picking"]

@@ -438,7 +438,7 @@ def find_places(model: RobotModel, radius: float = 0.0, separation: float = 0.0)
     positions, orientations = structure.frames
     axes = quaternions.rotate(orientations, model.axes) if model.num_joints else np.zeros((0, 3))
     wheels, steering = _find_wheels(model, structure, axes, radius)
-    joints = np.array([wheel.joint for wheel in wheels], np.int64)
+    joints = np.array([joint for joint, _, _, _ in wheels], np.int64)
     at = positions[joints, :2].reshape(-1, 2)
     # Wheels on the middle line stay on it.
     if separation:
@@ -446,23 +446,18 @@ def find_places(model: RobotModel, radius: float = 0.0, separation: float = 0.0)
     return WheelPlaces(
         wheels=model.slots[joints],
         at=at,
-        heading=np.array([wheel.heading for wheel in wheels]).reshape(-1, 2),
-        radii=np.array([wheel.radius for wheel in wheels]),
+        heading=np.array([heading for _, heading, _, _ in wheels]).reshape(-1, 2),
+        radii=np.array([size for _, _, size, _ in wheels]),
         even=round_mask(model)[joints],
-        steered_by=np.array([wheel.steered_by for wheel in wheels], np.int64),
+        steered_by=np.array([steered_by for _, _, _, steered_by in wheels], np.int64),
         steering=model.slots[np.array(steering, np.int64)],
         steering_at=positions[steering, :2].reshape(-1, 2),
         steering_sign=np.sign(axes[steering, 2]),
     )
 
 
-class _Wheel(NamedTuple):
-    """The joint of a wheel, where it heads, its radius in m, and the number of what steers it."""
-
-    joint: int
-    heading: tuple[float, float]
-    radius: float
-    steered_by: int
+_Wheel = tuple[int, tuple[float, float], float, int]
+"""The joint of a wheel, where it heads, its radius in m, and the number of what steers it."""
 
 
 def _find_wheels(
@@ -488,7 +483,7 @@ def _find_wheels(
             steered_by = steering.index(above[0])
         # A wheel rolls ahead where its axis points to the left.
         heading = (axes[joint, 1] / level, -axes[joint, 0] / level)
-        found.append(_Wheel(joint, heading, size, steered_by))
+        found.append((joint, heading, size, steered_by))
     if unknown:
         log.warning("%s: wheels of unknown radius do not turn (give wheel_radius): %s", model.name, ", ".join(unknown))
     return found, steering

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import unquote, urlparse
 from xml.etree import ElementTree
 
@@ -243,11 +242,8 @@ _COUNT = re.compile(rb"<(?:triangles|polylist|polygons)\b[^>]*\bcount=\"(\d+)\""
 _CLOSED = re.compile(rb"</(\w+:)?COLLADA\s*>")
 
 
-class _ColladaSource(NamedTuple):
-    """One input of triangles: the offset of its index within a corner's indices, and the values it indexes."""
-
-    offset: int
-    values: Floats
+_Source = tuple[int, Floats]
+"""One input of triangles: the offset of its index within a corner's indices, and the values it indexes."""
 
 
 def _collada_read(data: bytes, file: Path) -> Mesh:
@@ -346,12 +342,12 @@ class _Document:
             if len(corners):
                 yield self._part(self._sources(group), corners, material, frame)
 
-    def _part(self, sources: dict[str, _ColladaSource], corners: Ints, material: Material, frame: Floats) -> Part:
+    def _part(self, sources: dict[str, _Source], corners: Ints, material: Material, frame: Floats) -> Part:
         """Return triangles with their normals and texture coordinates, if any, moved by `frame` (4, 4)."""
 
         def column(name: str) -> Floats | None:
-            source = sources.get(name)
-            return None if source is None else source.values[corners[:, source.offset]]
+            offset, values = sources.get(name, (0, None))
+            return None if values is None else values[corners[:, offset]]
 
         positions = column("VERTEX")
         if positions is None:
@@ -368,9 +364,9 @@ class _Document:
             normals = units(normals[:, :3] @ np.linalg.inv(turn))
         return Part(positions, triangles, normals, None if coordinates is None else coordinates[:, :2], material)
 
-    def _sources(self, group: Element) -> dict[str, _ColladaSource]:
+    def _sources(self, group: Element) -> dict[str, _Source]:
         """Return the inputs of a group by meaning; VERTEX stands for what its vertices are made of."""
-        sources: dict[str, _ColladaSource] = {}
+        sources: dict[str, _Source] = {}
         for given in group.iterfind("input"):
             offset = int(given.get("offset", "0"))
             target = self._target(given, "source")
@@ -379,7 +375,7 @@ class _Document:
                 semantic = each.get("semantic", "")
                 name = "VERTEX" if semantic == "POSITION" else semantic
                 # The first of several coordinate sets is used.
-                sources.setdefault(name, _ColladaSource(offset, self._values(self._target(each, "source"))))
+                sources.setdefault(name, (offset, self._values(self._target(each, "source"))))
         return sources
 
     def _values(self, source: Element) -> Floats:

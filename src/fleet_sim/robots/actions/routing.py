@@ -233,12 +233,8 @@ class Leg(NamedTuple):
     stop: LiftStop | None = None
 
 
-class _Reach(NamedTuple):
-    """From where to where along a route, in m, a robot is in reach of a passage."""
-
-    begin: float
-    end: float
-    passage: int
+Reaches = list[tuple[float, float, int]]
+"""From where to where along a route, in m, a robot is in reach of which passage."""
 
 
 def legs_of(agent: Agent, parts: Sequence[RoutedPart]) -> list[Leg] | Failure:
@@ -265,7 +261,7 @@ def _legs_of(agent: Agent, start: Floats, way: RoutedPath) -> list[Leg] | Failur
         return [Leg(way, NO_ROWS, np.empty(0), 0.0)]
     points, along = _sampled(start, way)
     radius = footprint_radius(world, row) + ROOM
-    reaches: list[_Reach] = []
+    reaches: Reaches = []
     for passage in found.tolist():
         parts = passages.parts_of(passage)
         if not is_on_floor(world, float(start[2]), parts):
@@ -277,7 +273,7 @@ def _legs_of(agent: Agent, start: Floats, way: RoutedPath) -> list[Leg] | Failur
         near = np.flatnonzero(swept(world, passages, parts, points, radius))
         if len(near):
             # One step earlier: between two points the leaf may be nearer.
-            reaches.append(_Reach(max(along[near[0]] - STEP, 0.0), along[near[-1]], passage))
+            reaches.append((max(along[near[0]] - STEP, 0.0), along[near[-1]], passage))
     return _cut(start, way, sorted(reaches))
 
 
@@ -341,16 +337,16 @@ def swept(world: World, passages: Passages, parts: Rows, points: Floats, radius:
     return near
 
 
-def _cut(start: Floats, way: RoutedPath, reaches: list[_Reach]) -> list[Leg]:
+def _cut(start: Floats, way: RoutedPath, reaches: Reaches) -> list[Leg]:
     """Return a way in pieces: at the end of each the robot waits for what it comes in reach of."""
     total = _length(start, way)
     # Without the ends: who is in reach from the start waits there.
-    cuts = [0.0, *sorted({reach.begin for reach in reaches if 1e-9 < reach.begin < total - 1e-9}), total]
+    cuts = [0.0, *sorted({first for first, _, _ in reaches if 1e-9 < first < total - 1e-9}), total]
     legs: list[Leg] = []
     for begin, end in pairwise(cuts):
-        needed = [reach for reach in reaches if reach.begin <= begin + 1e-9 and reach.end >= begin]
-        passages = np.array([reach.passage for reach in needed], np.int64)
-        left = np.array([max(end - reach.end, 0.0) for reach in needed])
+        needed = [(last, passage) for first, last, passage in reaches if first <= begin + 1e-9 and last >= begin]
+        passages = np.array([passage for _, passage in needed], np.int64)
+        left = np.array([max(end - last, 0.0) for last, _ in needed])
         legs.append(Leg(_piece(start, way, begin, end), passages, left, end - begin))
     return legs
 

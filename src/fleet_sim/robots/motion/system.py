@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -186,14 +185,8 @@ NOISE = (0.02, 0.02, 0.1)
 _FLAGS = ("moved", "bullet_behind", "bounds_behind")
 
 
-class _Begun(NamedTuple):
-    """Rows with their state before the laws: by the engine, and as their laws see it, (x, y, turn)."""
-
-    rows: Rows
-    engine: tuple[Floats, Floats, Floats, Floats]
-    flags: tuple[Bools, ...]
-    headings: Floats
-    velocities: Floats
+_Begun = tuple[Rows, tuple[Floats, Floats, Floats, Floats], tuple[Bools, ...], Floats, Floats]
+"""Rows with their state before the laws: by the engine, flags, headings, and velocities as laws see them."""
 
 
 class EngineDriven:
@@ -223,7 +216,7 @@ class EngineDriven:
         ahead, aside, turn = motion.body_linear[rows, 0], motion.body_linear[rows, 1], motion.body_angular[rows, 2]
         velocities = np.stack((cosine * ahead - sine * aside, sine * ahead + cosine * aside, turn), axis=1)
         flags = tuple(getattr(world, name)[rows] for name in _FLAGS)
-        self._begun = _Begun(rows, engine, flags, headings, velocities)
+        self._begun = rows, engine, flags, headings, velocities
         world.orientation[rows] = quaternions.from_yaws(headings)
         world.velocity[rows] = velocities * (1.0, 1.0, 0.0)
         world.angular_velocity[rows] = velocities * (0.0, 0.0, 1.0)
@@ -238,16 +231,16 @@ class EngineDriven:
         begun, world, table, motion = self._begun, self._world, self._world.drives, self._world.motion
         if begun is None:
             return ended
-        rows, self._begun = begun.rows, None
+        (rows, engine, flags, headings, velocities), self._begun = begun, None
         way = np.empty((len(rows), 3))
-        way[:, :2] = (world.position[rows] - begun.engine[0])[:, :2]
-        way[:, 2] = quaternions.wrapped(quaternions.yaws(world.orientation[rows]) - begun.headings)
+        way[:, :2] = (world.position[rows] - engine[0])[:, :2]
+        way[:, 2] = quaternions.wrapped(quaternions.yaws(world.orientation[rows]) - headings)
         planned = np.concatenate((world.velocity[rows, :2], world.angular_velocity[rows, 2:]), axis=1)
         table.mean[rows] = way / dt
-        table.change[rows], table.after[rows] = planned - begun.velocities, planned
+        table.change[rows], table.after[rows] = planned - velocities, planned
         table.driven[rows] = True
-        world.position[rows], world.orientation[rows], world.velocity[rows], world.angular_velocity[rows] = begun.engine
-        for name, values in zip(_FLAGS, begun.flags, strict=True):
+        world.position[rows], world.orientation[rows], world.velocity[rows], world.angular_velocity[rows] = engine
+        for name, values in zip(_FLAGS, flags, strict=True):
             getattr(world, name)[rows] = values
         far_mask = np.sqrt(way[:, 0] * way[:, 0] + way[:, 1] * way[:, 1]) > NEAR
         far_mask |= (np.abs(way[:, 2]) > ALIGNED) & motion.align_final[rows]
