@@ -52,6 +52,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "warehouse/traffic": (
         *("planners", "networks", "paths_in_time", "traffic_law"),
         *("traffic_counts", "traffic", "routes", "problem_files"),
+        *("grants", "zones_of_robots", "planned_lifts", "footprints", "certificates"),
     ),
     "warehouse/orders": (
         *("order_places", "order_requests", "order_choices", "order_work", "order_tables", "orders", "order_queues"),
@@ -59,7 +60,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     ),
     "warehouse/battery": ("batteries", "vda5050", "ros_commands"),
     "warehouse/equipment": ("equipment", "doors_and_lifts"),
-    "warehouse/vda5050": ("vda5050", "vda5050_orders", "factsheet"),
+    "warehouse/vda5050": ("vda5050", "vda5050_orders", "factsheet", "vda5050_broker"),
     "warehouse/disturbances": (),
     "warehouse/people": ("people_and_safety",),
     "warehouse/sites": ("building_map",),
