@@ -43,6 +43,7 @@ TROUBLE: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.slow
 def test_all_loads_are_brought_whatever_goes_wrong(tmp_path: Path) -> None:
     site = site_of(HALL)
     write_site(site, tmp_path / "hall.yaml")
