@@ -21,7 +21,7 @@ import pytest
 from PIL import Image
 
 import fleet_sim as fs
-from fleet_sim.apps.record.mcap_file import STATE, McapFile
+from fleet_sim.apps.record.message_types import STATE, McapFile
 from fleet_sim.apps.record.writer_program import WriterProgram
 from fleet_sim.base.files import refusals
 from fleet_sim.world.commands import Frames

@@ -15,8 +15,7 @@ from fuzz_target import Target
 from fleet_sim.base.errors import FleetSimError
 
 if TYPE_CHECKING:
-    from fleet_sim.ros.node import FleetSimNode
-    from fleet_sim.ros.node_params import NodeParameters
+    from fleet_sim.ros.node import FleetSimNode, NodeParameters
 
 LONGEST = 5000
 """Characters of a message."""
@@ -114,7 +113,7 @@ def _start(arguments: list[str]) -> None:
     from rclpy.context import Context
     from rclpy.node import Node
 
-    from fleet_sim.ros.node_params import NodeParameters
+    from fleet_sim.ros.node import NodeParameters
 
     context = Context()
     rclpy.init(args=["--ros-args", *arguments], context=context)

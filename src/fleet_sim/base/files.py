@@ -8,6 +8,7 @@ it: the answer is the same as for a file that does not exist.
 from __future__ import annotations
 
 import atexit
+import csv
 import errno
 import glob
 import os
@@ -19,7 +20,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -512,6 +513,19 @@ def load_parquet(purpose: str) -> tuple[Any, Any]:
         import pyarrow
         import pyarrow.parquet
     return pyarrow, pyarrow.parquet
+
+
+def write_table(path: str | Path, columns: Mapping[str, Sequence[Any]]) -> None:
+    """Write columns of one length, as Parquet where `path` ends so, else as CSV: whole, or not at all."""
+    if Path(path).suffix.lower() == ".parquet":
+        pyarrow, parquet = load_parquet(TABLES)
+        with writing(path, "wb") as file:
+            parquet.write_table(pyarrow.table(dict(columns)), file)
+        return
+    with writing(path, newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
 
 
 # Finds config/ and urdf/: in a checkout, in share/fleet_sim of a wheel, or in an ament prefix; names files by URIs.

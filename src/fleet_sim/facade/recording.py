@@ -14,19 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, TextIO, runtime_checkable
 
+from fleet_sim.base import files
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, StateError, brief
-from fleet_sim.base.files import (
-    as_path,
-    check_target,
-    exists,
-    opened,
-    part_beside,
-    put_in_place,
-    refusals,
-    remove,
-    repeating,
-    status,
-)
 from fleet_sim.base.params import ViewParams
 from fleet_sim.base.registry import Fit, Registry, instances_of
 from fleet_sim.world.commands import Command
@@ -77,7 +66,7 @@ RECORDERS: Registry[RunRecorder] = Registry(
 
 def start_recording(sim: object, path: str | Path, settings: Mapping[str, Any]) -> RunRecording:
     """Begin a recording in the format that the ending of `path` says."""
-    path = as_path(path)
+    path = files.as_path(path)
     ending = path.suffix.removeprefix(".").lower()
     if ending not in RECORDERS:
         known = ", ".join(f".{name}" for name in RECORDERS.names())
@@ -115,8 +104,8 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
             what = f"it is at step {sim.clock.tick}" if sim.clock.tick else "it was made in Python, without one"
             raise StateError(f"inputs are recorded from the beginning of a scenario on, to be repeated with it; {what}")
         self.error: FleetSimError | None = None
-        self.path = as_path(path)
-        self._part = part_beside(self.path)
+        self.path = files.as_path(path)
+        self._part = files.part_beside(self.path)
         self._sim = sim
         try:
             # Before a file is made, so that none is left of a run that cannot be recorded.
@@ -126,8 +115,8 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
             line = _line_of(head)
         except (TypeError, ValueError) as error:
             raise InvalidValueError(f"inputs: the scenario has a value that no file can hold: {error}") from error
-        check_target(path)
-        if exists(self._part):
+        files.check_target(path)
+        if files.exists(self._part):
             raise InvalidValueError(
                 f"{self._part} is there: another run records its inputs, or one was killed. Repeat that with "
                 f"`fleet-sim run --replay-inputs {self._part}`, give it another name, or remove it"
@@ -185,7 +174,7 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
         self._finish(whole=False)
         if not kept:
             with contextlib.suppress(OSError):
-                remove(self._part)
+                files.remove(self._part)
 
     def _finish(self, *, whole: bool = True) -> None:
         """End the recording; a `whole` one gets its name, and what there is of another stays beside it."""
@@ -201,7 +190,7 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
         with contextlib.suppress(OSError):
             stream.close()
         if whole:
-            put_in_place(self._part, self.path)
+            files.put_in_place(self._part, self.path)
 
     def _on_loaded(self) -> None:
         """End the recording: a repeated run does not have the file of the state."""
@@ -226,13 +215,13 @@ def _begun(path: str | Path, part: Path, line: str) -> TextIO:
 
     Raises InvalidValueError where the system refuses; nothing is left then.
     """
-    with refusals(path):
-        stream = opened(part, "x")
+    with files.refusals(path):
+        stream = files.opened(part, "x")
         try:
             stream.write(line + "\n")
             stream.flush()
         except OSError:
-            remove(part)
+            files.remove(part)
             # What was left to write does not fit; closing tries it once more.
             with contextlib.suppress(OSError):
                 stream.close()
@@ -256,7 +245,7 @@ class RecordedInputs:
     @classmethod
     def load(cls, path: str | Path) -> RecordedInputs:
         """Return the inputs in a file; raises ConfigError naming file and line."""
-        path = as_path(path)
+        path = files.as_path(path)
         entries: list[tuple[int, bool, Command]] = []
         head: dict[str, Any] = {}
         end: tuple[int, str] | None = None
@@ -302,7 +291,7 @@ class RecordedInputs:
             )
         sim.world.output_folder = self.output
         sim.inbox.share = inf
-        with repeating():
+        with files.repeating():
             self._repeat(sim, before_step)
 
     def _repeat(self, sim: Recordable, before_step: Callable[[], object]) -> None:
@@ -338,9 +327,9 @@ def _lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number and the content of each whole line; the last one may have been cut off."""
     try:
         # Asked before it is read, as it may be of somebody else.
-        if status(path).st_size > LARGEST_FILE:
+        if files.status(path).st_size > LARGEST_FILE:
             raise ConfigError(f"it is larger than {LARGEST_FILE} bytes", source=str(path))
-        with opened(path) as stream:
+        with files.opened(path) as stream:
             checked = False
             for number, line in enumerate(stream, 1):
                 if not line.endswith("\n"):

@@ -21,7 +21,7 @@ from rosbags.rosbag2 import Reader
 
 import fleet_sim as fs
 from fleet_sim.apps.cli.main import main
-from fleet_sim.apps.record.mcap_file import McapFile
+from fleet_sim.apps.record.message_types import McapFile
 from fleet_sim.apps.record.recorder import RING
 from fleet_sim.apps.record.recording import Recording
 from fleet_sim.apps.record.samples import SampleDecoder, SampleEncoder

@@ -15,10 +15,10 @@ from mcap.reader import SeekingReader
 from mcap.writer import Writer
 
 import fleet_sim as fs
-from fleet_sim.apps.record import mcap_file
+from fleet_sim.apps.record import message_types
 from fleet_sim.apps.record import recorder as writing
-from fleet_sim.apps.record.mcap_file import STATE, McapFile
 from fleet_sim.apps.record.mcap_index import McapIndex
+from fleet_sim.apps.record.message_types import STATE, McapFile
 from fleet_sim.apps.record.recording import Recording
 from fleet_sim.apps.record.samples import RingReceiver, RingSender, SampleDecoder, SampleEncoder
 from fleet_sim.base.errors import InvalidValueError
@@ -285,7 +285,7 @@ def test_a_chunk_that_was_changed_is_refused(tmp_path: Path) -> None:
 
 
 def test_more_topics_than_a_file_can_have_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcap_file, "MOST_CHANNELS", 3)
+    monkeypatch.setattr(message_types, "MOST_CHANNELS", 3)
     file = McapFile(tmp_path / "run.mcap")
     for number in range(3):
         file.channel(f"/topic_{number}", "std_msgs/msg/String", STATE)

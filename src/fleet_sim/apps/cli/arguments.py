@@ -289,13 +289,15 @@ def read_options(args: argparse.Namespace, settings: type[SettingsT], names: Seq
         raise InvalidValueError(f"{_option(error.path)}: {error.message}") from error
 
 
-def key_values(texts: Sequence[str], option: str) -> dict[str, Any]:
-    """Return KEY=VALUE options as a mapping; raises InvalidValueError."""
-    found = {}
+def key_values(texts: Sequence[str], option: str, example: str = "") -> dict[str, Any]:
+    """Return KEY=VALUE options as a mapping, in their order; raises ConfigError."""
+    found: dict[str, Any] = {}
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
-            raise InvalidValueError(f"{option} needs KEY=VALUE, got {text!r}")
+            raise ConfigError(f"{option} needs KEY=VALUE{example and f', as in {example}'}, got {text!r}")
+        # The last one of a key counts, and comes last.
+        found.pop(key.strip(), None)
         found[key.strip()] = parse_value(value)
     return found
 

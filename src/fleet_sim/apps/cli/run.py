@@ -15,7 +15,7 @@ from fleet_sim.base.files import check_target, resolve_config, write_png
 from fleet_sim.base.monitor import DataMonitor, MonitorOutput, TerminalMonitor, window_hindrance
 from fleet_sim.base.params import EngineChoice
 from fleet_sim.base.scenario import as_scenario, is_scenario, load_scenario
-from fleet_sim.base.settings import parse_value, set_key
+from fleet_sim.base.settings import set_key
 
 if TYPE_CHECKING:
     from fleet_sim.facade.runner import RunReport
@@ -291,11 +291,8 @@ def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None =
     for name, value in options.items():
         if value is not None:
             set_key(config, section + name, value)
-    for text in args.set:
-        key, equals, value = text.partition("=")
-        if not equals:
-            raise ConfigError(f"--set needs KEY=VALUE, as in simulation.seed=3, got {text!r}")
-        set_key(config, key.strip(), parse_value(value))
+    for key, given in arguments.key_values(args.set, "--set", "simulation.seed=3").items():
+        set_key(config, key, given)
     settings = (config.get("simulation") or {}) if section else config
     _check_kept(options, settings)
     run_options.add_section(args, config)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import csv
 import json
 import math
 import os
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet_sim.apps.cli.arguments import add_detail
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError
-from fleet_sim.base.files import check_target, exists, load_parquet, named, resolve_config, write_file, writing
+from fleet_sim.base.files import check_target, exists, load_parquet, named, resolve_config, write_file, write_table
 
 if TYPE_CHECKING:
     from fleet_sim.apps.cli.summary import RobotFigures, RunSummary
@@ -130,22 +129,11 @@ class RunFiles:
             write_file(self._args.json, json.dumps(about, indent=1) + "\n")
             print(f"json: {self._args.json}")
         if self._args.metrics:
-            self._write_table([{"seed": run["seed"], **line} for run in self._runs for line in run["robots"]])
+            lines = [{"seed": run["seed"], **line} for run in self._runs for line in run["robots"]]
+            # A run without robots has a table without lines, whose columns are still unknown but for these.
+            names = list(lines[0]) if lines else ["seed", "robot"]
+            write_table(self._args.metrics, {name: [line[name] for line in lines] for name in names})
             print(f"metrics: {self._args.metrics}")
-
-    def _write_table(self, lines: list[dict[str, Any]]) -> None:
-        """Write one line per robot as CSV or Parquet; the file is there as a whole or not at all."""
-        # A run without robots has a table without lines, whose columns are still unknown but for these.
-        names = list(lines[0]) if lines else ["seed", "robot"]
-        if self._args.metrics.lower().endswith(".csv"):
-            with writing(self._args.metrics, newline="") as file:
-                writer = csv.DictWriter(file, names)
-                writer.writeheader()
-                writer.writerows(lines)
-        else:
-            arrow, parquet = load_parquet("writing Parquet")
-            with writing(self._args.metrics, "wb") as file:
-                parquet.write_table(arrow.table({name: [line[name] for line in lines] for name in names}), file)
 
 
 # The options of `fleet-sim run` that write the state of a run to a file, and go on from one.

@@ -6,14 +6,13 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
-from fleet_sim.apps.cli.arguments import ProgressBar, add_detail, add_progress, not_negative, positive
+from fleet_sim.apps.cli.arguments import ProgressBar, add_detail, add_progress, key_values, not_negative, positive
 from fleet_sim.base.errors import ConfigError
 from fleet_sim.base.files import resolve_config
-from fleet_sim.base.settings import parse_value, set_key
+from fleet_sim.base.settings import set_key
 
 if TYPE_CHECKING:
     from fleet_sim.swarm.simulate import WindowMaker
-    from fleet_sim.swarm.swarm_state import Metric
     from fleet_sim.swarm.swarm_world import Subscriber, SwarmWorld
     from fleet_sim.swarm.world import RectangularWorld
 
@@ -76,11 +75,17 @@ def execute(args: argparse.Namespace) -> int:
             steps = STEPS
         line = ProgressBar(args.progress, "steps", steps_of(world, steps) or 0)
         watching = subscribers(args, world, steps, line)
+        window: WindowMaker | None = None
+        if args.show:
+            # Its toolkit is imported only when it is needed.
+            from fleet_sim.apps.viewer.swarm_window import SwarmWindow
+
+            window = SwarmWindow
         begin = time.perf_counter()
         simulate.main(
             world,
             show_gui=args.show,
-            gui=window_maker() if args.show else None,
+            gui=window,
             subscribers=watching,
             step_size=1 if args.speed is None else args.speed,
             start_paused=args.paused,
@@ -112,23 +117,13 @@ def check_options(args: argparse.Namespace) -> None:
             raise ConfigError(f"{option} does nothing without {other}; give both, or neither")
 
 
-def window_maker() -> WindowMaker:
-    """Return the class of the window; its toolkit is imported only when it is needed."""
-    from fleet_sim.apps.viewer.swarm_window import SwarmWindow
-
-    return SwarmWindow
-
-
 def world_config(name: str, settings: list[str], seed: int | None) -> dict[str, Any]:
     """Return the world in the file `name` with settings KEY=VALUE applied; raises ConfigError."""
     from fleet_sim.swarm.world_config import load_world
 
     config = load_world(resolve_config(name))
-    for text in settings:
-        key, equals, value = text.partition("=")
-        if not equals:
-            raise ConfigError(f"--set needs KEY=VALUE, as in time_step=0.1, got {text!r}")
-        set_key(config, key.strip(), parse_value(value))
+    for key, given in key_values(settings, "--set", "time_step=0.1").items():
+        set_key(config, key, given)
     # Last: --seed wins over the file, and over `--set seed=`.
     if seed is not None:
         config["seed"] = seed
@@ -180,8 +175,8 @@ def summary(world: RectangularWorld, seconds: float) -> str:
         f"{len(world.population)} agents, {world.steps} steps, {world.time:.2f} s simulated in {seconds:.2f} s"
         f" ({rate:.0f} steps/s)"
     )
-    return "\n".join([head, *map(_metric_line, world.metrics)])
-
-
-def _metric_line(metric: Metric) -> str:
-    return f"{metric.name}: {metric.value:.4g} (average of the last {len(metric.value_history)}: {metric.average:.4g})"
+    metrics = (
+        f"{one.name}: {one.value:.4g} (average of the last {len(one.value_history)}: {one.average:.4g})"
+        for one in world.metrics
+    )
+    return "\n".join([head, *metrics])

@@ -157,8 +157,8 @@ def _plan(
     args: argparse.Namespace, workload: Workload, fleet: FleetSettings, settings: dict[str, Any], time_limit: float
 ) -> int:
     """Plan once, to the end, and execute the plan."""
-    from fleet_sim.warehouse.traffic.path_files import write_paths
     from fleet_sim.warehouse.traffic.runs import drive_paths, plan_scenario
+    from fleet_sim.warehouse.traffic.workload import write_paths
 
     assert workload.goals is not None
     room = fleet.radius + 0.5 * fleet.margin
@@ -189,9 +189,8 @@ def _execute(args: argparse.Namespace) -> int:
     """Drive the paths of a file."""
     from fleet_sim.apps.cli.arguments import read_options
     from fleet_sim.warehouse.sites import read_site
-    from fleet_sim.warehouse.traffic.path_files import read_paths
     from fleet_sim.warehouse.traffic.runs import drive_paths, read_ends
-    from fleet_sim.warehouse.traffic.workload import FleetSettings
+    from fleet_sim.warehouse.traffic.workload import FleetSettings, read_paths
 
     _check_range("seconds", args.seconds, 0.0, 1e9)
     _check_files(args, "json", "certificate")

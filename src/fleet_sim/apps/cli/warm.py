@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,27 +38,24 @@ def execute(args: argparse.Namespace) -> int:
     begin = time.perf_counter()
     for name in args.scenario or files:
         for variant, scenario in _variants(files[name]):
-            started = time.perf_counter()
-            try:
-                _run(scenario, files[name])
-            except (MissingDependencyError, InvalidValueError) as error:
-                # An extra that is not installed; or a planner that refuses such robots.
-                if not variant and isinstance(error, InvalidValueError):
-                    raise
-                print(f"  {name}{variant}: left out: {error}")
-            else:
-                print(f"  {name}{variant}: {time.perf_counter() - started:.1f} s", flush=True)
-    cases = {} if args.scenario else CASES
-    for name, run in cases.items():
-        started = time.perf_counter()
-        try:
-            run()
-        except MissingDependencyError as error:
-            print(f"  {name}: left out: {error}")
-        else:
-            print(f"  {name}: {time.perf_counter() - started:.1f} s", flush=True)
+            # A planner that refuses such robots is left out.
+            left_out = (MissingDependencyError, InvalidValueError) if variant else (MissingDependencyError,)
+            _timed(f"{name}{variant}", partial(_run, scenario, files[name]), left_out)
+    for name, run in () if args.scenario else CASES.items():
+        _timed(name, run, (MissingDependencyError,))
     print(f"all that these use is compiled ({time.perf_counter() - begin:.0f} s)")
     return 0
+
+
+def _timed(name: str, run: Callable[[], None], left_out: tuple[type[Exception], ...]) -> None:
+    """Run it and print how long it took; it is left out where it raises one of `left_out`, as an extra is missing."""
+    started = time.perf_counter()
+    try:
+        run()
+    except left_out as error:
+        print(f"  {name}: left out: {error}")
+    else:
+        print(f"  {name}: {time.perf_counter() - started:.1f} s", flush=True)
 
 
 def _variants(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -88,19 +86,8 @@ def _run(scenario: dict[str, Any], file: Path) -> None:
 
 
 CASE_STEPS = 5
-CASES: dict[str, Callable[[], None]] = {}
-"""By name, a small run of each."""
 
 
-def _case(name: str) -> Callable[[Callable[[], None]], Callable[[], None]]:
-    def keep(run: Callable[[], None]) -> Callable[[], None]:
-        CASES[name] = run
-        return run
-
-    return keep
-
-
-@_case("lidars and contacts")
 def _lidars_and_contacts() -> None:
     """Robots made of links touch in a hall of triangles, between discs, boxes and walls that lidars see."""
     import fleet_sim as fs
@@ -131,7 +118,6 @@ def _lidars_and_contacts() -> None:
             sim.step_once()
 
 
-@_case("many worlds")
 def _many_worlds() -> None:
     """Environments side by side; raises MissingDependencyError without Gymnasium."""
     import numpy as np
@@ -146,7 +132,6 @@ def _many_worlds() -> None:
     worlds.close()
 
 
-@_case("reaching")
 def _reaching() -> None:
     """An arm reaches for a pose near its rest posture."""
     import numpy as np
@@ -162,7 +147,6 @@ def _reaching() -> None:
     solver.solve(present, np.array([[0.2, 0.1, 0.4]]), np.array([[0.0, 0.0, 0.0, 1.0]]), compiled=True)
 
 
-@_case("flocks")
 def _flocks() -> None:
     """Swarms large enough for compiled code: boids, and agents with a field of view, together and in turn."""
     import numpy as np
@@ -181,3 +165,12 @@ def _flocks() -> None:
         world.spawn_many(world.recipe(spec), places, np.zeros(MANY))
         for _ in range(CASE_STEPS):
             world.step()
+
+
+CASES: dict[str, Callable[[], None]] = {
+    "lidars and contacts": _lidars_and_contacts,
+    "many worlds": _many_worlds,
+    "reaching": _reaching,
+    "flocks": _flocks,
+}
+"""By name, a small run of each."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from fleet_sim.apps.record.mcap_file import McapFile
+from fleet_sim.apps.record.message_types import McapFile
 from fleet_sim.base.errors import InvalidValueError, of_extra
 from fleet_sim.base.files import as_path, check_target, is_file, opened, part_of
 

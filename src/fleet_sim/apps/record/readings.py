@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.apps.record import topics as frames
-from fleet_sim.apps.record.mcap_file import McapFile, Qos
-from fleet_sim.apps.record.message_types import make, serializer, stamped
+from fleet_sim.apps.record.message_types import McapFile, Qos, make, serializer, stamped
 from fleet_sim.apps.record.samples import SensorEntry
 from fleet_sim.base.arrays import AnyArray, Floats, png_bytes
 from fleet_sim.base.spatial import quaternions

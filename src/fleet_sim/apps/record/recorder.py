@@ -19,8 +19,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from fleet_sim.apps.record import samples, writer_program
-from fleet_sim.apps.record.mcap_file import open_part
-from fleet_sim.apps.record.message_types import check_installed
+from fleet_sim.apps.record.message_types import check_installed, open_part
 from fleet_sim.apps.record.samples import PATH_PERIOD, RecordParams, RingSender, SampleEncoder, SensorEntry
 from fleet_sim.apps.record.topics import object_frame
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, StateError

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fleet_sim.apps.record.mcap_file import STATE, McapFile, Qos
-from fleet_sim.apps.record.message_types import serializer
+from fleet_sim.apps.record.message_types import STATE, McapFile, Qos, serializer
 from fleet_sim.base.arrays import AnyArray, Ints
 from fleet_sim.base.cdr import STAMP, ByteTemplate, MessagePart
 from fleet_sim.base.scenario import FRAME_SCHEMA, NAMESPACE_SCHEMA, read_frame, read_namespace

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.apps.record.mcap_file import LATCHED, McapFile, Qos
-from fleet_sim.apps.record.message_types import make, serializer, stamped, time_message
+from fleet_sim.apps.record.message_types import LATCHED, McapFile, Qos, make, serializer, stamped, time_message
 from fleet_sim.apps.record.samples import (
     KEYFRAME,
     PATH_PERIOD,

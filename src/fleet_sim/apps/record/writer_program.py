@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fleet_sim.apps.record import samples
-from fleet_sim.apps.record.mcap_file import McapFile
+from fleet_sim.apps.record.message_types import McapFile
 from fleet_sim.apps.record.samples import RecordedTopic, RingReceiver, Sample, SampleDecoder
 from fleet_sim.apps.record.topics import TOPICS, files_of
 from fleet_sim.base.errors import FleetSimError

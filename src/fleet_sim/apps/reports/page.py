@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +15,8 @@ from fleet_sim.apps.reports import plots
 from fleet_sim.apps.reports.plots import NONE, legend, number, percent
 from fleet_sim.base.arrays import Bools, Floats, transparent_png_bytes
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.files import TABLES, check_table, load_parquet, writing
+from fleet_sim.base.files import check_table
+from fleet_sim.base.files import write_table as write_columns
 from fleet_sim.warehouse.traffic.run_file import Run, RunMark
 
 # The figures that reports know by name: what they are called, their unit, and whether more is better.
@@ -172,17 +172,9 @@ def write_table(path: str | Path, runs: Sequence[Run]) -> None:
     """
     check_table(path)
     keys = list(dict.fromkeys(key for run in runs for key in run.figures))
-    if Path(path).suffix.lower() == ".csv":
-        with writing(path, newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(["run", *keys])
-            writer.writerows([run.title, *(_text(run.figures.get(key)) for key in keys)] for run in runs)
-        return
-    columns: dict[str, list[Any]] = {"run": [run.title for run in runs]}
-    columns.update({key: [run.figures.get(key) for run in runs] for key in keys})
-    pyarrow, parquet = load_parquet(TABLES)
-    with writing(path, "wb") as file:
-        parquet.write_table(pyarrow.table(columns), file)
+    kept = _text if Path(path).suffix.lower() == ".csv" else lambda value: value
+    columns: dict[str, list[Any]] = {key: [kept(run.figures.get(key)) for run in runs] for key in keys}
+    write_columns(path, {"run": [run.title for run in runs], **columns})
 
 
 def _text(value: float | None) -> str:
@@ -500,6 +492,13 @@ def _about(runs: Sequence[Run], names: Sequence[str]) -> str:
     return legend(lines) if len(runs) > 1 else f"<p>{escape(lines[0][0])}</p>"
 
 
+def table_of(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a table of cells, which are HTML."""
+    heads = "".join(f"<th>{cell}</th>" for cell in head)
+    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    return f'<div class="scroll"><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
 def card(heading: str, text: str, content: str) -> str:
     """Return a part of a page: a heading and a text, which are escaped, and HTML."""
     return (
@@ -624,9 +623,7 @@ def _tables(runs: Sequence[Run], names: Sequence[str]) -> str:
         for table, name in shown:
             if table.heading != heading:
                 continue
-            head = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
-            body = "".join(f"<tr>{''.join(f'<td>{_cell(cell)}</td>' for cell in row)}</tr>" for row in table.rows)
-            content = f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+            content = table_of(map(escape, table.columns), (map(_cell, row) for row in table.rows))
             if len(table.rows) > LONG:
                 content = f"<details><summary>{number(len(table.rows))} rows</summary>{content}</details>"
             parts.append(_subheading(name, runs) + content)
@@ -665,15 +662,5 @@ def _origins(runs: Sequence[Run], names: Sequence[str]) -> str:
     keys = list(dict.fromkeys(key for run in runs for key in run.about))
     if not keys:
         return ""
-    head = "".join(f"<th>{escape(name)}</th>" for name in names)
-    rows = "".join(
-        f"<tr><td>{escape(key)}</td>"
-        + "".join(f"<td>{_origin(run.about.get(key, NONE))}</td>" for run in runs)
-        + "</tr>"
-        for key in keys
-    )
-    return card(
-        "How it was run",
-        "",
-        f'<div class="scroll"><table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table></div>',
-    )
+    rows = ([escape(key), *(_origin(run.about.get(key, NONE)) for run in runs)] for key in keys)
+    return card("How it was run", "", table_of(("", *map(escape, names)), rows))

@@ -77,6 +77,10 @@ class TimeAxis(NamedTuple):
     unit: str
     length: float
 
+    def texts(self) -> list[str]:
+        """Return the round times as texts."""
+        return [self.text(value) for value in self.scale.ticks]
+
     def text(self, seconds: float) -> str:
         """Return a time with its unit."""
         least = 1 if self.length > 1.0 else 0
@@ -165,11 +169,12 @@ class Plot:
         """Show `lines` where the mouse is near the value `x`."""
         self._tips.append((self._x(x), list(lines)))
 
-    def text(self) -> str:
-        """Return the SVG element."""
+    def text(self, names: Iterable[tuple[str, str]] = ()) -> str:
+        """Return the SVG element, below the legend of `names` with their colors."""
         tips = escape(json.dumps(self._tips)) if self._tips else ""
         frame = f"{self.left},{self.top},{self.right},{self.bottom}"
-        return (
+        entries = list(names)
+        return (legend(entries) if entries else "") + (
             f'<svg class="plot" viewBox="0 0 {self.width} {self.height}" role="img" aria-label="{escape(self._label)}"'
             f' data-frame="{frame}" data-tips="{tips}">{"".join(self._parts)}'
             f'<line class="cross" y1="{self.top}" y2="{self.bottom}" x1="0" x2="0" visibility="hidden"/></svg>'
@@ -225,7 +230,7 @@ def throughput(runs: Sequence[Run], names: Sequence[str]) -> str:
     lines = [_rates(run) for run in runs]
     scale = from_zero(max((float(rates.max(initial=0.0)) for _, rates in lines), default=1.0))
     plot = Plot(clock.scale, scale, width=WIDE, height=270, label="tasks per hour over time")
-    plot.axes([clock.text(value) for value in clock.scale.ticks], scale.texts())
+    plot.axes(clock.texts(), scale.texts())
     for (middles, rates), color in zip(lines, RUNS, strict=False):
         plot.line(middles, rates, color)
     for index, middle in enumerate(lines[0][0].tolist()):
@@ -235,7 +240,7 @@ def throughput(runs: Sequence[Run], names: Sequence[str]) -> str:
             near = index if len(runs) == 1 else int(np.argmin(np.abs(middles - middle)))
             shown.append(f"{name}: {number(float(rates[near]))} tasks per hour")
         plot.tip(middle, shown)
-    return (legend(zip(names, RUNS, strict=False)) if len(runs) > 1 else "") + plot.text()
+    return plot.text(zip(names, RUNS, strict=False) if len(runs) > 1 else ())
 
 
 def _rates(run: Run) -> tuple[Floats, Floats]:
@@ -243,8 +248,7 @@ def _rates(run: Run) -> tuple[Floats, Floats]:
     # With few tasks in each, the line would show chance.
     most = int(np.clip(run.tasks.sum() / TASKS_OF_A_POINT, 8, 80))
     edges, tasks = _merged(run.times, run.tasks[:, None], most)
-    lengths = np.diff(edges)
-    return 0.5 * (edges[:-1] + edges[1:]), tasks[:, 0] / lengths * 3600.0
+    return _middles(edges), tasks[:, 0] / np.diff(edges) * 3600.0
 
 
 def level(runs: Sequence[Run], names: Sequence[str], key: str, what: str) -> str:
@@ -258,17 +262,23 @@ def level(runs: Sequence[Run], names: Sequence[str], key: str, what: str) -> str
     lines = [(_middles(edges), sums[:, 0] / np.diff(edges), name, color) for edges, sums, name, color in found]
     scale = from_zero(max(float(counts.max()) for _, counts, _, _ in lines))
     plot = Plot(clock.scale, scale, label=f"{what} over time")
-    plot.axes([clock.text(value) for value in clock.scale.ticks], scale.texts())
+    plot.axes(clock.texts(), scale.texts())
     for middles, counts, _, color in lines:
         plot.line(middles, counts, color)
     for middle in lines[0][0].tolist():
         shown = [f"{name}: {number(float(np.interp(middle, m, counts)), 1)} {what}" for m, counts, name, _ in lines]
         plot.tip(middle, [clock.text(middle), *shown])
-    return (legend((name, color) for _, _, name, color in lines) if len(runs) > 1 else "") + plot.text()
+    return plot.text([(name, color) for _, _, name, color in lines] if len(runs) > 1 else ())
 
 
 def _middles(edges: Floats) -> Floats:
     return 0.5 * (edges[:-1] + edges[1:])
+
+
+def _quantiles(runs: Sequence[Run], names: Sequence[str], key: str) -> list[tuple[Floats, str, str]]:
+    """Return the percentiles (101,) of `key` of the runs that have them, with names and colors."""
+    shown = zip(runs, names, RUNS, strict=False)
+    return [(run.quantiles[key], name, color) for run, name, color in shown if key in run.quantiles]
 
 
 def histogram(runs: Sequence[Run], names: Sequence[str], key: str, unit: str) -> str:
@@ -277,11 +287,7 @@ def histogram(runs: Sequence[Run], names: Sequence[str], key: str, unit: str) ->
     They follow from percentiles, so each is right to about a per cent. Of the first and the last per cent only what is
     not far away is shown.
     """
-    found = [
-        (run.quantiles[key], name, color)
-        for run, name, color in zip(runs, names, RUNS, strict=False)
-        if key in run.quantiles
-    ]
+    found = _quantiles(runs, names, key)
     low = min(max(float(v[0]), 2.0 * float(v[1]) - float(v[99])) for v, _, _ in found)
     scale = around(low, max(min(float(v[100]), 2.0 * float(v[99]) - float(v[1])) for v, _, _ in found))
     edges = np.linspace(scale.low, scale.high, BINS * (len(scale.ticks) - 1) + 1)
@@ -298,7 +304,7 @@ def histogram(runs: Sequence[Run], names: Sequence[str], key: str, unit: str) ->
         bounds = f"{number(float(edges[index]))} to {number(float(edges[index + 1]))} {unit}"
         shown = [f"{name}: {number(float(part[index]), 1)} %" for part, (_, name, _) in zip(shares, found, strict=True)]
         plot.tip(middle, [bounds, *shown])
-    return (legend((name, color) for _, name, color in found) if len(runs) > 1 else "") + plot.text()
+    return plot.text([(name, color) for _, name, color in found] if len(runs) > 1 else ())
 
 
 def states(run: Run, peak: float, end: float, width: int) -> str:
@@ -306,7 +312,7 @@ def states(run: Run, peak: float, end: float, width: int) -> str:
     names = list(run.states)
     clock, scale = clock_to(end, 5 if width < WIDE else 10), from_zero(peak)
     plot = Plot(clock.scale, scale, width=width, height=270, label="robots by state over time")
-    plot.axes([clock.text(value) for value in clock.scale.ticks], scale.texts())
+    plot.axes(clock.texts(), scale.texts())
     edges, sums = _merged(run.times, np.stack([run.states[name] for name in names], axis=1), 150)
     robots = sums / np.diff(edges)[:, None]
     tops = np.cumsum(robots, axis=1)
@@ -314,7 +320,7 @@ def states(run: Run, peak: float, end: float, width: int) -> str:
     # Stacked: each area begins where the one below it ends.
     for index, name in enumerate(names):
         plot.area(edges, tops[:, index] - robots[:, index], tops[:, index], colors[name])
-    for middle, row in zip((0.5 * (edges[:-1] + edges[1:])).tolist(), robots.tolist(), strict=True):
+    for middle, row in zip(_middles(edges).tolist(), robots.tolist(), strict=True):
         shown = [f"{name.replace('_', ' ')}: {number(value, 1)} robots" for name, value in zip(names, row, strict=True)]
         # From the top down, as the areas are seen.
         plot.tip(middle, [clock.text(middle), *shown[::-1]])
@@ -340,11 +346,7 @@ def _merged(times: Floats, sums: Floats, most: int) -> tuple[Floats, Floats]:
 
 def distribution(runs: Sequence[Run], names: Sequence[str], key: str, unit: str) -> str:
     """Return which share of the values of `key` is below a value, with a line for each run that has them."""
-    found = [
-        (run.quantiles[key], name, color)
-        for run, name, color in zip(runs, names, RUNS, strict=False)
-        if key in run.quantiles
-    ]
+    found = _quantiles(runs, names, key)
     # The last per cent is often far away, and would squeeze the others together.
     scale = from_zero(max(float(values[99]) for values, _, _ in found) or 1.0)
     shares = Scale(0.0, 100.0, (0.0, 25.0, 50.0, 75.0, 100.0))
@@ -358,4 +360,4 @@ def distribution(runs: Sequence[Run], names: Sequence[str], key: str, unit: str)
     for value in np.linspace(0.0, scale.high, 61).tolist():
         shown = [f"{name}: {number(float(np.interp(value, values, percents)))} % below" for values, name, _ in found]
         plot.tip(value, [f"{number(value, scale.digits() + 1)} {unit}", *shown])
-    return (legend((name, color) for _, name, color in found) if len(runs) > 1 else "") + plot.text()
+    return plot.text([(name, color) for _, name, color in found] if len(runs) > 1 else ())

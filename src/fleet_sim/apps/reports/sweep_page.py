@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.apps.reports.page import KNOWN, Figure, card, whole_page
-from fleet_sim.apps.reports.plots import NONE, Plot, Scale, around, from_zero, legend, number, percent
+from fleet_sim.apps.reports.page import KNOWN, Figure, card, table_of, whole_page
+from fleet_sim.apps.reports.plots import NONE, Plot, Scale, around, from_zero, number, percent
 from fleet_sim.apps.sweeps import RunGroup, Spread, SweepTable, differences_of, groups_of
 
 LINES = ("var(--blue)", "var(--orange)", "var(--green)", "var(--violet)", "var(--yellow)", "var(--pink)")
@@ -76,8 +76,6 @@ def comparison_lines(first: SweepTable, second: SweepTable) -> list[list[str]]:
 def comparison_page_of(first: SweepTable, second: SweepTable) -> str:
     """Return the page that compares two sweeps; every text from the tables is escaped."""
     head, *rows = comparison_lines(first, second)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    cells = "".join(f"<th>{escape(cell)}</th>" for cell in head)
     title = f"{first.title} and {second.title}"
     heading = f"{escape(first.title)} <i>and</i> {escape(second.title)}"
     text = (
@@ -85,7 +83,7 @@ def comparison_page_of(first: SweepTable, second: SweepTable) -> str:
         f"differ would come out as far apart, by Welch's test; below {SURE:g} they differ. Of twenty such rows one "
         "does by chance."
     )
-    content = f'<div class="scroll"><table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table></div>'
+    content = table_of(map(escape, head), (map(escape, row) for row in rows))
     parts = [
         f'<header><div class="brand">fleet_sim sweep</div><h1>{heading}</h1></header>',
         card("What differs", text, content),
@@ -238,7 +236,7 @@ def _plot(lines: dict[str, list[RunGroup]], across: str, name: str) -> str:
             tips.setdefault(x, [f"{across} {_text(group.values[across])}"]).append(f"{line or name}: {text}")
     for x, told in tips.items():
         plot.tip(x, told)
-    return (legend(zip(shown, LINES, strict=False)) if len(shown) > 1 else "") + plot.text()
+    return plot.text(zip(shown, LINES, strict=False) if len(shown) > 1 else ())
 
 
 def _x_scale(places: Sequence[float], numbers: bool) -> Scale:
@@ -267,16 +265,13 @@ def _table(table: SweepTable, groups: Sequence[RunGroup], names: Sequence[str]) 
     parameters = _varied(table)
     heads = [*map(_short, parameters), "runs", "failed", *(_figure(name).name for name in names)]
     units = [*[""] * (len(parameters) + 2), *(_figure(name).unit for name in names)]
-    head = "".join(
-        f"<th>{escape(text)}{f' ({escape(unit)})' if unit else ''}</th>"
-        for text, unit in zip(heads, units, strict=True)
-    )
+    head = (escape(f"{text} ({unit})" if unit else text) for text, unit in zip(heads, units, strict=True))
     body = []
     for group in groups:
         cells = [*(_text(group.values[name]) for name in parameters), number(group.runs), number(group.failed)]
         cells += [_spread_text(group.spreads.get(name), _digits(name)) for name in names]
-        body.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
+        body.append(map(escape, cells))
+    return table_of(head, body)
 
 
 def _failures(table: SweepTable) -> str:
@@ -287,22 +282,13 @@ def _failures(table: SweepTable) -> str:
     lines = []
     for row in failed[:FAILURES]:
         values = ", ".join(f"{_short(name)} {_text(table.columns[name][row])}" for name in table.parameters)
-        cells = (
-            str(table.columns["run"][row]),
-            values,
-            str(table.columns["seed"][row]),
-            str(table.columns["error"][row]),
-        )
-        lines.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
+        run, seed, error = (str(table.columns[name][row]) for name in ("run", "seed", "error"))
+        lines.append(map(escape, (run, values, seed, error)))
     more = (
         f"<p>and {number(len(failed) - FAILURES)} more, in the table of the sweep</p>" if len(failed) > FAILURES else ""
     )
-    head = "<tr><th>run</th><th>with</th><th>seed</th><th>why</th></tr>"
-    return card(
-        "Runs that failed",
-        "They count in no mean.",
-        f'<div class="scroll"><table><thead>{head}</thead><tbody>{"".join(lines)}</tbody></table></div>{more}',
-    )
+    content = table_of(("run", "with", "seed", "why"), lines)
+    return card("Runs that failed", "They count in no mean.", content + more)
 
 
 def _short(name: str) -> str:

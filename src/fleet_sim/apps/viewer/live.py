@@ -9,7 +9,7 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fleet_sim.apps.viewer.source import SOURCE, EventLog, RunStatus, ViewFrame, Wanted, Watching, details_of
+from fleet_sim.apps.viewer.source import SOURCE, EventLog, RunStatus, Source, ViewFrame, Wanted, Watching, details_of
 from fleet_sim.base.errors import StateError
 from fleet_sim.base.kernels import compiling
 from fleet_sim.simulation import MultiRobotSimulationCore
@@ -35,11 +35,10 @@ class GoBack(Call):
     between_steps: ClassVar[bool] = True
 
 
-class LiveSource:
+class LiveSource(Source):
     """A simulation as a view sees it: it reads frames, and sends commands."""
 
     takes_commands = True
-    times = None
 
     def __init__(self, sim: MultiRobotSimulationCore) -> None:
         self._sim = sim
@@ -53,27 +52,22 @@ class LiveSource:
         self._kept_at = 0.0
 
     @property
-    def title(self) -> str:
-        """What the page is called."""
-        return "fleet_sim"
-
-    @property
-    def floor_plans(self) -> tuple[FloorPlan, ...]:
+    def floor_plans(self) -> tuple[FloorPlan, ...]:  # type: ignore[override]
         """What is on the floors of the building, if there is one."""
         return floor_plans_of(self._sim)
 
     @property
-    def resets(self) -> bool:
+    def resets(self) -> bool:  # type: ignore[override]
         """Whether it can begin again: without an initial state it would go back to where it is."""
         return self._sim.params.keep_initial_state or self._sim.state.has_initial
 
     @property
-    def rewinds(self) -> bool:
+    def rewinds(self) -> bool:  # type: ignore[override]
         """Whether it can go back. An engine is left alone: saving its state is not to be a part of looking at it."""
         return not self._sim.params.physics
 
     @property
-    def routed(self) -> bool:
+    def routed(self) -> bool:  # type: ignore[override]
         """Whether there are ways around walls that robots can be sent on."""
         return self._sim.world.routes.known
 
@@ -169,9 +163,6 @@ class LiveSource:
         if past:
             self.set_paused(True)
             self.send(GoBack(function=lambda sim: sim.restore_state(past[-1]), source=SOURCE))
-
-    def seek(self, time: float) -> None:
-        """Do nothing: what is simulated has no other times."""
 
     def send(self, command: Command) -> Future[CommandAck]:
         """Send a command; its answer comes when it is carried out."""

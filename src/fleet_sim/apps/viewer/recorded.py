@@ -9,10 +9,9 @@ from concurrent.futures import Future
 from pathlib import Path
 from threading import Condition
 
-from fleet_sim.apps.viewer.source import Recorded, RunStatus, ViewFrame, Wanted, WithFloorPlan
+from fleet_sim.apps.viewer.source import Recorded, RunStatus, Source, ViewFrame, Wanted
 from fleet_sim.base.errors import InvalidValueError, StateError
 from fleet_sim.base.registry import Fit, Registry
-from fleet_sim.warehouse.sites.pictures import FloorPlan
 from fleet_sim.world.commands import Command, CommandAck
 from fleet_sim.world.snapshot import PathsAhead, recorded_paths_ahead
 
@@ -25,13 +24,10 @@ RECORDINGS: Registry[Callable[[Path], Recorded]] = Registry(
 """What reads recordings, by the endings of their files."""
 
 
-class RecordedSource:
+class RecordedSource(Source):
     """A recording as a view sees it. Time goes on by the clock of the machine, from where it was set."""
 
-    takes_commands = False
-    resets = True
-    rewinds = False
-    routed = False
+    times: tuple[float, float]
 
     def __init__(self, recording: Recorded, title: str, *, speed: float = 1.0, paused: bool = False) -> None:
         """Raises InvalidValueError for a recording without snapshots."""
@@ -39,7 +35,7 @@ class RecordedSource:
             raise InvalidValueError(f"{title}: the recording is empty")
         self.title = title
         self.times = (float(recording.times[0]), float(recording.times[-1]))
-        self.floor_plans: tuple[FloorPlan, ...] = recording.floor_plans if isinstance(recording, WithFloorPlan) else ()
+        self.floor_plans = getattr(recording, "floor_plans", ())
         self._recording = recording
         self._all_times: list[float] = recording.times.tolist()
         # Guards all below; notified when what is shown may have changed.
@@ -108,9 +104,6 @@ class RecordedSource:
     def reset(self) -> None:
         """Go to the beginning."""
         self.seek(self.times[0])
-
-    def rewind(self) -> None:
-        """Do nothing: a recording has all its times."""
 
     def seek(self, time: float) -> None:
         """Go to a time."""

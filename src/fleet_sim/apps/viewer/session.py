@@ -17,21 +17,9 @@ from urllib.parse import parse_qs, quote
 import numpy as np
 import viser
 
+from fleet_sim.apps.viewer import panel
 from fleet_sim.apps.viewer import source as commands
 from fleet_sim.apps.viewer.bodies import linear_light, meets_floor
-from fleet_sim.apps.viewer.panel import (
-    ADD,
-    FIND,
-    SELECTED,
-    OwnPlot,
-    PanelText,
-    SharedInput,
-    add_button,
-    add_key,
-    chosen,
-    moving_mask,
-    show_value,
-)
 from fleet_sim.apps.viewer.source import RobotDetails, RunEvent, Source, ViewFrame
 from fleet_sim.base.arrays import Bools, Floats, Ints
 from fleet_sim.base.params import ActionStatus
@@ -165,8 +153,8 @@ def _carrying(snapshot: Snapshot) -> Bools:
 
 FILTERS: Mapping[str, Callable[[Snapshot], Bools]] = {
     "all": _all,
-    "moving": moving_mask,
-    "standing": lambda snapshot: ~moving_mask(snapshot),
+    "moving": panel.moving_mask,
+    "standing": lambda snapshot: ~panel.moving_mask(snapshot),
     "busy": lambda snapshot: snapshot.busy_mask,
     "idle": lambda snapshot: ~snapshot.busy_mask,
     "blocked": lambda snapshot: snapshot.blockers >= 0,
@@ -193,7 +181,7 @@ class Finder:
         gui = client.gui
         self._choose = choose
         self._listed = 0.0
-        with gui.add_folder("Find", order=FIND):
+        with gui.add_folder("Find", order=panel.FIND):
             self._filter = gui.add_dropdown("state", tuple(FILTERS), hint="Which robots are listed")
             self._robots = self._dropdown(
                 gui, "go to", "Type to search; choosing one selects it, as 1 to 9 do", self._go
@@ -202,11 +190,11 @@ class Finder:
                 gui, "event", "What happened last; choosing it selects its robot", self._go_back
             )
             for label, key, icon, from_above in LOOKS:
-                add_button(gui, label, partial(look, from_above), icon, hint=f"Key: {key}")
-                add_key(gui, label, key, partial(look, from_above))
-            add_button(gui, "Link", link, viser.Icon.LINK, hint="An address that opens this view again")
+                panel.add_button(gui, label, partial(look, from_above), icon, hint=f"Key: {key}")
+                panel.add_key(gui, label, key, partial(look, from_above))
+            panel.add_button(gui, "Link", link, viser.Icon.LINK, hint="An address that opens this view again")
         for number in range(1, 10):
-            add_key(gui, f"Select robot {number} of the list", str(number), partial(self._go_to_number, number))
+            panel.add_key(gui, f"Select robot {number} of the list", str(number), partial(self._go_to_number, number))
         self._shown_events: tuple[RunEvent, ...] = ()
 
     def show(self, frame: ViewFrame) -> None:
@@ -216,15 +204,15 @@ class Finder:
             return
         self._listed = now
         snapshot = frame.snapshot
-        mask = snapshot.agent_mask & FILTERS[chosen(self._filter, "all")](snapshot)
+        mask = snapshot.agent_mask & FILTERS[panel.chosen(self._filter, "all")](snapshot)
         self._robots.set_options((NO_CHOICE, *(snapshot.names[row] for row in np.flatnonzero(mask)[:MOST_CHOICES])))
         self._shown_events = tuple(reversed(frame.events))
         # Equal lines of one dropdown could not be told apart.
         self._events.set_options((NO_CHOICE, *dict.fromkeys(map(_line, self._shown_events))))
 
     @staticmethod
-    def _dropdown(gui: viser.GuiApi, label: str, hint: str, act: Callable[[str], object]) -> SharedInput:
-        return SharedInput(gui.add_dropdown(label, (NO_CHOICE,), hint=hint), act)
+    def _dropdown(gui: viser.GuiApi, label: str, hint: str, act: Callable[[str], object]) -> panel.SharedInput:
+        return panel.SharedInput(gui.add_dropdown(label, (NO_CHOICE,), hint=hint), act)
 
     def _go(self, name: str) -> None:
         if name != NO_CHOICE:
@@ -376,8 +364,8 @@ class Session:
     def _build(self) -> None:
         gui = self._client.gui
         self._finder = Finder(self._client, self.go_to, self.look_at_all, self._show_link)
-        with gui.add_folder("Selected", order=SELECTED):
-            self._text = PanelText(gui, NOBODY)
+        with gui.add_folder("Selected", order=panel.SELECTED):
+            self._text = panel.PanelText(gui, NOBODY)
             self._follow = gui.add_checkbox("follow with the camera", False, visible=False)
             self._move = gui.add_checkbox("move by hand", False, visible=False)
             self._camera = gui.add_dropdown("camera", (NO_CAMERA,), visible=False)
@@ -390,17 +378,17 @@ class Session:
             if self._may_spawn:
                 self._buttons.append(self._button("Remove", self._ask_to_remove, viser.Icon.TRASH))
             self._let_go = self._button("Deselect", lambda: self.select(""), viser.Icon.X)
-            self._plot = OwnPlot(gui)
+            self._plot = panel.OwnPlot(gui)
         # Also when it is switched off because nothing is selected any more.
         self._move.on_update(self._set_gizmo)
         if self._may_spawn:
-            with gui.add_folder("Add", order=ADD, expand_by_default=False):
+            with gui.add_folder("Add", order=panel.ADD, expand_by_default=False):
                 self._model = gui.add_dropdown("robot", commands.robots_to_add())
                 hint = "Where the middle of the picture is on the floor"
-                add_button(gui, "Add in the middle", self._add_robot, viser.Icon.PLUS, hint=hint)
+                panel.add_button(gui, "Add in the middle", self._add_robot, viser.Icon.PLUS, hint=hint)
 
     def _button(self, label: str, act: Callable[[], object], icon: viser.IconName) -> viser.GuiButtonHandle:
-        return add_button(self._client.gui, label, act, icon, visible=False)
+        return panel.add_button(self._client.gui, label, act, icon, visible=False)
 
     # ---- what a page asks for ----------------------------------------------------------------------------------------
 
@@ -455,7 +443,7 @@ class Session:
             self._client.gui.add_text(
                 "address", f"{self._address}#{ViewLink(eye, target, self.selected, moment).text()}"
             )
-            add_button(self._client.gui, "Close", modal.close, viser.Icon.X)
+            panel.add_button(self._client.gui, "Close", modal.close, viser.Icon.X)
 
     def _ask_to_remove(self) -> None:
         """Remove what is selected, once that was said twice."""
@@ -467,9 +455,9 @@ class Session:
             self.send(commands.remove(name))
 
         with modal:
-            PanelText(self._client.gui).show("**{}** cannot be brought back.", name)
-            add_button(self._client.gui, "Remove it", remove, viser.Icon.TRASH)
-            add_button(self._client.gui, "Keep it", modal.close, viser.Icon.X)
+            panel.PanelText(self._client.gui).show("**{}** cannot be brought back.", name)
+            panel.add_button(self._client.gui, "Remove it", remove, viser.Icon.TRASH)
+            panel.add_button(self._client.gui, "Keep it", modal.close, viser.Icon.X)
 
     def sends_to(self, point: Floats, *, queue: bool, routed: bool) -> None:
         """Send the selected robot to a point (3,) on the floor."""
@@ -533,7 +521,7 @@ class Session:
         """Look from where all there is is seen, as large as it can be beside the panel."""
         camera, eye = self._client.camera, self._eye(self.size, from_above)
         with self._lock:
-            show_value(self._follow, False)
+            panel.show_value(self._follow, False)
         camera.position, camera.look_at = eye.position, eye.target
         camera.far = max(20.0 * eye.away, 200.0)
 
@@ -557,7 +545,7 @@ class Session:
         # What is carried is where its carrier has it.
         self._move.visible = self._may_act and snapshot.carriers[index] < 0
         if not self._move.visible:
-            show_value(self._move, False)
+            panel.show_value(self._move, False)
         for number, button in enumerate(self._buttons):
             button.visible = self._may_act and (is_robot or number > 0)
         self._plot.show(snapshot, index)
@@ -580,8 +568,8 @@ class Session:
     def _show_nobody(self) -> None:
         self._text.show(NOBODY)
         self.floor = 0.0
-        show_value(self._follow, False)
-        show_value(self._move, False)
+        panel.show_value(self._follow, False)
+        panel.show_value(self._move, False)
         self._follow.visible = self._move.visible = self._camera.visible = self._picture.visible = False
         for button in (self._let_go, *self._buttons):
             button.visible = False

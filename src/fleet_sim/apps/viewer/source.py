@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -92,7 +93,10 @@ class ViewFrame:
 
 
 class Recorded(Protocol):
-    """A recording: snapshots at times. Whoever reads a file gives this, and a view shows it."""
+    """A recording: snapshots at times. Whoever reads a file gives this, and a view shows it.
+
+    One of a run in a building also has its `floor_plans`.
+    """
 
     @property
     def times(self) -> Floats:
@@ -105,70 +109,55 @@ class Recorded(Protocol):
         """Let go of the file."""
 
 
-@runtime_checkable
-class WithFloorPlan(Protocol):
-    """A recording of a run in a building."""
-
-    @property
-    def floor_plans(self) -> tuple[FloorPlan, ...]:
-        """What is on the floors of the building, if there is one."""
-
-
-class Source(Protocol):
+class Source(ABC):
     """What a view shows. All methods may be called from any thread, but `frame` from one at a time."""
 
-    @property
-    def title(self) -> str:
-        """What the page is called."""
+    title: str = "fleet_sim"
+    """What the page is called."""
+    floor_plans: tuple[FloorPlan, ...] = ()
+    """What is on the floors of the building, if there is one."""
+    takes_commands: bool = False
+    """Whether robots can be sent, spawned and so on."""
+    resets: bool = True
+    """Whether it can begin again."""
+    rewinds: bool = False
+    """Whether it can go back to states that it has kept."""
+    routed: bool = False
+    """Whether there are ways around walls that robots can be sent on."""
+    times: tuple[float, float] | None = None
+    """First and last time in s of a recording; None for what is still being simulated."""
 
-    @property
-    def floor_plans(self) -> tuple[FloorPlan, ...]:
-        """What is on the floors of the building, if there is one."""
-
-    @property
-    def takes_commands(self) -> bool:
-        """Whether robots can be sent, spawned and so on."""
-
-    @property
-    def resets(self) -> bool:
-        """Whether it can begin again."""
-
-    @property
-    def rewinds(self) -> bool:
-        """Whether it can go back to states that it has kept."""
-
-    @property
-    def routed(self) -> bool:
-        """Whether there are ways around walls that robots can be sent on."""
-
-    @property
-    def times(self) -> tuple[float, float] | None:
-        """First and last time in s of a recording; None for what is still being simulated."""
-
+    @abstractmethod
     def frame(self, wanted: Wanted, patience: float) -> ViewFrame | None:
         """Return what is to be shown now; None where there is nothing new for `patience` s, or ever."""
 
+    @abstractmethod
     def set_paused(self, paused: bool) -> None:
         """Pause, or go on."""
 
+    @abstractmethod
     def step(self) -> None:
         """Make one step, where it is paused."""
 
+    @abstractmethod
     def set_speed(self, factor: float) -> None:
         """Set the real-time factor; 0: as fast as possible."""
 
+    @abstractmethod
     def reset(self) -> None:
         """Begin again."""
 
-    def rewind(self) -> None:
-        """Go back to the last state that was kept, or to the one before."""
+    def rewind(self) -> None:  # noqa: B027  a recording has all its times
+        """Go back to the last state that was kept, or to the one before; nothing where it keeps none."""
 
-    def seek(self, time: float) -> None:
-        """Go to a time of a recording."""
+    def seek(self, time: float) -> None:  # noqa: B027  one of the two has nothing to do
+        """Go to a time of a recording; what is simulated has no other times."""
 
+    @abstractmethod
     def send(self, command: Command) -> Future[CommandAck]:
         """Send a command; its answer comes when it is carried out."""
 
+    @abstractmethod
     def close(self) -> None:
         """Let go of what is shown; a `frame` in another thread returns."""
 
