@@ -84,7 +84,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "ros/launching": ("system/test_launch",),
     "ros/lockstep": ("system/test_lockstep",),
     "ros/main": ("system/test_process",),
-    "ros/node_params": ("apps/record/test_node_recording", "system/test_settings_of_the_node", "system/test_services"),
+    "ros/node": ("apps/record/test_node_recording", "system/test_settings_of_the_node", "system/test_services"),
     "ros/playback": ("system/test_recording",),
     "ros/robot": ("system/test_joints", "system/test_joint_controller"),
     "ros/sensors": ("oracles/test_ros_sensors", "system/test_cameras"),

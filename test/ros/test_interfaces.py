@@ -25,9 +25,8 @@ from fleet_sim.ros.actions import ActionKind
 from fleet_sim.ros.interface import Interface
 from fleet_sim.ros.launching import NS, lines_to_try, misspelled
 from fleet_sim.ros.main import main, unknown_parameters
-from fleet_sim.ros.messages import TopicNode
+from fleet_sim.ros.messages import Roster, TopicNode
 from fleet_sim.ros.node import INTERFACES, FleetSimNode, in_order
-from fleet_sim.ros.roster import Roster
 from fleet_sim.ros.tf import ClockTopic
 
 Capture = pytest.CaptureFixture[str]

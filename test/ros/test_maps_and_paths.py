@@ -151,7 +151,7 @@ def test_the_map_of_the_walls_can_be_loaded_and_no_other(tmp_path: Path) -> None
             ("/etc/passwd", OTHER, "load another world"),
         ):
             problem = problem_with_map(sim, url)
-            assert problem is not None and problem.code == code and reason in problem.reason, (url, problem)
+            assert problem is not None and problem[0] == code and reason in problem[1], (url, problem)
 
 
 def test_the_building_is_the_map_of_its_storeys() -> None:

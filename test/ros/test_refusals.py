@@ -14,10 +14,10 @@ from std_msgs.msg import Header, String
 from tf2_msgs.msg import TFMessage
 
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.ros import roster as throttle
+from fleet_sim.ros import messages as throttle
 from fleet_sim.ros import transforms as tf_listener
 from fleet_sim.ros.commands import LONGEST_REASON, MOST_REASONS, OTHERS, RefusalCounts
-from fleet_sim.ros.roster import LONGEST_LINE, MOST_PER_PERIOD, PERIOD, Throttle
+from fleet_sim.ros.messages import LONGEST_LINE, MOST_PER_PERIOD, PERIOD, Throttle
 from fleet_sim.ros.transforms import TfListener
 from fleet_sim.world.commands import Stop
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fleet_sim import MultiRobotSimulationCore
 from fleet_sim.base.files import resolve_config
 from fleet_sim.base.spatial import quaternions as poses
-from fleet_sim.ros.node_params import SIMPLE_ROBOT, SPACING
+from fleet_sim.ros.node import SIMPLE_ROBOT, SPACING
 from fleet_sim.world.shapes import PLANE_SIZE, marker_shape, visible_parts
 
 ROOT = Path(__file__).parents[2]

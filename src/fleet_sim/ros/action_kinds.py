@@ -23,21 +23,9 @@ from fleet_sim.robots.actions.drive import MoveAction
 from fleet_sim.robots.actions.pick_and_drop import Drop as DropAction
 from fleet_sim.robots.actions.pick_and_drop import Pick as PickAction
 from fleet_sim.robots.actions.registry import parse_action_goal
-from fleet_sim.ros.actions import (
-    ActionKind,
-    ArrivalReader,
-    ClientLeases,
-    GoalOutcome,
-    GoalReader,
-    Goals,
-    SimulatedActionServer,
-    own_kind,
-    patience_of,
-    timeout_of,
-)
+from fleet_sim.ros import actions
 from fleet_sim.ros.interface import Bridge, Endpoints, Interface
-from fleet_sim.ros.messages import pose_from_msg
-from fleet_sim.ros.roster import Roster
+from fleet_sim.ros.messages import Roster, pose_from_msg
 from fleet_sim.world.shapes import BASE
 from fleet_sim_msgs.action import Drop, Execute, MoveTo, Pick
 
@@ -52,7 +40,7 @@ DIRECTIONS: dict[int, MovementDirection | None] = {
 }
 
 
-def _build(goal: Any, reader: GoalReader) -> Action:
+def _build(goal: Any, reader: actions.GoalReader) -> Action:
     """Return the action of a goal; raises InvalidValueError for an unknown direction."""
     if goal.direction not in DIRECTIONS:
         raise InvalidValueError(f"direction: expected one of {sorted(DIRECTIONS)}, got {goal.direction}")
@@ -62,18 +50,18 @@ def _build(goal: Any, reader: GoalReader) -> Action:
         direction=DIRECTIONS[goal.direction],
         tolerance=goal.tolerance,
         route=goal.route,
-        timeout=timeout_of(goal),
-        blocked_timeout=patience_of(goal),
+        timeout=actions.timeout_of(goal),
+        blocked_timeout=actions.patience_of(goal),
     )
 
 
-MOVE_TO = own_kind("move_to", MoveTo, _build)
+MOVE_TO = actions.own_kind("move_to", MoveTo, _build)
 
 
 # pick and drop: attach an object, and detach a carried one, with an arm or without.
 
 
-def arm_arguments(goal: Any, reader: GoalReader) -> dict[str, Any]:
+def arm_arguments(goal: Any, reader: actions.GoalReader) -> dict[str, Any]:
     """Return the arguments of PickAction and DropAction for the arm; raises FleetSimError if they are invalid."""
     arguments: dict[str, Any] = {
         "joint_targets": _joint_targets(goal),
@@ -124,7 +112,7 @@ def _is_given(message: Any) -> bool:
     return bool(frame) or place != type(place)()
 
 
-def drive_arguments(goal: Any, reader: GoalReader) -> dict[str, Any]:
+def drive_arguments(goal: Any, reader: actions.GoalReader) -> dict[str, Any]:
     """Return the arguments of PickAction and DropAction for the way there and back; raises FleetSimError."""
     away = reader.pose(goal.approach_pose) if goal.use_approach_pose or _is_given(goal.approach_pose) else None
     if away is not None and not goal.use_approach:
@@ -134,12 +122,12 @@ def drive_arguments(goal: Any, reader: GoalReader) -> dict[str, Any]:
         "approach_pose": away,
         "approach_offset": goal.approach_offset,
         "move_skip_threshold": goal.move_skip_threshold,
-        "timeout": timeout_of(goal),
-        "blocked_timeout": patience_of(goal),
+        "timeout": actions.timeout_of(goal),
+        "blocked_timeout": actions.patience_of(goal),
     }
 
 
-def _build_pick(goal: Any, reader: GoalReader) -> Action:
+def _build_pick(goal: Any, reader: actions.GoalReader) -> Action:
     """Return the action of a goal: the object by its name, else the nearest one to a position or to the robot."""
     # A point has no orientation; as a pose it goes through the same frames.
     around = PoseStamped(header=goal.position.header)
@@ -161,7 +149,7 @@ def _build_pick(goal: Any, reader: GoalReader) -> Action:
     )
 
 
-def _result(outcome: GoalOutcome) -> Any:
+def _result(outcome: actions.GoalOutcome) -> Any:
     result = _KIND.result(outcome)
     # The action may have ended before it found its object.
     target = outcome.action.target if isinstance(outcome.action, PickAction) else None
@@ -170,11 +158,11 @@ def _result(outcome: GoalOutcome) -> Any:
     return result
 
 
-_KIND = own_kind("pick", Pick, _build_pick)
+_KIND = actions.own_kind("pick", Pick, _build_pick)
 PICK = replace(_KIND, result=_result)
 
 
-def _build_drop(goal: Any, reader: GoalReader) -> Action:
+def _build_drop(goal: Any, reader: actions.GoalReader) -> Action:
     """Return the action of a goal, whose pose may be in any frame that TF can resolve.
 
     Fields of messages cannot be absent: a pose that nobody set is the origin of the map, and is taken as none, unless
@@ -199,14 +187,14 @@ def _build_drop(goal: Any, reader: GoalReader) -> Action:
     )
 
 
-DROP = own_kind("drop", Drop, _build_drop)
+DROP = actions.own_kind("drop", Drop, _build_drop)
 
 
-def _parsed_action(goal: Any, reader: GoalReader) -> Action:
+def _parsed_action(goal: Any, reader: actions.GoalReader) -> Action:
     return parse_action_goal(goal.action, goal.parameters)
 
 
-EXECUTE = own_kind("execute", Execute, _parsed_action)
+EXECUTE = actions.own_kind("execute", Execute, _parsed_action)
 
 
 def offers(module: str, *names: str) -> bool:
@@ -217,7 +205,7 @@ def offers(module: str, *names: str) -> bool:
     )
 
 
-OPTIONAL: dict[str, ActionKind] = {}
+OPTIONAL: dict[str, actions.ActionKind] = {}
 if offers("control_msgs.action", "FollowJointTrajectory"):
     from fleet_sim.ros.follow_joint_trajectory import FOLLOW_JOINT_TRAJECTORY
 
@@ -227,14 +215,14 @@ ACTION_SETS = Registry("set of ROS actions", instances_of(FunctionType, "a funct
 """Functions of other parts that return kinds of actions by name, of those whose message packages are installed."""
 
 
-def _built_in() -> dict[str, ActionKind]:
+def _built_in() -> dict[str, actions.ActionKind]:
     kinds = {"move_to": MOVE_TO, "pick": PICK, "drop": DROP, "execute": EXECUTE, **OPTIONAL}
     for find_kinds in ACTION_SETS.all().values():
         kinds |= find_kinds()
     return kinds
 
 
-KINDS = Registry("ROS action", instances_of(ActionKind), group="fleet_sim.ros_action", built_in=_built_in)
+KINDS = Registry("ROS action", instances_of(actions.ActionKind), group="fleet_sim.ros_action", built_in=_built_in)
 """Each is served for every robot that supports it and, if its goals name a robot, for the fleet."""
 
 
@@ -252,7 +240,7 @@ class ActionInterface(Interface):
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
-        self._goals = Goals(bridge)
+        self._goals = actions.Goals(bridge)
         self._known: frozenset[str] = frozenset()
         bridge.sim.world.on_remove.append(self._forget)
         self._spinning = False
@@ -283,9 +271,9 @@ class ActionInterface(Interface):
         label = self.bridge.sim.world.label
         self._known = self._known.difference(label(row) for row in rows.tolist())
 
-    def watch_clients(self, timeout: float) -> ClientLeases:
+    def watch_clients(self, timeout: float) -> actions.ClientLeases:
         """Return what looks after goals whose client is gone; they end after `timeout` s, or never if it is 0."""
-        return ClientLeases(self.bridge, self._goals, timeout)
+        return actions.ClientLeases(self.bridge, self._goals, timeout)
 
     def end_all(self, ended: Event) -> None:
         """End every goal, in the executor's thread; `ended` is set when all results are out."""
@@ -307,8 +295,8 @@ class ActionInterface(Interface):
         """End goals whose actions a reset or a restored state has ended."""
         self._goals.end_unannounced()
 
-    def _serve_robot(self, robot: str) -> list[SimulatedActionServer]:
-        servers: list[SimulatedActionServer] = []
+    def _serve_robot(self, robot: str) -> list[actions.SimulatedActionServer]:
+        servers: list[actions.SimulatedActionServer] = []
         # Asked per robot: what has no joints gets no server for joints.
         for kind in (kind for kind in self._kinds if kind.serves(self.bridge.sim.world, robot)):
             name = kind.topic(self.bridge.params)
@@ -316,13 +304,13 @@ class ActionInterface(Interface):
             servers += [] if server is None else [server]
         return servers
 
-    def _destroy(self, servers: list[SimulatedActionServer]) -> None:
+    def _destroy(self, servers: list[actions.SimulatedActionServer]) -> None:
         for server in servers:
             server.destroy()
 
-    def _serve(self, kind: ActionKind, name: str, robot: str) -> SimulatedActionServer:
+    def _serve(self, kind: actions.ActionKind, name: str, robot: str) -> actions.SimulatedActionServer:
         """Return a server for `robot`, or, if it is "", for the robots named in the goals."""
-        return SimulatedActionServer(
+        return actions.SimulatedActionServer(
             self.bridge.node,
             kind,
             name,
@@ -332,9 +320,9 @@ class ActionInterface(Interface):
             group=self.bridge.group,
         )
 
-    def _wants(self, kind: ActionKind, name: str, robot: str, goal: Any) -> bool:
+    def _wants(self, kind: actions.ActionKind, name: str, robot: str, goal: Any) -> bool:
         """Return whether a goal is valid as far as its arrival tells; one that is not is rejected with the reason."""
-        reader = ArrivalReader(self.bridge)
+        reader = actions.ArrivalReader(self.bridge)
         try:
             self.bridge.gateway.permissions.check_change()
             if kind.navigation and robot in self.bridge.resting:
@@ -354,7 +342,7 @@ class ActionInterface(Interface):
         self._read = (goal, action if reader.is_final else None)
         return True
 
-    def _accept(self, robot: str, server: SimulatedActionServer, handle: Any) -> None:
+    def _accept(self, robot: str, server: actions.SimulatedActionServer, handle: Any) -> None:
         # By identity: another goal may have been checked in between.
         """Start a goal that was just checked, with the action that was built for the check."""
         goal, action = self._read

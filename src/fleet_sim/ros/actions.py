@@ -204,7 +204,7 @@ def timeout_of(goal: Any) -> float | None:
     return None if goal.timeout == 0.0 else goal.timeout
 
 
-# Action servers that handle all waiting requests in one turn of the executor, and publish the statuses once.
+# An action server whose goals are executed by the simulation, not by a callback that waits.
 
 
 MOST = 256
@@ -213,22 +213,61 @@ REQUESTS = ("goal", "cancel", "result")
 """The parts of what is taken in which there is a request."""
 
 
-class BatchingActionServer(ActionServer):
-    """Takes requests in batches, and handles them in the order of their arrival.
+class SimulatedActionServer(ActionServer):
+    """Accepts goals and passes them on; `finish` ends them. A running goal needs neither a thread nor a task.
 
+    Requests are taken in batches, and handled in the order of their arrival, and statuses published once for a batch:
     rclpy's executor takes one request a turn, and each turn builds the set of everything that it waits for; and at each
     change of a goal, rclpy publishes the statuses of all goals. Of a thousand goals sent at once the last waited for
     seconds. pocket_ros waits on a set that lasts, keeps its statuses as bytes, and calls nothing of this.
     """
 
-    def __init__(self, node: Any, *arguments: Any, **options: Any) -> None:
+    def __init__(
+        self,
+        node: Any,
+        kind: ActionKind,
+        name: str,
+        *,
+        wants: Callable[[Any], bool],
+        accepted: Callable[[SimulatedActionServer, Any], None],
+        cancel: Callable[[Any], None],
+        group: Any,
+    ) -> None:
+        self.kind, self.name = kind, name
+        self._begin_cancelling = cancel
         self._node_of_tasks = node
         self.sleeping: SleepingServers | None = None
         """Where it sleeps while nothing comes for it; None: an executor waits on it all the time."""
         self._call = -1
         self._later: StatusesLater | None = None
         self._statuses: StatusesLater | None = None
-        super().__init__(node, *arguments, **options)
+        super().__init__(
+            node,
+            kind.type,
+            name,
+            execute_callback=_never_called,
+            goal_callback=lambda goal: GoalResponse.ACCEPT if wants(goal) else GoalResponse.REJECT,
+            handle_accepted_callback=lambda handle: accepted(self, handle),
+            cancel_callback=self._let_cancel,
+            callback_group=group,
+            **qos.GOALS,
+        )
+
+    def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
+        """Run the callback that returns the result. Without one the goal has only started; there is nothing to run."""
+        if execute_callback is not None:
+            super().notify_execute(goal_handle, execute_callback)
+
+    def finish(self, goal_handle: Any, end: Callable[[Any], Any]) -> None:
+        """End a goal that was executed: `end(goal_handle)` sets its state and returns the result."""
+        self.notify_execute(goal_handle, end)
+
+    def _let_cancel(self, goal_handle: Any) -> CancelResponse:
+        self._begin_cancelling(goal_handle)
+        # Always: the simulation ends the goal in its next step, whatever it is doing.
+        return CancelResponse.ACCEPT
+
+    # ---- requests in batches -----------------------------------------------------------------------------------------
 
     def add_to_wait_set(self, wait_set: Any) -> None:
         """Have an executor wait on it."""
@@ -334,53 +373,6 @@ class StatusesLater:
     def close(self) -> None:
         """Publish no more."""
         self._closed = True
-
-
-# An action server whose goals are executed by the simulation, not by a callback that waits.
-
-
-class SimulatedActionServer(BatchingActionServer):
-    """Accepts goals and passes them on; `finish` ends them. A running goal needs neither a thread nor a task."""
-
-    def __init__(
-        self,
-        node: Any,
-        kind: ActionKind,
-        name: str,
-        *,
-        wants: Callable[[Any], bool],
-        accepted: Callable[[SimulatedActionServer, Any], None],
-        cancel: Callable[[Any], None],
-        group: Any,
-    ) -> None:
-        self.kind = kind
-        self.name = name
-        self._begin_cancelling = cancel
-        super().__init__(
-            node,
-            kind.type,
-            name,
-            execute_callback=_never_called,
-            goal_callback=lambda goal: GoalResponse.ACCEPT if wants(goal) else GoalResponse.REJECT,
-            handle_accepted_callback=lambda handle: accepted(self, handle),
-            cancel_callback=self._let_cancel,
-            callback_group=group,
-            **qos.GOALS,
-        )
-
-    def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
-        """Run the callback that returns the result. Without one the goal has only started; there is nothing to run."""
-        if execute_callback is not None:
-            super().notify_execute(goal_handle, execute_callback)
-
-    def finish(self, goal_handle: Any, end: Callable[[Any], Any]) -> None:
-        """End a goal that was executed: `end(goal_handle)` sets its state and returns the result."""
-        self.notify_execute(goal_handle, end)
-
-    def _let_cancel(self, goal_handle: Any) -> CancelResponse:
-        self._begin_cancelling(goal_handle)
-        # Always: the simulation ends the goal in its next step, whatever it is doing.
-        return CancelResponse.ACCEPT
 
 
 def _never_called(goal_handle: Any) -> None:

@@ -12,8 +12,7 @@ from fleet_sim.base.arrays import Floats, Rows
 from fleet_sim.base.cdr import STAMP, ArrayNumber, MessagePart
 from fleet_sim.robots.motion.system import curve_positions, curve_velocities
 from fleet_sim.ros.interface import Bridge, StateTopic
-from fleet_sim.ros.messages import MessageTemplate
-from fleet_sim.ros.roster import Roster, with_joints
+from fleet_sim.ros.messages import MessageTemplate, Roster, with_joints
 from fleet_sim.world.joints import AT_VELOCITY, HOLD, ON_CURVE, TO_POSITION
 
 # Older versions of the message have other words.

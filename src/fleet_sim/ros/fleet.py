@@ -21,9 +21,8 @@ from fleet_sim.robots.actions.action import Action
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.actions import cause_of_action
 from fleet_sim.ros.interface import Bridge, Interface
-from fleet_sim.ros.messages import ack_to_msg, poses_from_msgs, time_to_msg, to_cdr, twists_from_msgs
+from fleet_sim.ros.messages import Roster, ack_to_msg, poses_from_msgs, time_to_msg, to_cdr, twists_from_msgs
 from fleet_sim.ros.robot_states import body_twists
-from fleet_sim.ros.roster import Roster
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.world.commands import CancelActions, Command, CommandAck, Navigate, SetPoses, SetVelocity, Stop
 from fleet_sim.world.conditions import told_charge
@@ -396,10 +395,9 @@ class FleetCommandInterface(Interface):
         return response
 
     async def _apply(self, message: FleetCommand) -> CommandResult:
-        gateway = self.bridge.gateway
         try:
             # The command is made between two steps, as its frames are looked up in the world.
-            ack = await gateway.wait(gateway.send(lambda: self._command(message)))
+            ack = await self.bridge.carry_out(lambda: self._command(message))
         except FleetSimError as error:
             return ack_to_msg(CommandAck(message.command_id, message.source), self.bridge.time.last, str(error))
         return ack_to_msg(ack, self.bridge.time.last)

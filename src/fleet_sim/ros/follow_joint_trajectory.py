@@ -12,9 +12,8 @@ from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.robots.actions.action import Action
 from fleet_sim.robots.actions.joints import JointTrajectoryAction, TrajectoryCause
 from fleet_sim.ros.actions import ActionKind, GoalOutcome, GoalReader, Progress
-from fleet_sim.ros.messages import duration_from_msg
+from fleet_sim.ros.messages import duration_from_msg, has_joints
 from fleet_sim.ros.robot_commands import point_to_msg, trajectory_from_msg
-from fleet_sim.ros.roster import has_joints
 from fleet_sim_msgs.msg import Cause
 
 _Result = FollowJointTrajectory.Result

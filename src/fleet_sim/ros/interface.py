@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from itertools import takewhile
 from math import inf
 from threading import Event
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from rclpy._rclpy_pybind11 import RCLError
@@ -24,12 +24,11 @@ from fleet_sim.base.scenario import RosParams
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.arrivals import SUBSCRIPTION, Arrivals
 from fleet_sim.ros.commands import CommandGateway, Mailbox
-from fleet_sim.ros.messages import MessageTemplate, TopicNode, decode
-from fleet_sim.ros.roster import Roster, Throttle
+from fleet_sim.ros.messages import MessageTemplate, Roster, Throttle, TopicNode, decode
 from fleet_sim.ros.transforms import Transforms
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.world.clock import RosTime
-from fleet_sim.world.commands import Command, Frames, NamedRows, is_ros_name
+from fleet_sim.world.commands import Command, CommandAck, Frames, NamedRows, is_ros_name
 from fleet_sim.world.inbox import SHARE, Turn
 from fleet_sim.world.world import World
 
@@ -43,6 +42,9 @@ def require_packages(packages: Sequence[str], path: str) -> None:
         raise ConfigError(
             f"needs the packages {', '.join(packages)}; there is no {' and no '.join(missing)}", path=path
         )
+
+
+Result = TypeVar("Result")
 
 
 class OpenRequests:
@@ -174,6 +176,17 @@ class Bridge:
         service = self.node.create_service(kind, name, answer, qos_profile=qos.REQUESTS, callback_group=self.group)
         self.served[service] = requests
         return service
+
+    async def carry_out(self, make: Callable[[], Command]) -> CommandAck:
+        """Return what became of the command that `make()` returns between two steps; raises what it raises."""
+        return await self.gateway.wait(self.gateway.send(make))
+
+    async def read(self, function: Callable[[], Result], line: str | None = None) -> Result:
+        """Return what `function()` returns between two steps, where the world may be read; raises what it raises.
+
+        It waits in the `line` of its service, or in that of COMMANDS: see `CommandGateway.between_steps`.
+        """
+        return await self.gateway.wait(self.gateway.between_steps(function, line))
 
     def end_service(self, service: Any) -> None:
         """Destroy a service of `serve`, after the answers to what it was asked; to be called in the executor."""
@@ -483,7 +496,7 @@ def serve_switch(bridge: Bridge, name: str, command: Callable[[bool], Command]) 
 
     async def switch(request: Any, response: Any) -> Any:
         wanted = command(request.data)
-        ack = await bridge.gateway.wait(bridge.gateway.send(lambda: wanted))
+        ack = await bridge.carry_out(lambda: wanted)
         response.success = ack.ok
         response.message = ", ".join(ack.rejected.values())
         return response

@@ -24,8 +24,7 @@ from fleet_sim.base.params import ControllerMode
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.interface import Bridge, Interface, speaks_rmf
-from fleet_sim.ros.messages import MessageTemplate, time_to_msg
-from fleet_sim.ros.roster import Roster, take_roster
+from fleet_sim.ros.messages import MessageTemplate, Roster, take_roster, time_to_msg
 from fleet_sim.sensing.sensors import OccupancyGrid, occupancy_grid
 from fleet_sim.sensing.sensors.occupancy import immovable_rows
 from fleet_sim.world.pipeline import SLOW_STEP

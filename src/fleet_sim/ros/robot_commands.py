@@ -17,10 +17,9 @@ from fleet_sim.base.arrays import Floats
 from fleet_sim.base.cdr import HEADER_SIZE
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.robots.actions.joints import JointTrajectoryAction
+from fleet_sim.ros import messages
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.interface import Bridge, Interface, PolledTopic, RobotCommandTopic
-from fleet_sim.ros.messages import NS_PER_S, duration_from_msg, poses_from_msgs, time_from_msg, twists_from_msgs
-from fleet_sim.ros.roster import Roster, with_joints
 from fleet_sim.world.commands import Command, ExecuteAction, FollowPath, Navigate, SetJoints, SetVelocity
 
 LITTLE_ENDIAN = b"\x00\x01"
@@ -53,7 +52,7 @@ class CmdVelTopic(Interface):
         self._stamped = bridge.params.cmd_vel_type == "twist_stamped"
         self._topic = PolledTopic(bridge, TwistStamped if self._stamped else Twist, "cmd_vel", qos.COMMAND)
 
-    def on_fleet_changed(self, roster: Roster) -> None:
+    def on_fleet_changed(self, roster: messages.Roster) -> None:
         self._topic.on_fleet_changed(roster)
 
     def receive(self) -> None:
@@ -93,7 +92,7 @@ class CmdVelTopic(Interface):
                 continue
             indices.append(index)
             twists.append(message.twist)
-        return indices, *twists_from_msgs(twists)
+        return indices, *messages.twists_from_msgs(twists)
 
 
 # <robot>/goal_pose and <robot>/path: goals in any known frame.
@@ -111,7 +110,7 @@ class GoalPoseTopic(RobotCommandTopic):
 
     def command(self, name: str, message: PoseStamped) -> Command:
         """Return the command for a pose in any frame; raises UnknownNameError for an unknown frame."""
-        positions, orientations = poses_from_msgs([message.pose])
+        positions, orientations = messages.poses_from_msgs([message.pose])
         positions, orientations = self.bridge.transforms.to_map(message.header.frame_id, positions, orientations)
         return Navigate(names=(name,), positions=positions, orientations=orientations, source="goal_pose")
 
@@ -127,7 +126,7 @@ class PathTopic(RobotCommandTopic):
 
     def command(self, name: str, message: Path) -> Command:
         """Return the command of a path; poses without a frame are in that of the message."""
-        positions, orientations = poses_from_msgs([stamped.pose for stamped in message.poses])
+        positions, orientations = messages.poses_from_msgs([stamped.pose for stamped in message.poses])
         frames = [stamped.header.frame_id or message.header.frame_id for stamped in message.poses]
         # Each frame once, as looking one up goes through TF.
         for frame in dict.fromkeys(frames):
@@ -159,7 +158,7 @@ def trajectory_from_msg(message: JointTrajectory, **options: Any) -> JointTrajec
     smooth = all(len(point.velocities) == len(message.joint_names) for point in points)
     return JointTrajectoryAction(
         list(message.joint_names),
-        [duration_from_msg(point.time_from_start) for point in points],
+        [messages.duration_from_msg(point.time_from_start) for point in points],
         [list(point.positions) for point in points],
         [list(point.velocities) for point in points] if smooth else None,
         **options,
@@ -173,11 +172,11 @@ def point_to_msg(positions: Floats, velocities: Floats) -> JointTrajectoryPoint:
 
 def start_time(bridge: Bridge, stamp: Time) -> float | None:
     """Return the simulation time of a trajectory's stamp, None to start at once; exact in phase 1 of a step."""
-    wanted = time_from_msg(stamp)
+    wanted = messages.time_from_msg(stamp)
     if wanted == 0:
         return None
     # By the difference to published time, which after a reset is ahead of the clock.
-    time: float = bridge.sim.clock.time + (wanted - bridge.time.last) / NS_PER_S
+    time: float = bridge.sim.clock.time + (wanted - bridge.time.last) / messages.NS_PER_S
     return time
 
 
@@ -195,8 +194,8 @@ class JointCommandsTopic(Interface):
         super().__init__(bridge)
         self._topic = PolledTopic(bridge, JointState, "joint_commands", qos.COMMAND)
 
-    def on_fleet_changed(self, roster: Roster) -> None:
-        self._topic.on_fleet_changed(with_joints(roster, self.bridge.sim.world))
+    def on_fleet_changed(self, roster: messages.Roster) -> None:
+        self._topic.on_fleet_changed(messages.with_joints(roster, self.bridge.sim.world))
 
     def receive(self) -> None:
         """Make one command of all messages that name the same joints; one with wrong lengths is rejected."""
@@ -246,8 +245,8 @@ class JointTrajectoryTopic(RobotCommandTopic):
         self.topic = bridge.params.in_joint_controller("joint_trajectory")
         super().__init__(bridge)
 
-    def on_fleet_changed(self, roster: Roster) -> None:
-        super().on_fleet_changed(with_joints(roster, self.bridge.sim.world))
+    def on_fleet_changed(self, roster: messages.Roster) -> None:
+        super().on_fleet_changed(messages.with_joints(roster, self.bridge.sim.world))
 
     def command(self, name: str, message: JointTrajectory) -> Command:
         """Return what follows the trajectory, or stops the joints where it has no points."""

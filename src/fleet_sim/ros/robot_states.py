@@ -20,8 +20,7 @@ from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.models import published_text
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.interface import Bridge, Interface, StateTopic, publishers
-from fleet_sim.ros.messages import MessageTemplate, poses_to_msgs, stamped_template, time_to_msg
-from fleet_sim.ros.roster import Roster, with_joints
+from fleet_sim.ros.messages import MessageTemplate, Roster, poses_to_msgs, stamped_template, time_to_msg, with_joints
 from fleet_sim.ros.sensors import ODOMETRY
 from fleet_sim.world.commands import Frames
 from fleet_sim.world.shapes import BodyShape, Geometry

@@ -19,13 +19,11 @@ from fleet_sim.base.cdr import AXES, ORIENTATION, POSITION, TWIST, under
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.interface import Bridge, Interface
-from fleet_sim.ros.messages import NS_PER_S, stamped_template, time_to_msg, to_cdr
+from fleet_sim.ros.messages import NS_PER_S, Roster, stamped_template, time_to_msg, to_cdr
 from fleet_sim.ros.monitoring import MapTopic
-from fleet_sim.ros.roster import Roster
 from fleet_sim.ros.tf import frame_transform
 from fleet_sim.sensing.sensors import ImuParams, Lidar3dParams, LidarParams, RangeParams, Readings, Sensor
-from fleet_sim.sensing.sensors.contact import ForceTorqueParams
-from fleet_sim.sensing.sensors.sensor import CameraReading, CameraSensorParams, owner_of
+from fleet_sim.sensing.sensors.sensor import CameraReading, owner_of
 from fleet_sim.sensing.sensors.sensor import frame_links as frame_links
 from fleet_sim.sensing.sensors.sensor import frame_of as frame_of
 from fleet_sim.sensing.sensors.sensor import optical_frame_of as optical_frame_of
@@ -169,12 +167,8 @@ class MessageTopics(SensorTopics):
         super().__init__(bridge)
         self._messages: list[Any] = []
 
-    def message_of(self, channel: Channel) -> Any:
-        """Return the message of one sensor with its constant fields."""
-        return self.message(channel.sensor.params, self.frame_of(channel.sensor))
-
-    def message(self, params: Any, frame: str) -> Any:
-        """Return the message of a sensor with `params`, in `frame`; see `message_of`."""
+    def message(self, sensor: Sensor, frame: str) -> Any:
+        """Return the message of a sensor, in `frame`, with its constant fields."""
         raise NotImplementedError
 
     def frame_of(self, sensor: Sensor) -> str:
@@ -182,11 +176,12 @@ class MessageTopics(SensorTopics):
         return frame_of(self.bridge.frames, sensor)
 
     def prepare(self) -> None:
-        self._messages = [self.message_of(channel) for channel in self.channels]
+        sensors = [channel.sensor for channel in self.channels]
+        self._messages = [self.message(sensor, self.frame_of(sensor)) for sensor in sensors]
 
-    def period_of(self, channel: Channel) -> float:
+    def period_of(self, sensor: Sensor) -> float:
         """Return the time in s between readings of a sensor; without a rate it is read in each step."""
-        rate = channel.sensor.params.rate
+        rate = sensor.params.rate
         return self.bridge.sim.clock.dt if rate is None else 1.0 / rate
 
 
@@ -286,21 +281,6 @@ def _set(message: Any, name: str, values: AnyArray) -> None:
 # <robot>/imu: readings of IMUs.
 
 
-def imu_message(params: ImuParams, frame: str, period: float) -> Imu:
-    """Return the message of an IMU, with the covariances of its noise."""
-    message = Imu()
-    message.header.frame_id = frame
-    # Noise of gyros and accelerometers is given per square root of Hz: it grows with the root of the rate.
-    density = 1.0 / math.sqrt(period)
-    for field, deviation in (
-        ("orientation_covariance", params.orientation_noise),
-        ("angular_velocity_covariance", params.gyro_noise * density),
-        ("linear_acceleration_covariance", params.accel_noise * density),
-    ):
-        setattr(message, field, (deviation**2 * np.eye(3)).reshape(-1).tolist())
-    return message
-
-
 class ImuTopic(TemplatedTopics):
     """Publishes orientations, angular velocities and accelerations in the IMUs' frames.
 
@@ -315,8 +295,20 @@ class ImuTopic(TemplatedTopics):
         "linear_acceleration": under("linear_acceleration", AXES),
     }
 
-    def message_of(self, channel: Channel) -> Imu:
-        return imu_message(channel.sensor.params, self.frame_of(channel.sensor), self.period_of(channel))
+    def message(self, sensor: Sensor, frame: str) -> Imu:
+        """Return the message of an IMU, with the covariances of its noise."""
+        params, message = sensor.params, Imu()
+        assert isinstance(params, ImuParams)
+        message.header.frame_id = frame
+        # Noise of gyros and accelerometers is given per square root of Hz: it grows with the root of the rate.
+        density = 1.0 / math.sqrt(self.period_of(sensor))
+        for field, deviation in (
+            ("orientation_covariance", params.orientation_noise),
+            ("angular_velocity_covariance", params.gyro_noise * density),
+            ("linear_acceleration_covariance", params.accel_noise * density),
+        ):
+            setattr(message, field, (deviation**2 * np.eye(3)).reshape(-1).tolist())
+        return message
 
 
 # <robot>/odometry: estimated poses with drift. The true pose is on <robot>/odom.
@@ -340,10 +332,9 @@ class OdometryTopic(TemplatedTopics):
     message_type = Odometry
     fields: ClassVar[Mapping[str, Sequence[str]]] = ODOMETRY
 
-    def message_of(self, channel: Channel) -> Odometry:
-        frames = self.bridge.frames
-        message = Odometry(child_frame_id=frame_of(frames, channel.sensor))
-        message.header.frame_id = reference_of(frames, channel.sensor)
+    def message(self, sensor: Sensor, frame: str) -> Odometry:
+        message = Odometry(child_frame_id=frame)
+        message.header.frame_id = reference_of(self.bridge.frames, sensor)
         return message
 
     def values_of(self, readings: Readings) -> Mapping[str, Floats]:
@@ -360,18 +351,6 @@ class OdometryTopic(TemplatedTopics):
 # <robot>/range: readings of range finders.
 
 
-def range_message(params: RangeParams, frame: str) -> Range:
-    """Return the message of a range finder."""
-    message = Range(
-        radiation_type=Range.INFRARED if params.radiation == "infrared" else Range.ULTRASOUND,
-        field_of_view=params.field_of_view,
-        min_range=params.range_min,
-        max_range=params.range_max,
-    )
-    message.header.frame_id = frame
-    return message
-
-
 class RangeTopic(MessageTopics):
     """Publishes the distance to the nearest obstacle: inf without one, -inf if it is too near.
 
@@ -381,8 +360,17 @@ class RangeTopic(MessageTopics):
     sensor_type = "range"
     message_type = Range
 
-    def message(self, params: RangeParams, frame: str) -> Range:
-        return range_message(params, frame)
+    def message(self, sensor: Sensor, frame: str) -> Range:
+        params = sensor.params
+        assert isinstance(params, RangeParams)
+        message = Range(
+            radiation_type=Range.INFRARED if params.radiation == "infrared" else Range.ULTRASOUND,
+            field_of_view=params.field_of_view,
+            min_range=params.range_min,
+            max_range=params.range_max,
+        )
+        message.header.frame_id = frame
+        return message
 
     def send(self, readings: Readings, now: int) -> None:
         stamp = time_to_msg(now)
@@ -396,21 +384,6 @@ class RangeTopic(MessageTopics):
 # <robot>/scan: readings of planar lidars.
 
 
-def scan_message(params: LidarParams, frame: str, period: float) -> BulkMessage:
-    """Return the message of a lidar, with the arrays ranges and intensities."""
-    message = LaserScan(
-        angle_min=params.angle_min,
-        angle_max=float(params.angles[-1]),
-        angle_increment=params.angle_increment,
-        scan_time=period,
-        range_min=params.range_min,
-        range_max=params.range_max,
-    )
-    message.header.frame_id = frame
-    count = params.rays
-    return BulkMessage(message, {"ranges": ("f4", count), "intensities": ("f4", count if params.intensities else 0)})
-
-
 class ScanTopic(MessageTopics):
     """Publishes ranges, and intensities if the lidar has them.
 
@@ -421,8 +394,23 @@ class ScanTopic(MessageTopics):
     sensor_type = "lidar"
     message_type = LaserScan
 
-    def message_of(self, channel: Channel) -> BulkMessage:
-        return scan_message(channel.sensor.params, self.frame_of(channel.sensor), self.period_of(channel))
+    def message(self, sensor: Sensor, frame: str) -> BulkMessage:
+        """Return the message of a lidar, with the arrays ranges and intensities."""
+        params = sensor.params
+        assert isinstance(params, LidarParams)
+        message = LaserScan(
+            angle_min=params.angle_min,
+            angle_max=float(params.angles[-1]),
+            angle_increment=params.angle_increment,
+            scan_time=self.period_of(sensor),
+            range_min=params.range_min,
+            range_max=params.range_max,
+        )
+        message.header.frame_id = frame
+        count = params.rays
+        return BulkMessage(
+            message, {"ranges": ("f4", count), "intensities": ("f4", count if params.intensities else 0)}
+        )
 
     def send(self, readings: Readings, now: int) -> None:
         """Publish the ranges of each lidar, and the intensities of those that read them."""
@@ -437,11 +425,6 @@ class ScanTopic(MessageTopics):
 # <robot>/points: point clouds of multi-layer lidars.
 
 
-def points_message(params: Lidar3dParams, frame: str) -> BulkMessage:
-    """Return the message of a multi-layer lidar, with the array data: x, y, z of each point."""
-    return cloud_message(frame, params.layers, params.rays, "xyz", 3)
-
-
 class PointsTopic(MessageTopics):
     """Publishes organised clouds, one row per layer; rays without a hit have NaN points.
 
@@ -451,8 +434,10 @@ class PointsTopic(MessageTopics):
     sensor_type = "lidar_3d"
     message_type = PointCloud2
 
-    def message(self, params: Lidar3dParams, frame: str) -> BulkMessage:
-        return points_message(params, frame)
+    def message(self, sensor: Sensor, frame: str) -> BulkMessage:
+        params = sensor.params
+        assert isinstance(params, Lidar3dParams)
+        return cloud_message(frame, params.layers, params.rays, "xyz", 3)
 
     def send(self, readings: Readings, now: int) -> None:
         """Publish the clouds, as float32."""
@@ -525,7 +510,7 @@ class WrenchTopic(TemplatedTopics):
         "torque": under("wrench.torque", AXES),
     }
 
-    def message(self, params: ForceTorqueParams, frame: str) -> WrenchStamped:
+    def message(self, sensor: Sensor, frame: str) -> WrenchStamped:
         message = WrenchStamped()
         message.header.frame_id = frame
         return message
@@ -547,10 +532,6 @@ class CameraTopics(MessageTopics):
         """Return whether a camera makes the pictures of this topic."""
         return not self.channel or self.channel in sensor.params.channels
 
-    def message(self, params: CameraSensorParams, frame: str) -> BulkMessage:
-        """Return the message of a camera, whose pictures are in `frame`."""
-        raise NotImplementedError
-
     def arrays(self, reading: CameraReading) -> dict[str, Any]:
         """Return the arrays of the message that change with each picture."""
         raise NotImplementedError
@@ -567,7 +548,7 @@ class CameraTopics(MessageTopics):
                 self.tell(channel, message.fill(now, **self.arrays(readings[index])))
 
 
-def image_message(params: CameraSensorParams, frame: str, encoding: str, pixel: int) -> BulkMessage:
+def image_message(params: Any, frame: str, encoding: str, pixel: int) -> BulkMessage:
     """Return an image with the array data, of `pixel` bytes for each pixel."""
     step = params.width * pixel
     message = Image(height=params.height, width=params.width, encoding=encoding, is_bigendian=0, step=step)
@@ -575,35 +556,25 @@ def image_message(params: CameraSensorParams, frame: str, encoding: str, pixel: 
     return BulkMessage(message, {"data": ("u1", step * params.height)})
 
 
-class CameraPictureTopic(CameraTopics):
-    """Base of topics with an Image: `encoding` of the pixels, and how many bytes each has.
+class CameraImageTopic(CameraTopics):
+    """Publishes colors as rgb8, in the optical frame: z ahead, x to the right, y down."""
 
-    The picture is in the optical frame: z ahead, x to the right, y down.
-    """
+    channel, suffix, message_type = "rgb", "image_raw", Image
 
-    message_type = Image
-    encoding: ClassVar[str]
-    pixel_bytes: ClassVar[int]
-
-    def message(self, params: CameraSensorParams, frame: str) -> BulkMessage:
-        return image_message(params, frame, self.encoding, self.pixel_bytes)
-
-
-class CameraImageTopic(CameraPictureTopic):
-    """Publishes colors as rgb8."""
-
-    channel, suffix = "rgb", "image_raw"
-    encoding, pixel_bytes = "rgb8", 3
+    def message(self, sensor: Sensor, frame: str) -> BulkMessage:
+        return image_message(sensor.params, frame, "rgb8", 3)
 
     def arrays(self, reading: CameraReading) -> dict[str, Any]:
         return {"data": reading.rgb}
 
 
-class CameraDepthTopic(CameraPictureTopic):
+class CameraDepthTopic(CameraTopics):
     """Publishes depth as 32FC1: m along the optical axis, +inf if nothing is in range, as in REP 117 and 118."""
 
-    channel, suffix = "depth", "depth/image_raw"
-    encoding, pixel_bytes = "32FC1", 4
+    channel, suffix, message_type = "depth", "depth/image_raw", Image
+
+    def message(self, sensor: Sensor, frame: str) -> BulkMessage:
+        return image_message(sensor.params, frame, "32FC1", 4)
 
     def arrays(self, reading: CameraReading) -> dict[str, Any]:
         """Return the depths as bytes of little-endian float32."""
@@ -617,8 +588,9 @@ class CameraInfoTopic(CameraTopics):
     suffix = "camera_info"
     message_type = CameraInfo
 
-    def message(self, params: CameraSensorParams, frame: str) -> BulkMessage:
+    def message(self, sensor: Sensor, frame: str) -> BulkMessage:
         """Return the CameraInfo of a camera without distortion."""
+        params = sensor.params
         matrix = params.lens().matrix
         message = CameraInfo(
             height=params.height,
@@ -652,7 +624,8 @@ class CameraPointsTopic(CameraTopics):
     suffix = "points"
     message_type = PointCloud2
 
-    def message(self, params: CameraSensorParams, frame: str) -> BulkMessage:
+    def message(self, sensor: Sensor, frame: str) -> BulkMessage:
+        params = sensor.params
         names = ("x", "y", "z", "rgb") if "rgb" in params.channels else ("x", "y", "z")
         return cloud_message(frame, params.height, params.width, names, _NUMBERS)
 

@@ -61,7 +61,7 @@ class RunServices(SimulationServices):
         return was_paused
 
     async def _reset(self, request: Any, response: Any) -> Any:
-        await self.bridge.gateway.wait(self.bridge.gateway.send(lambda: Reset(source="sim/reset")))
+        await self.bridge.carry_out(lambda: Reset(source="sim/reset"))
         response.success, response.message = True, "back at the initial state"
         return response
 
@@ -82,10 +82,9 @@ async def make_steps(bridge: Bridge, count: int) -> None:
         raise InvalidValueError(f"steps: expected 1 to {MOST_STEPS}, got {count}")
     if not bridge.sim.is_paused:
         raise StateError("the simulation runs; call /sim/pause first")
-    gateway = bridge.gateway
     # In the simulation's thread: called in this one, `single_step` would block the executor until it is done.
     while count:
-        count -= await gateway.wait(gateway.between_steps(partial(_make_some, bridge.sim, count), COMMANDS))
+        count -= await bridge.read(partial(_make_some, bridge.sim, count), COMMANDS)
 
 
 def _make_some(sim: MultiRobotSimulationCore, most: int) -> int:
@@ -118,42 +117,28 @@ class CheckpointServices(Interface):
         bridge.serve(Load, "sim/load", self._on_load)
 
     async def _on_save(self, request: Any, response: Any) -> Any:
-        if request.file:
-            return await self._with_file(response, lambda: self._save(request.file))
-        return await self._answer(response, SaveState(name=request.name, source="sim/save"))
+        sim, states = self.bridge.sim, self.bridge.gateway.permissions.states
+        command = SaveState(name=request.name, source="sim/save")
+        return await self._answer(
+            request, response, command, lambda: sim.save_state(states.file_to_write(request.file))
+        )
 
     async def _on_load(self, request: Any, response: Any) -> Any:
-        if request.file:
-            return await self._with_file(response, lambda: self._load(request.file))
-        return await self._answer(response, RestoreState(name=request.name, source="sim/load"))
+        sim, states = self.bridge.sim, self.bridge.gateway.permissions.states
+        command = RestoreState(name=request.name, source="sim/load")
+        return await self._answer(request, response, command, lambda: sim.load_state(states.file_to_read(request.file)))
 
-    def _save(self, name: str) -> None:
-        self.bridge.sim.save_state(self.bridge.gateway.permissions.states.file_to_write(name))
-
-    def _load(self, name: str) -> None:
-        self.bridge.sim.load_state(self.bridge.gateway.permissions.states.file_to_read(name))
-
-    async def _with_file(self, response: Any, call: Callable[[], None]) -> Any:
-        """Call `call` between two steps; a file is refused where nothing that arrives may change anything."""
-        gateway = self.bridge.gateway
+    async def _answer(self, request: Any, response: Any, command: Command, with_file: Callable[[], object]) -> Any:
+        """Carry out a command; with a file the call, which is refused where nothing that arrives may change things."""
         try:
-            gateway.permissions.check_change()
-            await gateway.wait(gateway.between_steps(call, COMMANDS))
+            if request.file:
+                self.bridge.gateway.permissions.check_change()
+                await self.bridge.read(with_file, COMMANDS)
+            else:
+                await self.bridge.carry_out(lambda: command)
             response.success = True
         except FleetSimError as error:
             response.message = str(error)
-        return self._told(response)
-
-    async def _answer(self, response: Any, command: Command) -> Any:
-        gateway = self.bridge.gateway
-        try:
-            await gateway.wait(gateway.send(lambda: command))
-            response.success = True
-        except FleetSimError as error:
-            response.message = str(error)
-        return self._told(response)
-
-    def _told(self, response: Any) -> Any:
         response.stamp = time_to_msg(self.bridge.time.last)
         response.names = self.bridge.sim.dispatcher.moments.names
         return response
@@ -196,7 +181,7 @@ class PictureService(Interface):
 
     async def _render(self, request: Any) -> bytes:
         """Return the picture as PNG, drawn between two steps."""
-        sim, gateway = self.bridge.sim, self.bridge.gateway
+        sim = self.bridge.sim
         # All settings of the window's camera but the mode: a mode of "manual" would ignore the view.
         config = vars(sim.params.camera_config) | {"camera_mode": "auto", "camera_view_type": request.view}
 
@@ -205,7 +190,7 @@ class PictureService(Interface):
             rgb = sim.draw_picture(request.width, request.height, config if request.view else None)
             return png_bytes(rgb)
 
-        return await gateway.wait(gateway.between_steps(take))
+        return await self.bridge.read(take)
 
 
 # /sim/record: begin and end a recording, in a folder that the operator names.
@@ -230,10 +215,9 @@ class RecordService(Interface):
         bridge.serve(Record, "sim/record", self._on_request)
 
     async def _on_request(self, request: Any, response: Any) -> Any:
-        gateway = self.bridge.gateway
-        gateway.permissions.check_change()
+        self.bridge.gateway.permissions.check_change()
         call = (lambda: self._begin(str(request.name))) if request.name else self._end
-        response.path = await gateway.wait(gateway.between_steps(call))
+        response.path = await self.bridge.read(call)
         response.success = True
         return response
 
@@ -300,12 +284,11 @@ class PopulationServices(SimulationServices):
         return changes | {"attach": (Attach, self._on_attach), "list": (List, self._on_list)}
 
     async def _on_spawn(self, request: Any, response: Any) -> Any:
-        gateway = self.bridge.gateway
         try:
-            gateway.permissions.check(c.Spawn())
+            self.bridge.gateway.permissions.check(c.Spawn())
             # Read here and not between two steps: of a long text it takes a second.
             options = read_options(request.options)
-            await gateway.wait(gateway.send(lambda: self._spawn(request, options)))
+            await self.bridge.carry_out(lambda: self._spawn(request, options))
             response.success = True
         except FleetSimError as error:
             response.message = str(error)
@@ -315,7 +298,7 @@ class PopulationServices(SimulationServices):
         """Remove entities; the result says which were not, and why."""
         command = c.Remove(names=tuple(request.names), source="sim/delete")
         try:
-            ack = await self._dispatch(command)
+            ack = await self.bridge.carry_out(lambda: command)
         except FleetSimError as error:
             # All are rejected, each with the reason, so that the answer has the same form.
             ack = CommandAck(source=command.source, rejected=dict.fromkeys(command.names, str(error)))
@@ -333,7 +316,7 @@ class PopulationServices(SimulationServices):
             source="sim/attach",
         )
         try:
-            ack = await self._dispatch(command)
+            ack = await self.bridge.carry_out(lambda: command)
             response.success, response.message = ack.ok, "".join(ack.rejected.values())
         except FleetSimError as error:
             response.message = str(error)
@@ -351,10 +334,6 @@ class PopulationServices(SimulationServices):
         response.poses = poses_to_msgs(snapshot.positions[chosen], snapshot.orientations[chosen])
         response.stamp = time_to_msg(self.bridge.time.last)
         return response
-
-    async def _dispatch(self, command: c.Command) -> CommandAck:
-        gateway = self.bridge.gateway
-        return await gateway.wait(gateway.send(lambda: command))
 
     def _spawn(self, request: Any, options: dict[str, Any]) -> c.Spawn:
         """Return the Spawn command for a request; raises FleetSimError."""

@@ -27,8 +27,7 @@ from simulation_interfaces.srv import (
 from fleet_sim.base.arrays import Floats, Ints, Rows
 from fleet_sim.base.errors import FleetSimError, StateError, UnknownNameError
 from fleet_sim.ros.interface import Bridge, Interface
-from fleet_sim.ros.messages import pose_from_msg, poses_to_msgs, time_to_msg, twists_to_msgs
-from fleet_sim.ros.roster import Roster
+from fleet_sim.ros.messages import Roster, pose_from_msg, poses_to_msgs, time_to_msg, twists_to_msgs
 from fleet_sim.ros.simulation_answers import EntityInfos, Refusal, bounds_of, is_static, matching, serve, unsupported
 from fleet_sim.ros.simulation_runs import FORMATS, RunServicesOfStandard, SpawnServices, WorldServices
 from fleet_sim.world import commands as c
@@ -110,40 +109,38 @@ class EntityServices:
     # ---- the services ------------------------------------------------------------------------------------------------
 
     async def _delete(self, request: Any, response: Any) -> None:
-        gateway = self._bridge.gateway
-        ack = await gateway.wait(gateway.send(lambda: c.Remove(names=(request.entity,), source="delete_entity")))
+        ack = await self._bridge.carry_out(lambda: c.Remove(names=(request.entity,), source="delete_entity"))
         if not ack.ok:
             raise UnknownNameError(f"unknown entity {request.entity!r}")
 
     async def _entities(self, request: Any, response: Any) -> None:
-        response.entities = await self._read(lambda: matching(self._sim, self.infos, request.filters))
+        response.entities = await self._bridge.read(lambda: matching(self._sim, self.infos, request.filters))
 
     async def _states(self, request: Any, response: Any) -> str:
         def read() -> tuple[list[str], list[EntityState], str]:
             names = matching(self._sim, self.infos, request.filters)
             return names, *self._states_of(names)
 
-        response.entities, response.states, note = await self._read(read)
+        response.entities, response.states, note = await self._bridge.read(read)
         return note
 
     async def _state(self, request: Any, response: Any) -> str:
-        states, note = await self._read(lambda: self._states_of([request.entity]))
+        states, note = await self._bridge.read(lambda: self._states_of([request.entity]))
         response.state = states[0]
         return note
 
     async def _info(self, request: Any, response: Any) -> None:
-        response.info = await self._read(lambda: self.infos.of(self._row(request.entity)))
+        response.info = await self._bridge.read(lambda: self.infos.of(self._row(request.entity)))
 
     async def _set_info(self, request: Any, response: Any) -> None:
         self._bridge.gateway.permissions.check_change()
-        await self._read(lambda: self.infos.give(self._row(request.entity), request.info))
+        await self._bridge.read(lambda: self.infos.give(self._row(request.entity), request.info))
 
     async def _bounds(self, request: Any, response: Any) -> None:
-        response.bounds = await self._read(lambda: bounds_of(self._sim.world, self._row(request.entity)))
+        response.bounds = await self._bridge.read(lambda: bounds_of(self._sim.world, self._row(request.entity)))
 
     async def _set_state(self, request: Any, response: Any) -> None:
-        gateway = self._bridge.gateway
-        ack = await gateway.wait(gateway.send(lambda: self._placing(request)))
+        ack = await self._bridge.carry_out(lambda: self._placing(request))
         for reason in ack.rejected.values():
             raise StateError(reason)
 
@@ -194,10 +191,6 @@ class EntityServices:
 
     def _row(self, name: str) -> int:
         return int(self._sim.world.index.row_named(name))
-
-    async def _read(self, function: Any) -> Any:
-        """Return `function()`, called between two steps, after all commands that were sent before."""
-        return await self._bridge.gateway.wait(self._bridge.gateway.between_steps(function))
 
 
 def _vector(values: Sequence[float]) -> Vector3:

@@ -83,7 +83,7 @@ class RunServicesOfStandard:
 
     async def stop_here(self) -> None:
         """Pause the simulation, and regard it as stopped."""
-        await self._bridge.gateway.wait(self._bridge.gateway.between_steps(self._stop))
+        await self._bridge.read(self._stop)
 
     def _stop(self) -> None:
         # Between two steps: a step that has begun when it is paused is finished, and would count as one after the stop.
@@ -95,12 +95,11 @@ class RunServicesOfStandard:
     async def _reset(self, request: Any, response: Any) -> str:
         """Reset what the scope names; returns what of it stays, as published time never goes back."""
         self.require_world()
-        gateway = self._bridge.gateway
         if request.scope in (RESETS.SCOPE_DEFAULT, RESETS.SCOPE_ALL, RESETS.SCOPE_STATE | RESETS.SCOPE_SPAWNED):
-            await gateway.wait(gateway.send(lambda: c.Reset(source="reset_simulation")))
+            await self._bridge.carry_out(lambda: c.Reset(source="reset_simulation"))
             return "" if request.scope & RESETS.SCOPE_STATE and request.scope < RESETS.SCOPE_ALL else TIME_GOES_ON
         if request.scope == RESETS.SCOPE_SPAWNED:
-            await gateway.wait(gateway.send(self._removal))
+            await self._bridge.carry_out(self._removal)
             return ""
         raise unsupported(
             "scope: 0 and 255 (all), 4 (spawned) and 6 (state and spawned) can be reset, and published time goes on; "
@@ -138,8 +137,8 @@ class RunServicesOfStandard:
 
     async def _set_state(self, request: Any, response: Any) -> None:
         """Change between playing, paused and stopped, or end the run; raises Refusal with the code of the standard."""
-        gateway, sim, wanted = self._bridge.gateway, self._bridge.sim, request.state.state
-        gateway.permissions.check_change()
+        sim, wanted = self._bridge.sim, request.state.state
+        self._bridge.gateway.permissions.check_change()
         if wanted not in STATES:
             raise InvalidValueError(f"state: STOPPED (0), PLAYING (1), PAUSED (2) or QUITTING (3), got {wanted}")
         if wanted == SimulationState.STATE_QUITTING:
@@ -151,7 +150,7 @@ class RunServicesOfStandard:
             raise Refusal(SetSimulationState.Response.ALREADY_IN_TARGET_STATE, "it is in that state already")
         if wanted == SimulationState.STATE_STOPPED:
             sim.pause()
-            await gateway.wait(gateway.send(lambda: c.Reset(source="set_simulation_state")))
+            await self._bridge.carry_out(lambda: c.Reset(source="set_simulation_state"))
             await self.stop_here()
             return
         self._stopped_at = None
@@ -225,8 +224,7 @@ class WorldServices:
         """Load a scenario in place of the present one; returns which of its settings do not count here."""
         # In later versions of the definitions the two are in a message of their own.
         resource = getattr(request, "world_resource", request)
-        gateway = self._bridge.gateway
-        gateway.permissions.check_change()
+        self._bridge.gateway.permissions.check_change()
         scenario, file = self._read(resource)
         try:
             with remote_input(world_folders(self._bridge.sim.world)):
@@ -235,7 +233,7 @@ class WorldServices:
             if left and request.fail_on_unsupported_element:
                 raise Refusal(CODES.UNSUPPORTED_ELEMENTS, _left_out(left))
             command = LoadWorldCommand(scenario=scenario, file=str(file or ""), source="load_world")
-            await gateway.wait(gateway.send(lambda: command))
+            await self._bridge.carry_out(lambda: command)
         except StateError:
             raise
         except FleetSimError as error:
@@ -246,10 +244,9 @@ class WorldServices:
         return _left_out(left) if left else ""
 
     async def _unload(self, request: Any, response: Any) -> None:
-        gateway = self._bridge.gateway
         if not self._run.has_world:
             raise Refusal(UnloadWorld.Response.NO_WORLD_LOADED, "no world is loaded")
-        await gateway.wait(gateway.send(lambda: Clear(source="unload_world")))
+        await self._bridge.carry_out(lambda: Clear(source="unload_world"))
         self._bridge.sim.pause()
         self._run.has_world, self._current = False, None
 
@@ -387,7 +384,7 @@ class SpawnServices:
                 SPAWNING_CODES.NAMESPACE_INVALID, "entity_namespace: a robot's name is its namespace; leave it empty"
             )
         try:
-            ack = await self._bridge.gateway.wait(self._bridge.gateway.send(lambda: self._command(request, path)))
+            ack = await self._bridge.carry_out(lambda: self._command(request, path))
         except ConfigError as error:
             raise Refusal(SPAWNING_CODES.RESOURCE_PARSE_ERROR, str(error)) from error
         return ack.accepted_names[0]

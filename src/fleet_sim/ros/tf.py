@@ -20,8 +20,7 @@ from fleet_sim.base.spatial import quaternions
 from fleet_sim.models.kinematics.tree import FrameLink, base_frame, fixed_links, joint_frames, moving_links
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.interface import Bridge, Interface
-from fleet_sim.ros.messages import MessageTemplate, time_to_msg
-from fleet_sim.ros.roster import Roster
+from fleet_sim.ros.messages import MessageTemplate, Roster, time_to_msg
 from fleet_sim.world.commands import Frames
 from fleet_sim.world.shapes import RobotModel
 

@@ -13,15 +13,8 @@ from fleet_sim.base.arrays import Floats
 from fleet_sim.base.cdr import STAMP, MessagePart
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.interface import Bridge, Endpoints, Interface, publishers, serve_switch
-from fleet_sim.ros.messages import MessageTemplate
-from fleet_sim.ros.roster import Roster
-from fleet_sim.warehouse.battery.battery import (
-    JOULES_PER_WATT_HOUR,
-    Batteries,
-    BatteryColumns,
-    BatterySectionSettings,
-    SetCharging,
-)
+from fleet_sim.ros.messages import MessageTemplate, Roster
+from fleet_sim.warehouse.battery import battery
 from fleet_sim.world.conditions import told_charge
 from fleet_sim.world.world import World
 
@@ -63,9 +56,9 @@ class BatteryInterface(Interface):
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
-        self.own_rate = BatterySectionSettings().publish_rate
+        self.own_rate = battery.BatterySectionSettings().publish_rate
         if "battery" in bridge.sim.features.used:
-            batteries: Batteries = bridge.sim.features.use("battery")
+            batteries: battery.Batteries = bridge.sim.features.use("battery")
             self.own_rate = batteries.section.publish_rate
         self._publishers = publishers(bridge, "state", BatteryState, "battery_state", qos.STATE)
         self._services = Endpoints(bridge, "commands", self._serve, bridge.end_service)
@@ -85,7 +78,7 @@ class BatteryInterface(Interface):
             table = _battery_columns(world)
             voltages = table.voltage[rows]
             self._template = battery_state_template(
-                table.full_energy[rows] / (JOULES_PER_WATT_HOUR * voltages), voltages
+                table.full_energy[rows] / (battery.JOULES_PER_WATT_HOUR * voltages), voltages
             )
 
     def publish(self, now: int) -> None:
@@ -100,7 +93,7 @@ class BatteryInterface(Interface):
         energy, capacity, voltages = table.energy[rows], table.full_energy[rows], table.voltage[rows]
         # BatteryState counts in Ah: the energy at the nominal voltage.
         energy = told_charge(self.bridge.sim.world, rows, energy, capacity)
-        charge = energy / (JOULES_PER_WATT_HOUR * voltages)
+        charge = energy / (battery.JOULES_PER_WATT_HOUR * voltages)
         template.write_stamp(now)
         template.write("flow", np.column_stack([table.power[rows] / voltages, charge]))
         template.write("percentage", (energy / capacity)[:, None])
@@ -110,8 +103,8 @@ class BatteryInterface(Interface):
             self.bridge.send_from(row, "battery_state", partial(publisher.publish, piece))
 
     def _serve(self, name: str) -> Any:
-        def command(charging: bool) -> SetCharging:
-            return SetCharging(names=(name,), charging=charging, source="set_charging")
+        def command(charging: bool) -> battery.SetCharging:
+            return battery.SetCharging(names=(name,), charging=charging, source="set_charging")
 
         return serve_switch(self.bridge, f"{name}/set_charging", command)
 
@@ -120,7 +113,7 @@ _CHARGING = BatteryState.POWER_SUPPLY_STATUS_CHARGING
 _DISCHARGING = BatteryState.POWER_SUPPLY_STATUS_DISCHARGING
 
 
-def _battery_columns(world: World) -> BatteryColumns:
+def _battery_columns(world: World) -> battery.BatteryColumns:
     table = world.tables["battery"]
-    assert isinstance(table, BatteryColumns)
+    assert isinstance(table, battery.BatteryColumns)
     return table

@@ -67,10 +67,10 @@ class DisturbInterface(Interface):
         gateway, kinds = self.bridge.gateway, DisturbService.Request
         try:
             if request.operation == kinds.LIST:
-                await gateway.wait(gateway.between_steps(lambda: self._list(response)))
+                await self.bridge.read(lambda: self._list(response))
             elif request.operation in (kinds.BEGIN, kinds.END):
                 gateway.permissions.check_change()
-                ack = await gateway.wait(gateway.send(lambda: self._command(request)))
+                ack = await self.bridge.carry_out(lambda: self._command(request))
                 response.id = next(iter(ack.accepted_names), "")
                 if ack.rejected:
                     raise InvalidValueError("; ".join(ack.rejected.values()))

@@ -12,7 +12,7 @@ from std_msgs.msg import ColorRGBA, Float64
 from fleet_sim.base.arrays import Rows
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.ros.interface import Bridge, Endpoints, FeatureCommandTopic, FeatureStateTopic, having, serve_switch
-from fleet_sim.ros.roster import Roster
+from fleet_sim.ros.messages import Roster
 from fleet_sim.warehouse.equipment import RunConveyors, SwitchLights
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from fleet_sim.ros.action_kinds import offers
 from fleet_sim.ros.actions import ActionKind
 from fleet_sim.ros.interface import Bridge, Endpoints, Interface, require_packages
-from fleet_sim.ros.roster import Roster
+from fleet_sim.ros.messages import Roster
 
 
 class Nav2Interface(Interface):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -172,7 +172,7 @@ class RobotMaps:
         radius = round(footprint_radius(world, row), 6)
         grid = self.grid()
         if scope == "local":
-            grid = self._around(row, grid, params.local_size)
+            grid = self.around(row, params.local_size)
             return grid, inflated(grid.cells == OCCUPIED, grid.resolution, radius, params.inflation)
         if radius not in self._global:
             if len(self._global) == MOST_KEPT:
@@ -180,16 +180,12 @@ class RobotMaps:
             self._global[radius] = inflated(grid.cells == OCCUPIED, grid.resolution, radius, params.inflation)
         return grid, self._global[radius]
 
-    def occupied_around(self, row: int, size: float) -> OccupancyGrid:
-        """Return what is in the way of a robot in the square of `size` m around it, by its row."""
-        return self._around(row, self.grid(), size)
-
     def forget(self) -> None:
         """Compute everything anew when it is asked for next."""
         self._grid = None
 
-    def _around(self, row: int, grid: OccupancyGrid, size: float) -> OccupancyGrid:
-        """Return the map around a robot, with everything else that is near it."""
+    def around(self, row: int, size: float) -> OccupancyGrid:
+        """Return the map in the square of `size` m around a robot, by its row, with everything else that is near it."""
         world = self._bridge.sim.world
         x, y = world.position[row, :2].tolist()
         refresh_bounds(world)
@@ -202,7 +198,7 @@ class RobotMaps:
         )
         # On other storeys of a building nothing is in the way.
         near &= (lower[:, 2] <= world.aabb_upper[row, 2]) & (upper[:, 2] >= world.aabb_lower[row, 2])
-        return with_boxes(window(grid, (x, y), size), lower[near, :2], upper[near, :2])
+        return with_boxes(window(self.grid(), (x, y), size), lower[near, :2], upper[near, :2])
 
 
 # Maps that clients name: that of the simulation's own walls can be loaded, others cannot.
@@ -212,18 +208,11 @@ CODES = LoadMap.Response
 OTHER_WALLS = "robots would drive by one map, and into the walls of another; load another world by sim/load_world"
 
 
-class MapProblem(NamedTuple):
-    """Why a map cannot be loaded, with the code that Nav2 has for it."""
-
-    code: int
-    reason: str
-
-
-def problem_with_map(sim: MultiRobotSimulationCore, url: str) -> MapProblem | None:
-    """Return None where the map `url` is the file that the walls were read from, else why it cannot be loaded."""
+def problem_with_map(sim: MultiRobotSimulationCore, url: str) -> tuple[int, str] | None:
+    """Return None where the map `url` is the file that the walls were read from, else Nav2's code and why not."""
     path = url.removeprefix("file://")
     if not path or "://" in path:
-        return MapProblem(CODES.RESULT_MAP_DOES_NOT_EXIST, "map_url: expected a path, or file:// and a path")
+        return CODES.RESULT_MAP_DOES_NOT_EXIST, "map_url: expected a path, or file:// and a path"
     for section in ("site", "building"):
         entry = sim.origin.scenario.get(section)
         name = entry.get("map") if isinstance(entry, Mapping) else entry
@@ -232,4 +221,4 @@ def problem_with_map(sim: MultiRobotSimulationCore, url: str) -> MapProblem | No
             path == name or as_path(path).resolve() == resolve_config(beside(sim.origin.source, name)).resolve()
         ):
             return None
-    return MapProblem(CODES.RESULT_UNDEFINED_FAILURE, OTHER_WALLS)
+    return CODES.RESULT_UNDEFINED_FAILURE, OTHER_WALLS

@@ -14,7 +14,6 @@ from nav2_msgs.action import ComputePathToPose, FollowWaypoints, NavigateThrough
 
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.geometry import Path
-from fleet_sim.base.scenario import RosParams
 from fleet_sim.robots.actions.action import Action
 from fleet_sim.robots.actions.drive import MoveAction, MoveTo, TourAction
 from fleet_sim.ros.actions import CODES, ActionKind, GoalOutcome, GoalReader, Progress
@@ -34,15 +33,14 @@ PLANNER = {
 """Causes and the names of the planner's codes. A goal that is no free place counts as occupied."""
 
 
-def is_on(params: RosParams) -> bool:
-    """Return whether robots have all of Nav2's interface."""
-    return params.nav2.enabled
-
-
 def navigation_kind(name: str, kind: Any, build: Any, result: Any, feedback: Any, succeeded: Any = None) -> ActionKind:
     """Return an action that each robot serves where Nav2's interface is on; see ActionKind."""
     return ActionKind(
-        name, kind, build, result, feedback, per_fleet=False, navigation=True, asked_for=is_on, succeeded=succeeded
+        *(name, kind, build, result, feedback),
+        per_fleet=False,
+        navigation=True,
+        asked_for=lambda params: params.nav2.enabled,
+        succeeded=succeeded,
     )
 
 
@@ -54,8 +52,12 @@ def told(result: Any, outcome: GoalOutcome, names: Mapping[int, str], codes: Any
     """
     ended = outcome.cause in (Cause.NONE, Cause.CANCELED, Cause.PREEMPTED)
     code = 0 if ended else int(getattr(codes or type(result), names.get(outcome.cause, "UNKNOWN"), 0))
-    # Older versions of Nav2 have none of these.
-    for field, value in (("error_code", code), ("error_msg", outcome.text)):
+    return with_error(result, code, outcome.text)
+
+
+def with_error(result: Any, code: int, text: str) -> Any:
+    """Return `result` with Nav2's code and text of an error; older versions of Nav2 have neither."""
+    for field, value in (("error_code", code), ("error_msg", text)):
         if hasattr(result, field):
             setattr(result, field, value)
     return result

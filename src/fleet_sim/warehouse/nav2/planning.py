@@ -25,7 +25,7 @@ from fleet_sim.ros import messages
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.interface import Bridge
 from fleet_sim.warehouse.nav2.maps import INSCRIBED, RobotMaps
-from fleet_sim.warehouse.nav2.navigate import goals_of
+from fleet_sim.warehouse.nav2.navigate import goals_of, with_error
 from fleet_sim.warehouse.sites import Site, ZoneKind
 from fleet_sim.world.routes import NoRoute
 
@@ -38,17 +38,6 @@ class RefusedGoal(Exception):
     def __init__(self, code: str, reason: str) -> None:
         super().__init__(reason)
         self.code = code
-
-
-def aborted(handle: Any, result: Any, error: Exception) -> Any:
-    """Abort a goal, and return `result` with the code of the error and its text."""
-    code = error.code if isinstance(error, RefusedGoal) else "UNKNOWN"
-    handle.abort()
-    # Older versions of Nav2 have none of these.
-    for field, value in (("error_code", getattr(type(result), code, 0)), ("error_msg", str(error))):
-        if hasattr(result, field):
-            setattr(result, field, value)
-    return result
 
 
 PLANNER_ID, SMOOTHER_ID = "GridBased", "simple_smoother"
@@ -102,26 +91,28 @@ class PathServer:
         goal = handle.request
         one = hasattr(goal, "goal")
         result = (ComputePathToPose if one else ComputePathThroughPoses).Result()
-        begin = time.perf_counter()
-        gateway = self._bridge.gateway
-        try:
-            poses = [goal.goal] if one else list(goals_of(goal.goals))
-            result.path = await gateway.wait(gateway.between_steps(lambda: self._plan(goal, poses)))
-        except (RefusedGoal, FleetSimError) as error:
-            return aborted(handle, result, error)
-        result.planning_time = messages.duration_to_msg(time.perf_counter() - begin)
-        handle.succeed()
-        return result
+
+        def plan() -> PathMsg:
+            return self._plan(goal, [goal.goal] if one else list(goals_of(goal.goals)))
+
+        return await self._answer(handle, result, "planning_time", plan)
 
     async def _smooth(self, handle: Any) -> Any:
         """Smooth a path between two steps."""
-        goal, result, gateway = handle.request, SmoothPath.Result(), self._bridge.gateway
+        result = SmoothPath.Result()
+        result.was_completed = True
+        return await self._answer(handle, result, "smoothing_duration", lambda: self._smoothed(handle.request))
+
+    async def _answer(self, handle: Any, result: Any, duration: str, find: Callable[[], PathMsg]) -> Any:
+        """End a goal with the path that `find` returns between two steps, or with why there is none."""
         begin = time.perf_counter()
         try:
-            result.path = await gateway.wait(gateway.between_steps(lambda: self._smoothed(goal)))
+            result.path = await self._bridge.read(find)
         except (RefusedGoal, FleetSimError) as error:
-            return aborted(handle, result, error)
-        result.was_completed, result.smoothing_duration = True, messages.duration_to_msg(time.perf_counter() - begin)
+            handle.abort()
+            code = error.code if isinstance(error, RefusedGoal) else "UNKNOWN"
+            return with_error(type(result)(), getattr(type(result), code, 0), str(error))
+        setattr(result, duration, messages.duration_to_msg(time.perf_counter() - begin))
         handle.succeed()
         return result
 

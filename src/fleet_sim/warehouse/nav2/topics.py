@@ -35,10 +35,9 @@ from fleet_sim.robots.actions.follow import TeleopAction
 from fleet_sim.robots.attachments import footprint_radius
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.interface import Bridge, Endpoints, PolledTopic, publishers
-from fleet_sim.ros.messages import pose_from_msg, row_to_pose_msg, time_to_msg, twists_from_msgs
+from fleet_sim.ros.messages import Roster, pose_from_msg, row_to_pose_msg, time_to_msg, twists_from_msgs
 from fleet_sim.ros.monitoring import grid_to_msg
 from fleet_sim.ros.robot_commands import check_frame
-from fleet_sim.ros.roster import Roster
 from fleet_sim.sensing.sensors import OccupancyGrid
 from fleet_sim.sensing.sensors.occupancy import OCCUPIED
 from fleet_sim.warehouse.nav2.maps import RobotMaps, Scope, clearances, problem_with_map, to_costmap, to_occupancy
@@ -132,7 +131,7 @@ class RobotServices:
         elif request.command in (codes.PAUSE, codes.RESET, codes.SHUTDOWN, getattr(codes, "CLEANUP", None)):
             self._bridge.resting.add(self._robot)
             command = CancelActions(names=(self._robot,), reason=STOPPED, source="manage_nodes")
-            await self._bridge.gateway.wait(self._bridge.gateway.send(lambda: command))
+            await self._bridge.carry_out(lambda: command)
         elif request.command not in known:
             self._bridge.reject(f"{self._robot}: manage_nodes", f"command: unknown, got {request.command}")
             return response
@@ -143,42 +142,39 @@ class RobotServices:
 
     async def _clear(self, request: Any, response: Any) -> Any:
         # Costmaps are computed from what is there, so there are no old marks: the next one is made anew.
-        await self._read(self._maps.forget)
+        await self._bridge.read(self._maps.forget)
         return response
 
     async def _clear_around_pose(self, request: Any, response: Any) -> Any:
         stamped = request.pose
         transforms = self._bridge.transforms
         # A frame that is not known is told of: the caller's pose is wrong, whatever is cleared.
-        await self._read(lambda: transforms.pose_to_map(stamped.header.frame_id, pose_from_msg(stamped.pose)))
+        await self._bridge.read(lambda: transforms.pose_to_map(stamped.header.frame_id, pose_from_msg(stamped.pose)))
         return await self._clear(request, response)
 
     def _costmap(self, scope: Scope) -> Callable[[Any, Any], Awaitable[Any]]:
         async def answer(request: Any, response: Any) -> Any:
-            grid, costs = await self._read(lambda: self._maps.costs(self._robot, scope))
+            grid, costs = await self._bridge.read(lambda: self._maps.costs(self._robot, scope))
             response.map = to_costmap(grid, costs, self._bridge.frames.map, self._bridge.time.last)
             return response
 
         return answer
 
     async def _map(self, request: Any, response: Any) -> Any:
-        grid = await self._read(self._maps.grid)
+        grid = await self._bridge.read(self._maps.grid)
         response.map = grid_to_msg(grid, self._bridge.frames.map, self._bridge.time.last)
         return response
 
     async def _load_map(self, request: Any, response: Any) -> Any:
         """Answer with the map of the scenario, if the file that is asked for has the same one; else with why not."""
         # Walls are those of the scenario, so the map of other ones is refused.
-        problem = await self._read(lambda: problem_with_map(self._bridge.sim, request.map_url))
+        problem = await self._bridge.read(lambda: problem_with_map(self._bridge.sim, request.map_url))
         if problem is not None:
-            self._bridge.reject(f"{self._robot}/map_server/load_map", problem.reason)
-            response.result = problem.code
+            response.result, reason = problem
+            self._bridge.reject(f"{self._robot}/map_server/load_map", reason)
             return response
         response.result = LoadMap.Response.RESULT_SUCCESS
         return await self._map(request, response)
-
-    async def _read(self, function: Callable[[], Any]) -> Any:
-        return await self._bridge.gateway.wait(self._bridge.gateway.between_steps(function))
 
 
 class LocalizationTopics:
@@ -401,7 +397,7 @@ class TeleopTopics:
         reach = speed * max(LOOK_AHEAD, speed / (2.0 * brakes))
         radius = footprint_radius(world, row)
         # The map around it, with room for the disc at the end of the way.
-        grid = self._maps.occupied_around(row, 2.0 * (reach + radius + 1.0))
+        grid = self._maps.around(row, 2.0 * (reach + radius + 1.0))
         steps = max(2, math.ceil(2.0 * reach / grid.resolution))
         way = projected(world.position[row, :2], quaternions.yaw_of(world.orientation, row), linear, turn, reach, steps)
         free = free_length(grid, way, radius, reach / steps)

@@ -112,9 +112,8 @@ class OrdersInterface(Interface):
 
     async def _apply(self, make: Any) -> CommandResult:
         """Carry out the command that `make` returns; every refusal is in the result, and logged."""
-        gateway = self.bridge.gateway
         try:
-            ack = await gateway.wait(gateway.send(make))
+            ack = await self.bridge.carry_out(make)
         except FleetSimError as error:
             self.bridge.reject("fleet/orders", error)
             return ack_to_msg(CommandAck(), self.bridge.time.last, str(error))
@@ -123,8 +122,7 @@ class OrdersInterface(Interface):
         return ack_to_msg(ack, self.bridge.time.last)
 
     async def _status(self, request: Any, response: Any) -> Any:
-        gateway = self.bridge.gateway
-        statuses, response.count = await gateway.wait(gateway.between_steps(lambda: self._look(request)))
+        statuses, response.count = await self.bridge.read(lambda: self._look(request))
         response.orders = [status_to_msg(status, self.bridge.time.last) for status in statuses]
         response.success = True
         return response

@@ -12,19 +12,7 @@ import numpy as np
 from fleet_sim.base.arrays import Rows, as_float
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, brief
 from fleet_sim.robots.drive import is_steered
-from fleet_sim.warehouse.rmf.slotcars import (
-    CancelCharge,
-    FollowWaypoints,
-    Pause,
-    PauseSlotcar,
-    RequestCharge,
-    SetSlotcarMode,
-    SlotcarColumns,
-    SlotcarMode,
-    Slotcars,
-    SlotcarSettings,
-    Waypoint,
-)
+from fleet_sim.warehouse.rmf import slotcars as cars
 from fleet_sim.world.commands import CommandAck
 from fleet_sim.world.features import Feature, FeatureHost
 from fleet_sim.world.pipeline import Phase, System
@@ -47,37 +35,37 @@ LARGEST_NUMBER = 2**63 - 1
 class SlotcarRequests:
     """Commands to slotcars: for one by its name, refused with the reason and counted where that is none."""
 
-    def __init__(self, world: World, slotcars: Slotcars) -> None:
+    def __init__(self, world: World, slotcars: cars.Slotcars) -> None:
         self._world = world
         self._slotcars = slotcars
 
-    def follow(self, order: FollowWaypoints) -> None:
+    def follow(self, order: cars.FollowWaypoints) -> None:
         """Carry out a FollowWaypoints; a task that is known already goes on as before."""
         row = self._row(order.robot)
         self._short("task_id", order.task)
         if order.task != self._slotcars.tasks(row).task:
             self._slotcars.start_path(row, order.task, self._checked(order.path))
 
-    def set_mode(self, order: SetSlotcarMode) -> None:
+    def set_mode(self, order: cars.SetSlotcarMode) -> None:
         """Carry out a SetSlotcarMode."""
         row = self._row(order.robot)
-        if order.mode not in list(SlotcarMode):
-            raise InvalidValueError(f"there is no mode {order.mode!r}; modes are 0 to {max(SlotcarMode)}")
+        if order.mode not in list(cars.SlotcarMode):
+            raise InvalidValueError(f"there is no mode {order.mode!r}; modes are 0 to {max(cars.SlotcarMode)}")
         self._short("performing_action", order.action)
         table = self._slotcars.table
         table.mode[row], table.mode_request[row] = order.mode, self._number(order.request)
         self._slotcars.tasks(row).action = order.action
 
-    def pause(self, order: PauseSlotcar) -> None:
+    def pause(self, order: cars.PauseSlotcar) -> None:
         """Carry out a PauseSlotcar."""
         row = self._row(order.robot)
-        if order.pause not in list(Pause):
+        if order.pause not in list(cars.Pause):
             raise InvalidValueError(f"pause: expected 0, 1 or 2, got {order.pause!r}")
         table = self._slotcars.table
         table.pause[row], table.pause_request[row] = order.pause, self._number(order.request)
         table.checkpoint[row] = order.checkpoint
 
-    def charge(self, order: RequestCharge) -> None:
+    def charge(self, order: cars.RequestCharge) -> None:
         """Carry out a RequestCharge."""
         row = self._row(order.robot)
         self._short("request_id", order.request)
@@ -87,7 +75,7 @@ class SlotcarRequests:
         timeout = as_float(order.timeout, "start_timeout", low=0.0, high=LONGEST_TIMEOUT)
         self._slotcars.chargers.assign(order.charger, order.robot, order.fleet, order.request, timeout)
 
-    def cancel_charge(self, order: CancelCharge) -> None:
+    def cancel_charge(self, order: cars.CancelCharge) -> None:
         """Carry out a CancelCharge."""
         self._slotcars.chargers.cancel(order.charger, order.request)
 
@@ -118,7 +106,7 @@ class SlotcarRequests:
         if len(text) > LONGEST_NAME:
             raise InvalidValueError(f"{what}: expected at most {LONGEST_NAME} characters, got {len(text)}")
 
-    def _checked(self, path: tuple[Waypoint, ...]) -> tuple[Waypoint, ...]:
+    def _checked(self, path: tuple[cars.Waypoint, ...]) -> tuple[cars.Waypoint, ...]:
         """Return `path`; raises InvalidValueError unless all of it can be driven to."""
         if not path:
             raise InvalidValueError("the path has no waypoints")
@@ -135,30 +123,30 @@ class SlotcarRequests:
         return path
 
 
-class SlotcarFeature(Feature[SlotcarSettings, SlotcarColumns]):
+class SlotcarFeature(Feature[cars.SlotcarSettings, cars.SlotcarColumns]):
     """Slotcars: `slotcar:` in a robot's entry, `sim.features.use("slotcar")` is the Slotcars."""
 
     doc = "Lets it follow the paths of a fleet manager, as slotcars of Open-RMF do."
-    settings = SlotcarSettings
-    table = SlotcarColumns
+    settings = cars.SlotcarSettings
+    table = cars.SlotcarColumns
 
-    def start(self, host: FeatureHost, table: SlotcarColumns) -> Slotcars:
+    def start(self, host: FeatureHost, table: cars.SlotcarColumns) -> cars.Slotcars:
         """Decide before robots move."""
-        slotcars = Slotcars(host.world, table)
+        slotcars = cars.Slotcars(host.world, table)
         requests = SlotcarRequests(host.world, slotcars)
         host.pipeline.add(System("slotcars", Phase.UPDATE, slotcars.step), before="motion")
         for kind, which, carry_out in (
-            (FollowWaypoints, "robot", requests.follow),
-            (SetSlotcarMode, "robot", requests.set_mode),
-            (PauseSlotcar, "robot", requests.pause),
-            (RequestCharge, "charger", requests.charge),
-            (CancelCharge, "charger", requests.cancel_charge),
+            (cars.FollowWaypoints, "robot", requests.follow),
+            (cars.SetSlotcarMode, "robot", requests.set_mode),
+            (cars.PauseSlotcar, "robot", requests.pause),
+            (cars.RequestCharge, "charger", requests.charge),
+            (cars.CancelCharge, "charger", requests.cancel_charge),
         ):
             host.dispatcher.handle(kind, partial(requests.answer, which, carry_out))
         host.checkpoints.register_late("slotcars", slotcars)
         return slotcars
 
-    def enter(self, part: Slotcars, table: SlotcarColumns, rows: Rows) -> None:
+    def enter(self, part: cars.Slotcars, table: cars.SlotcarColumns, rows: Rows) -> None:
         """Take in robots; raises InvalidValueError for what cannot drive and turn."""
         world = part.world
         for row in np.asarray(rows).tolist():
@@ -167,7 +155,7 @@ class SlotcarFeature(Feature[SlotcarSettings, SlotcarColumns]):
             if is_steered(world, row):
                 raise InvalidValueError(f"{world.label(row)!r} is steered like a car; slotcars turn on the spot")
 
-    def leave(self, part: Slotcars, table: SlotcarColumns, rows: Rows) -> None:
+    def leave(self, part: cars.Slotcars, table: cars.SlotcarColumns, rows: Rows) -> None:
         """Let `rows` follow no path any more."""
         part.forget_paths(rows)
 

@@ -31,16 +31,8 @@ from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.messages import decode, duration_from_msg, duration_to_msg, time_from_msg, time_to_msg
 from fleet_sim.warehouse.equipment import DoorMode, Doors, Lifts, MoveDoors, RequestLift, ServeRobot
 from fleet_sim.warehouse.equipment.workcell import Workcells
+from fleet_sim.warehouse.rmf import slotcars as cars
 from fleet_sim.warehouse.rmf.chargers import Charger, Chargers
-from fleet_sim.warehouse.rmf.slotcars import (
-    CancelCharge,
-    FollowWaypoints,
-    PauseSlotcar,
-    RequestCharge,
-    SetSlotcarMode,
-    Slotcars,
-    Waypoint,
-)
 from fleet_sim.warehouse.sites import Building
 from fleet_sim.warehouse.sites.site import Door as Doorway
 from fleet_sim.warehouse.sites.site import Level as Storey
@@ -257,12 +249,12 @@ class ChargerTopics:
             time_to_fully_charged=duration_to_msg(self._chargers.remaining(charger)),
         )
 
-    def _request(self, message: ChargerRequest) -> RequestCharge:
+    def _request(self, message: ChargerRequest) -> cars.RequestCharge:
         timeout = duration_from_msg(message.start_timeout)
-        return RequestCharge(**fields_from(message, FIELDS), timeout=timeout, source=REQUESTS)
+        return cars.RequestCharge(**fields_from(message, FIELDS), timeout=timeout, source=REQUESTS)
 
-    def _cancel(self, message: ChargerCancel) -> CancelCharge:
-        return CancelCharge(charger=message.charger_name, request=message.request_id, source=CANCELS)
+    def _cancel(self, message: ChargerCancel) -> cars.CancelCharge:
+        return cars.CancelCharge(charger=message.charger_name, request=message.request_id, source=CANCELS)
 
 
 # Doors in ROS: requests, and the mode of each door.
@@ -385,9 +377,9 @@ PAUSE_FIELDS = {"robot": "robot_name", "pause": "type", "request": "mode_request
 """Fields of commands, with those of the messages."""
 
 
-def waypoint_from_msg(message: Location) -> Waypoint:
+def waypoint_from_msg(message: Location) -> cars.Waypoint:
     """Return a place of a path."""
-    return Waypoint(
+    return cars.Waypoint(
         message.x,
         message.y,
         message.yaw,
@@ -399,7 +391,7 @@ def waypoint_from_msg(message: Location) -> Waypoint:
     )
 
 
-def waypoint_to_msg(waypoint: Waypoint) -> Location:
+def waypoint_to_msg(waypoint: cars.Waypoint) -> Location:
     """Return a place of a path as a message."""
     return Location(
         t=time_to_msg(waypoint.time),
@@ -420,7 +412,7 @@ class RobotTopics:
     have not been on a level of the building yet are not published.
     """
 
-    def __init__(self, bridge: Bridge, slotcars: Slotcars) -> None:
+    def __init__(self, bridge: Bridge, slotcars: cars.Slotcars) -> None:
         self._bridge = bridge
         self._slotcars = slotcars
         self._publisher = bridge.node.create_publisher(RobotState, "/robot_state", qos.STATE)
@@ -470,15 +462,15 @@ class RobotTopics:
 
     # Requests are for the robot that they name: the name of the fleet counts for nothing, as for slotcars.
 
-    def _path(self, message: PathRequest) -> FollowWaypoints:
+    def _path(self, message: PathRequest) -> cars.FollowWaypoints:
         path = tuple(map(waypoint_from_msg, message.path))
-        return FollowWaypoints(robot=message.robot_name, task=message.task_id, path=path, source=PATHS)
+        return cars.FollowWaypoints(robot=message.robot_name, task=message.task_id, path=path, source=PATHS)
 
-    def _mode(self, message: ModeRequest) -> SetSlotcarMode:
-        return SetSlotcarMode(**fields_from(message, MODE_FIELDS), source=ROBOTS_MODES)
+    def _mode(self, message: ModeRequest) -> cars.SetSlotcarMode:
+        return cars.SetSlotcarMode(**fields_from(message, MODE_FIELDS), source=ROBOTS_MODES)
 
-    def _pause(self, message: PauseRequest) -> PauseSlotcar:
-        return PauseSlotcar(**fields_from(message, PAUSE_FIELDS), source=PAUSES)
+    def _pause(self, message: PauseRequest) -> cars.PauseSlotcar:
+        return cars.PauseSlotcar(**fields_from(message, PAUSE_FIELDS), source=PAUSES)
 
 
 def _charges(table: EnergyColumns | None, rows: Rows) -> Floats:

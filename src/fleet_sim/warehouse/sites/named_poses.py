@@ -44,8 +44,7 @@ class PlaceServices:
 
     async def _site(self) -> Site | None:
         """Return the site of the simulation, or None without one."""
-        gateway = self._bridge.gateway
-        return await gateway.wait(gateway.between_steps(self._find))
+        return await self._bridge.read(self._find)
 
     def _find(self) -> Site | None:
         site: Site | None = self._bridge.sim.extensions.find_manager("site")

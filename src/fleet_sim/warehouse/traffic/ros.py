@@ -71,17 +71,15 @@ class TrafficInterface(Interface):
 
     async def _applied(self, make: Callable[[], Command]) -> CommandAck | str:
         """Carry out the command that `make` returns; return its acknowledgement, or why it was refused."""
-        gateway = self.bridge.gateway
         try:
-            return await gateway.wait(gateway.send(make))
+            return await self.bridge.carry_out(make)
         except FleetSimError as error:
             self.bridge.reject("fleet/traffic", error)
             return str(error)
 
     async def _on_grants(self, request: Any, response: Any) -> Any:
-        gateway = self.bridge.gateway
         try:
-            await gateway.wait(gateway.between_steps(lambda: self._tell(request, response)))
+            await self.bridge.read(lambda: self._tell(request, response))
             response.success = True
         except FleetSimError as error:
             response.message = str(error)
