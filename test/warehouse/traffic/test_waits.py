@@ -14,8 +14,8 @@ from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.sites import Grid, Site, Zone, ZoneKind
 from fleet_sim.warehouse.traffic import Problem, make_planner
 from fleet_sim.warehouse.traffic.figures import FigureCollector
-from fleet_sim.warehouse.traffic.meanwhile import Pace, kept_for
 from fleet_sim.warehouse.traffic.network import Network
+from fleet_sim.warehouse.traffic.planning import Pace, kept_for
 
 ROBOT = {"shape": {"shape_type": "cylinder", "radius": 0.3, "height": 0.3}, "motion_mode": "differential"}
 

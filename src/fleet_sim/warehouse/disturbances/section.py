@@ -27,7 +27,9 @@ from fleet_sim.world.conditions import CONDITIONS
 
 def _ours() -> dict[str, type[DisturbanceKind]]:
     # Imported here: nobody loads them before a kind is looked up.
-    from fleet_sim.warehouse.disturbances import localization, places, radio, robots
+    from fleet_sim.warehouse.disturbances import kind as places
+    from fleet_sim.warehouse.disturbances import kind as robots
+    from fleet_sim.warehouse.disturbances import localization, radio
 
     return {
         "breakdown": robots.Breakdown,

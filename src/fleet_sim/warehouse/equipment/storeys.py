@@ -17,18 +17,7 @@ from fleet_sim.warehouse.equipment.building import WALL
 from fleet_sim.warehouse.equipment.lift import STEP, Entrance, LiftLines, Lifts, WaitingPlace, outside
 from fleet_sim.warehouse.sites.section import until_cleared
 from fleet_sim.warehouse.sites.site import Building, Site
-from fleet_sim.warehouse.traffic.router import (
-    ANGLES,
-    APART,
-    Passing,
-    Router,
-    SiteRoutes,
-    apart,
-    past_all,
-    places_around,
-    retreat,
-    standing_discs,
-)
+from fleet_sim.warehouse.traffic import router as routing
 from fleet_sim.warehouse.traffic.storeys import Shaft, Storeys
 from fleet_sim.world.routes import LiftStop, NoRoute, Route, RouteNeeds, Stretch, Wanted
 from fleet_sim.world.world import World
@@ -65,8 +54,8 @@ class StoreyRouter:
         self._lifts, self._lines = lifts, lines
         self._room = room
         self.plan = StoreyPlan(world, building, lifts, room)
-        self._routers: dict[tuple[int, tuple[int, ...]], SiteRoutes] = {}
-        self._passing: tuple[int, Router] | None = None
+        self._routers: dict[tuple[int, tuple[int, ...]], routing.SiteRoutes] = {}
+        self._passing: tuple[int, routing.Router] | None = None
         """The storey of a detour, and ways around who stands there."""
 
     def rise(self, start: float, goal: float) -> float:
@@ -101,7 +90,7 @@ class StoreyRouter:
         """Return the way around robots that stand near; first straight away from those that are in touch."""
         storey = self.plan.number(start[2])
 
-        def find(past: Passing) -> list[Stretch] | NoRoute:
+        def find(past: routing.Passing) -> list[Stretch] | NoRoute:
             self._passing = storey, past.router
             try:
                 found = self._journey(row, np.array([*past.clear, start[2]]), goal, needs)
@@ -111,7 +100,7 @@ class StoreyRouter:
                 return found
             return [Stretch(past.line, found[0].rise), *found]
 
-        return past_all(self._router(storey), start[:2], self._discs(row, storey), needs.radius, find)
+        return routing.past_all(self._router(storey), start[:2], self._discs(row, storey), needs.radius, find)
 
     def retreat(
         self, row: int, start: Floats, radius: float, *, speed: float, wanted: Wanted
@@ -121,7 +110,7 @@ class StoreyRouter:
             return NoRoute("it is in a lift", ActionCause.UNREACHABLE)
         storey = self.plan.number(start[2])
         plain, discs = self._router(storey), self._discs(row, storey)
-        found = retreat(plain, start[:2], discs, radius, speed=speed, wanted=wanted)
+        found = routing.retreat(plain, start[:2], discs, radius, speed=speed, wanted=wanted)
         return found if isinstance(found, NoRoute) else [Stretch(route) for route in found]
 
     def _discs(self, row: int, storey: int) -> Floats:
@@ -129,7 +118,7 @@ class StoreyRouter:
         floor = self.plan.heights[storey]
         # Up to the next storey, less the step that is on it already.
         highest = float(self.plan.heights[self.plan.heights > floor + STEP].min(initial=np.inf)) - STEP
-        return standing_discs(self._world, row, floor - STEP, highest)
+        return routing.standing_discs(self._world, row, floor - STEP, highest)
 
     def _journey(self, row: int, start: Floats, goal: Floats, needs: RouteNeeds) -> list[Stretch] | NoRoute:
         """Return the stretches of the best journey from `start` to `goal` (3,) in m, or why there is none.
@@ -227,12 +216,12 @@ class StoreyRouter:
         assert self._lifts is not None and self._lines is not None
         pitch, rings = max(0.5 * radius, 0.1), np.arange(1, RINGS + 1)
         # Rings of places around the doors, near ones first.
-        places, reach = places_around(ride.door, pitch, rings), np.repeat(rings * pitch, ANGLES)
+        places, reach = routing.places_around(ride.door, pitch, rings), np.repeat(rings * pitch, routing.ANGLES)
         # Not in the shaft, nor in the wall around the doors.
         mask = ((places - entrance.middle) * entrance.outward).sum(axis=1) >= radius + self._room
         if self._passing is not None:
             # Not where it is now, which may be in the way.
-            mask &= apart(places, start[0], start[1], 2.0 * radius)
+            mask &= routing.apart(places, start[0], start[1], 2.0 * radius)
         height = self._lifts.plan(ride.lift).heights[ride.floor]
         for lift in self.plan.lifts:
             floor = self.plan.floor_on(lift, self.plan.number(height))
@@ -241,9 +230,9 @@ class StoreyRouter:
             # Wide enough for whoever fits through the doors, and stands before them.
             other = self._lifts.plan(lift).entrances[floor]
             end = outside(other, 0.5 * other.width)
-            mask &= distances_to_lines(places, other.middle, end) >= radius + 0.5 * other.width + APART
+            mask &= distances_to_lines(places, other.middle, end) >= radius + 0.5 * other.width + routing.APART
             for kept in self._lines.places(lift, floor, row):
-                mask &= apart(places, kept.x, kept.y, radius + kept.radius)
+                mask &= routing.apart(places, kept.x, kept.y, radius + kept.radius)
         places, reach = places[mask], reach[mask]
         # On the side that the robot comes from, or it crosses the way of those who get out.
         ways = reach + np.sqrt(((places - start[:2]) ** 2).sum(axis=1))
@@ -274,7 +263,7 @@ class StoreyRouter:
                     shafts.append(Shaft(LiftStop(lift, floor), storey, *where))
         return replace(laid, shafts=tuple(shafts), cabins=self._lines)
 
-    def _router_now(self, storey: int) -> Router:
+    def _router_now(self, storey: int) -> routing.Router:
         """Return the router of a storey; on a detour it leads around the robots that stand there."""
         return self._passing[1] if self._passing and self._passing[0] == storey else self._router(storey)
 
@@ -283,12 +272,12 @@ class StoreyRouter:
         lifts = tuple(lift for lift in self.plan.lifts if self.plan.passes(lift, storey))
         return without_shafts(self.plan.building.levels[storey].site, self._world, self._lifts, lifts)
 
-    def _router(self, storey: int) -> Router:
+    def _router(self, storey: int) -> routing.Router:
         """Return the router of a storey, in which the shafts of lifts are closed, and areas on all storeys."""
         # Shafts are closed on the storeys that a lift passes, wherever its cabin is.
         key = (storey, tuple(lift for lift in self.plan.lifts if self.plan.passes(lift, storey)))
         if key not in self._routers:
-            self._routers[key] = SiteRoutes(self._world, Router(self.site(storey), self._room))
+            self._routers[key] = routing.SiteRoutes(self._world, routing.Router(self.site(storey), self._room))
         return self._routers[key].router
 
 

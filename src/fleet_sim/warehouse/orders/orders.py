@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -13,7 +12,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Rows
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, StateError, StateFileError, brief
-from fleet_sim.base.files import writing
+from fleet_sim.base.files import write_table
 from fleet_sim.base.settings import read
 from fleet_sim.warehouse.orders.allocation import Rounds, make_allocator
 from fleet_sim.warehouse.orders.charging import Charging, make_policy
@@ -59,14 +58,6 @@ def _spread(values: Floats) -> Mapping[str, float | None]:
         return dict.fromkeys(names)
     numbers = [values.mean(), *np.percentile(values, _PERCENTILES), values.max()]
     return dict(zip(names, map(float, numbers), strict=True))
-
-
-def _write(path: str | Path, header: list[str], lines: list[list[Any]]) -> None:
-    # Whole or not at all, as half a table looks like a whole one.
-    with writing(path, newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(header)
-        writer.writerows(lines)
 
 
 RELEASED, SAMPLED, LOOKED = "released", "sampled", "looked"
@@ -302,17 +293,16 @@ class Orders(Stateful):
         lines = []
         for number, order in enumerate(self.book.orders):
             status = self.book.status(number, self.places.names)
-            times = (status.released, status.due, status.assigned, status.picked, status.ended)
+            moments = (status.released, status.due, status.assigned, status.picked, status.ended)
             texts = (status.id, status.state.value, status.robot, "|".join(status.stops), status.reason)
-            lines.append([*texts, order.load, order.priority, *("" if time is None else time for time in times)])
-        header = ["id", "state", "robot", "stops", "reason", "load", "priority"]
-        header += ["released", "due", "assigned", "picked", "ended"]
-        _write(path, header, lines)
+            lines.append([*texts, order.load, order.priority, *("" if time is None else time for time in moments)])
+        header = ("id", "state", "robot", "stops", "reason", "load", "priority")
+        times = ("released", "due", "assigned", "picked", "ended")
+        write_table(path, {name: [line[at] for line in lines] for at, name in enumerate((*header, *times))})
 
     def write_history(self, path: str | Path) -> None:
         """Write a CSV file with a line per sample of `history`."""
-        columns = self.history()
-        _write(path, list(columns), np.column_stack(list(columns.values())).tolist())
+        write_table(path, {name: column.tolist() for name, column in self.history().items()})
 
     def _after(self, seconds: float, what: str) -> None:
         clock = self._world.clock

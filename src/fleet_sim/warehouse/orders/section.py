@@ -31,6 +31,7 @@ from fleet_sim.warehouse.orders.stations import StationLanes
 from fleet_sim.warehouse.sites.grid import Grid
 from fleet_sim.warehouse.sites.map_formats import read_tasks
 from fleet_sim.warehouse.sites.reading import fail, read_text
+from fleet_sim.warehouse.sites.section import until_cleared
 from fleet_sim.warehouse.sites.site import Site
 from fleet_sim.warehouse.traffic.network import Network
 from fleet_sim.warehouse.traffic.router import Router
@@ -400,6 +401,11 @@ def offer_orders(sim: MultiRobotSimulationCore, settings: OrdersSettings | None 
     desk: OrderDesk = sim.features.use("orders")
     traffic = partial(_traffic, sim)
     transport = StationLanes(sim.world, traffic, places, chosen.service)
+
+    def leave() -> None:
+        desk.open(None)
+        orders.close()
+
     # Whatever fails, no transport stays behind.
     try:
         orders = Orders(sim.world, desk.table, places, transport, chosen)
@@ -408,7 +414,7 @@ def offer_orders(sim: MultiRobotSimulationCore, settings: OrdersSettings | None 
         orders.begin_arrivals()
         # Now, where the traffic has its robots already: a lane without room is an error before the run.
         transport.lay_out()
-        sim.register_manager(orders, "orders")
+        until_cleared(sim, orders, "orders", leave)
     except BaseException:
         transport.close()
         raise
@@ -416,14 +422,6 @@ def offer_orders(sim: MultiRobotSimulationCore, settings: OrdersSettings | None 
         sim.features.give("orders", _without(sim, desk), chosen.robot)
     desk.open(orders)
 
-    def leave() -> None:
-        # With `sim.clear()` the building and its fleet are gone.
-        desk.open(None)
-        orders.close()
-        sim.unregister_manager(orders)
-        sim.events.off("cleared", leave)
-
-    sim.events.on("cleared", leave)
     return orders
 
 

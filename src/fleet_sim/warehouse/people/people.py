@@ -23,11 +23,11 @@ from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots.spawn_params import ShapeParams, SimObjectSpawnParams
 from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.warehouse.people import places as floor
 from fleet_sim.warehouse.people import walking
-from fleet_sim.warehouse.people.giving_way import CLEAR, LOOK, PACE, Waiting, make_room
-from fleet_sim.warehouse.people.places import BEGIN, PLACE, Places, read_begin, read_place, read_places
 from fleet_sim.warehouse.people.safety import NOBODY, Safety, SafetySettings
 from fleet_sim.warehouse.people.walking import AIMS, STANDS, WALKS, Crowd, Law, Machines, Shelves
+from fleet_sim.warehouse.sites.section import until_cleared
 from fleet_sim.warehouse.sites.site import Site
 from fleet_sim.world.clock import normals, purpose_key, uniforms
 from fleet_sim.world.collision_rules import CollisionRule
@@ -51,14 +51,14 @@ class GroupSettings(Checked):
     """People of one kind: how many, when they come, and where they go."""
 
     visits: tuple[Any, ...] = setting(
-        reader=read_places, schema={"type": "array", "minItems": 1, "items": PLACE}, doc="Where they go."
+        reader=floor.read_places, schema={"type": "array", "minItems": 1, "items": floor.PLACE}, doc="Where they go."
     )
     name: str = setting("person", doc="They are called by it and a number.")
     count: int = setting(0, low=0, high=MOST, doc="There when it begins.")
     per_hour: float = setting(0.0, low=0.0, high=1e6, doc="Who come besides, at random times.")
     begin: float = time_setting(0.0, doc="When their shift begins.")
     end: float | None = time_setting(None, doc="When it ends: they go back to where they came from, and leave.")
-    at: Any = setting(None, reader=read_begin, schema=BEGIN, doc="Where they come from; null: anywhere.")
+    at: Any = setting(None, reader=floor.read_begin, schema=floor.BEGIN, doc="Where they come from; null: anywhere.")
     tour: Literal["random", "order"] = setting(
         "random", doc="Whether they choose places at random, or go in this order."
     )
@@ -183,7 +183,7 @@ class People(Stateful):
         self._part: PeopleOf = sim.features.use("person")
         self._safety: Safety = sim.features.use("safety")
         self._table = self._part.table
-        self._places = Places(site, max(group.radius for group in settings.groups))
+        self._places = floor.Places(site, max(group.radius for group in settings.groups))
         self._key = purpose_key(sim.params.seed if settings.seed is None else settings.seed, "people")
         self._law = Law(time_gap=settings.time_gap)
         self._routes = [self._route(number, group) for number, group in enumerate(settings.groups)]
@@ -243,7 +243,7 @@ class People(Stateful):
         row = self._world.index.row_named(name)
         if not self._table.present[row]:
             raise InvalidValueError(f"{name!r} is no person")
-        targets = self._places.numbers(read_place(place))
+        targets = self._places.numbers(floor.read_place(place))
         self._direct(np.array([row]), np.array([targets[0]]))
 
     def begin(self) -> None:
@@ -411,7 +411,7 @@ class People(Stateful):
         around = max(walking.LOOKS + 1.0, float(drives.max(initial=0.0)))
         shelves, near = self._shelved(places, reach), self._shelved(machines.places, around)
         self._give_way(rows, crowd, shelves, robots, machines, near)
-        speeds[does == AIMS] = np.minimum(speeds[does == AIMS], PACE)
+        speeds[does == AIMS] = np.minimum(speeds[does == AIMS], floor.PACE)
         walking.walk(crowd, shelves, self._places.ground, machines, near, self._law, dt)
         walked = trig.hypot(crowd.velocities[:, 0], crowd.velocities[:, 1])
         slow = (does == WALKS) & (walked < 0.1 * speeds)
@@ -442,23 +442,23 @@ class People(Stateful):
         asking = index[self._needs[0]]
         # Some may have been removed since they asked.
         needs[asking[asking >= 0]] = self._places.grid.to_own(self._needs[1][asking >= 0])
-        waiting = Waiting(machines, near, np.flatnonzero(self._safety.wants(robots)), needs, self._needs[2])
+        waiting = floor.Waiting(machines, near, np.flatnonzero(self._safety.wants(robots)), needs, self._needs[2])
         for at in yielding.tolist():
             row, machine = rows[at], int(index[table.robot[rows[at]]])
             if machine < 0:
                 continue  # it was removed
             gap, wide = crowd.places[at] - machines.places[machine], machines.radii[machine] + table.radius[row]
             distance = trig.hypot_of(*gap)
-            behind = gap @ machines.headings[machine] < 0.0 and distance > wide + CLEAR
+            behind = gap @ machines.headings[machine] < 0.0 and distance > wide + floor.CLEAR
             if distance > 5.0 or behind:
                 table.yields[row] = -1
                 continue
             if begins[at]:
                 table.spot[row] = np.nan
-            if begins[at] or clock.tick % clock.ticks(LOOK) == 0:
-                table.spot[row], table.aside[row] = make_room(
+            if begins[at] or clock.tick % clock.ticks(floor.LOOK) == 0:
+                table.spot[row], table.aside[row] = floor.make_room(
                     at,
-                    clock.tick // clock.ticks(LOOK),
+                    clock.tick // clock.ticks(floor.LOOK),
                     table.spot[row],
                     machine,
                     crowd,
@@ -659,19 +659,17 @@ def offer_people(
     if sim.extensions.find_manager("people") is not None:
         raise StateError("this simulation has people already: sim.get_manager('people')")
     people = People(sim, site, settings)
-    sim.register_manager(people, "people")
+
+    def leave() -> None:
+        sim.pipeline.remove("people_ahead")
+        sim.pipeline.remove("people")
+
+    until_cleared(sim, people, "people", leave)
     sim.checkpoints.register_late("people", people)
     sim.pipeline.add(System("people_ahead", Phase.UPDATE, people.ahead), before="actions")
     sim.pipeline.add(System("people", Phase.UPDATE, people.step), after="motion")
     people.begin()
 
-    def leave() -> None:
-        sim.pipeline.remove("people_ahead")
-        sim.pipeline.remove("people")
-        sim.unregister_manager(people)
-        sim.events.off("cleared", leave)
-
-    sim.events.on("cleared", leave)
     return people
 
 

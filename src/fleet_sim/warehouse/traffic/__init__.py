@@ -1,6 +1,6 @@
 """Traffic: routes of single robots, planners for many robots in a site, and their execution.
 
-`traffic.py` is what users call, and `control.py` what happens in a step. `network.py` has the places and moves of a
+`traffic.py` is what users call, `planning.py` says when plans are made. `network.py` has the places and moves of a
 site for robots of one size. Planners (`planners/`) only propose paths: `problem.py` refuses those on which robots would
 meet, and `execution.py` drives the rest.
 """

@@ -1,30 +1,22 @@
-"""Execution: drives the robots of the traffic in a world."""
+"""Execution: drives the robots of the traffic in a world; and PlannedPaths: where the plan leads them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, Bools, Bytes, Floats, Ints, Rows
 from fleet_sim.base.kernels import compiled
+from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.rotations import sin_cos
 from fleet_sim.robots.motion.rows import BodyArrays, touch
+from fleet_sim.warehouse.traffic import driving
 from fleet_sim.warehouse.traffic.columns import UNFIT, TrafficColumns
-from fleet_sim.warehouse.traffic.driving import (
-    ARRIVED,
-    MOVED,
-    TURNED,
-    Drivers,
-    Limits,
-    Plans,
-    Roads,
-    Stride,
-    advance,
-    stride_of,
-)
-from fleet_sim.warehouse.traffic.graph import ActionDependencyGraph, Tracks, marks_of
+from fleet_sim.warehouse.traffic.graph import ActionDependencyGraph, Small, Tracks, marks_of
 from fleet_sim.world.columns import named_columns
+from fleet_sim.world.joints import EntityPaths
 from fleet_sim.world.world import DriveRule, World
 
 # Writes where robots have come to in the columns of a world, by compiled code.
@@ -63,10 +55,10 @@ def write_poses(
     bodies = poses.bodies
     for index in range(len(rows)):
         row = rows[index]
-        if not motions[index] & (MOVED | TURNED):
+        if not motions[index] & (driving.MOVED | driving.TURNED):
             continue
         touch(bodies, row)
-        if motions[index] & TURNED:
+        if motions[index] & driving.TURNED:
             x, y, z, w = tilts[row, 0], tilts[row, 1], tilts[row, 2], tilts[row, 3]
             # Half the angle, as quaternions have it.
             sine, cosine = sin_cos(0.5 * yaws[row])
@@ -78,7 +70,7 @@ def write_poses(
             for axis in range(3):
                 poses.body_angular[row, axis] = body[axis]
         # After the turn: the velocity in the robot's own axes depends on it.
-        if motions[index] & MOVED:
+        if motions[index] & driving.MOVED:
             x, y = bodies.orientation[row, 0], bodies.orientation[row, 1]
             z, w = bodies.orientation[row, 2], bodies.orientation[row, 3]
             body = _to_body((x, y, z, w), velocities[index, 0], velocities[index, 1], 0.0)
@@ -138,9 +130,9 @@ class Execution:
         self._tracks = tracks
         self._rows: Rows = NO_ROWS
         self._version = -1
-        self._drivers, self._marks = named_columns(Drivers, table), marks_of(table)
-        self._limits = named_columns(Limits, world.motion)
-        self._step = stride_of(0)
+        self._drivers, self._marks = named_columns(driving.Drivers, table), marks_of(table)
+        self._limits = named_columns(driving.Limits, world.motion)
+        self._step = driving.stride_of(0)
 
     @property
     def rows(self) -> Rows:
@@ -180,11 +172,11 @@ class Execution:
             return NO_ROWS
         self._pack(len(rows))
         step = self._step
-        roads = Roads(self._tracks, self.open_mask, self.barred)
-        plans = Plans(self._marks, self.graph.ways, self.graph.uses, self.graph.rounds)
-        advance(rows, dt, roads, plans, self._drivers, self._limits, step)
+        roads = driving.Roads(self._tracks, self.open_mask, self.barred)
+        plans = driving.Plans(self._marks, self.graph.ways, self.graph.uses, self.graph.rounds)
+        driving.advance(rows, dt, roads, plans, self._drivers, self._limits, step)
         self._write(step)
-        arrived: Rows = rows[step.motions & ARRIVED != 0]
+        arrived: Rows = rows[step.motions & driving.ARRIVED != 0]
         return arrived
 
     def stand(self, rows: Rows, nodes: Ints) -> None:
@@ -207,14 +199,137 @@ class Execution:
         """
         table, motion = self._table, self._world.motion
         if self._drivers.goal is not table.goal:
-            self._drivers, self._marks = named_columns(Drivers, table), marks_of(table)
+            self._drivers, self._marks = named_columns(driving.Drivers, table), marks_of(table)
         if self._limits.linear_limit is not motion.linear_limit:
-            self._limits = named_columns(Limits, motion)
+            self._limits = named_columns(driving.Limits, motion)
         if len(self._step.motions) != count:
-            self._step = stride_of(count)
+            self._step = driving.stride_of(count)
 
-    def _write(self, step: Stride) -> None:
+    def _write(self, step: driving.Stride) -> None:
         """Write where the robots have come to in this step."""
         rows, table, world = self.rows, self._table, self._world
         where = (table.place, step.velocities, table.yaw, table.spin, table.tilt, table.offset)
         write_poses(rows, step.motions, *where, poses_of(world))
+
+
+# Planned paths: where the plan leads the robots of the traffic, as readers outside of it see their paths.
+
+
+class _Corners(NamedTuple):
+    """The corners of ways, way after way: the row and the place in its way of each, and its pose."""
+
+    rows: Rows
+    places: Ints
+    positions: Floats
+    orientations: Floats
+
+
+class _Ahead(NamedTuple):
+    """The `corners` (K,) ahead of robots (N,) that are asked for: `owners` (K,) are of whom, `counts` (N,) how many."""
+
+    owners: Ints
+    counts: Ints
+    corners: _Corners
+
+
+class PlannedPaths:
+    """The ways of robots as paths (a PathSource): their corners and their ends, from one plan to the next the same.
+
+    A robot that stands at the end of its way has no path.
+    """
+
+    def __init__(self, world: World, table: TrafficColumns, graph: Callable[[], ActionDependencyGraph | None]) -> None:
+        self._world, self._table, self._graph = world, table, graph
+        # Found once for a plan: paths are read at each sample of a recording, and there are thousands of nodes.
+        self._corners: tuple[object, int, int, _Corners] | None = None
+        self._ahead: tuple[_Corners, bytes, bytes, _Ahead] | None = None
+        """Of which corners, for which rows, and which of them were ahead the last time."""
+        self._turned: tuple[Tracks, Floats] | None = None
+        """The directions of all lanes, as orientations."""
+
+    def paths_of(self, rows: Rows) -> EntityPaths:
+        """Return the planned paths of `rows` (N,); read only. None has waypoints before the first robot takes part."""
+        graph = self._graph()
+        if graph is None:
+            none = np.zeros(len(rows), np.int64)
+            return EntityPaths(none, none, np.empty((0, 3)), np.empty((0, 4)))
+        ahead = self._ahead_of(self._corners_of(graph), rows)
+        corners = ahead.corners
+        passed_mask = corners.places <= self._table.at[corners.rows]
+        nexts = np.bincount(ahead.owners[passed_mask], minlength=len(rows))
+        nexts.flags.writeable = False
+        return EntityPaths(ahead.counts, nexts, corners.positions, corners.orientations)
+
+    def _ahead_of(self, corners: _Corners, rows: Rows) -> _Ahead:
+        """Return the corners ahead of `rows` (N,), arranged anew where others are asked for or one has arrived."""
+        # Who has driven all of its way has nothing ahead of it.
+        left_mask = self._table.at[rows] < self._table.length[rows] - 1
+        asked, left, known = rows.tobytes(), left_mask.tobytes(), self._ahead
+        if known is None or known[0] is not corners or known[1:3] != (asked, left):
+            self._ahead = known = (corners, asked, left, self._arrange(corners, rows, left_mask))
+        return known[3]
+
+    def _arrange(self, corners: _Corners, rows: Rows, left_mask: Bools) -> _Ahead:
+        """Return the corners of those of `rows` (N,) in `left_mask`, in their order, each in the order of its way."""
+        index = np.full(self._world.capacity, -1, np.int64)
+        index[rows[left_mask]] = np.flatnonzero(left_mask)
+        owners = index[corners.rows]
+        order = np.flatnonzero(owners >= 0)
+        own = owners[order]
+        # Most readers ask for all, in the order in which they were found.
+        if (own[1:] < own[:-1]).any():
+            order = order[np.argsort(own, kind="stable")]
+        counts = np.bincount(owners[order], minlength=len(rows))
+        # `take` finds rows of few numbers several times as fast as an index does.
+        poses = corners.positions.take(order, axis=0), corners.orientations.take(order, axis=0)
+        chosen = _Corners(corners.rows[order], corners.places[order], *poses)
+        for array in (counts, chosen.positions, chosen.orientations):
+            array.flags.writeable = False
+        return _Ahead(owners[order], counts, chosen)
+
+    def _corners_of(self, graph: ActionDependencyGraph) -> _Corners:
+        known = self._corners
+        if known is None or known[0] is not graph or known[1:3] != (graph.version, self._world.version):
+            found = self._find(graph)
+            self._corners = known = (graph, graph.version, self._world.version, found)
+        return known[3]
+
+    def _find(self, graph: ActionDependencyGraph) -> _Corners:
+        """Return the poses at which the robots turn, or end, on what is left of their planned ways.
+
+        Positions (K, 3) in m and orientations (K, 4) xyzw, in the world; those of one robot stand together, in order.
+        """
+        world, table, ways = self._world, self._table, graph.ways
+        present = table.among(world.rows)
+        left = np.maximum(table.length[present] - 1, 0)
+        ends = np.cumsum(left)
+        owners = np.repeat(np.arange(len(present)), left)
+        # The places 1, 2, 3 ... of each way: the robot was at place 0 when the plan was made.
+        places = 1 + np.arange(len(owners)) - (ends - left)[owners]
+        # One number for row and place: `take` finds numbers several times as fast as two indices do.
+        flat = (ways.bends.shape[1] * present)[owners] + places
+        # Where the lane after a node is not straight on, the node is a corner; the last one is, whatever comes after.
+        corner_mask = ways.bends.reshape(-1).take(flat + 1, mode="clip")
+        corner_mask[ends[left > 0] - 1] = True
+        corners = np.flatnonzero(corner_mask)
+        owners, places, flat = owners[corners], places[corners], flat[corners]
+        rows, nodes, lanes = present[owners], ways.nodes.reshape(-1).take(flat), ways.lanes.reshape(-1).take(flat)
+        positions = np.empty((len(rows), 3))
+        positions[:, :2] = graph.tracks.positions.take(nodes, axis=0) - table.offset[rows]
+        positions[:, 2] = world.position[rows, 2]
+        asked_mask = (places == left[owners]) & (nodes == table.goal[rows]) & ~np.isnan(table.heading[rows])
+        return _Corners(rows, places, positions, self._orientations(graph.tracks, rows, lanes, asked_mask))
+
+    def _orientations(self, tracks: Tracks, rows: Rows, lanes: Small, asked_mask: Bools) -> Floats:
+        """Return how robots (K,) stand at the end of lanes, or as their goals ask for."""
+        table = self._table
+        if self._turned is None or self._turned[0] is not tracks:
+            self._turned = (tracks, quaternions.from_yaws(tracks.yaws))
+        orientations = self._turned[1].take(lanes, axis=0)
+        # Those that never turn keep their heading.
+        keep_mask = ~table.turns[rows]
+        orientations[keep_mask] = quaternions.from_yaws(table.yaw[rows[keep_mask]])
+        orientations[asked_mask] = quaternions.from_yaws(table.heading[rows[asked_mask]])
+        tilts = table.tilt[rows]
+        # Next to all stand upright.
+        return quaternions.multiply(orientations, tilts) if (tilts != quaternions.IDENTITY).any() else orientations

@@ -29,21 +29,9 @@ from fleet_sim.warehouse.sites.map_formats import ends_of_scenario
 from fleet_sim.warehouse.sites.reading import read_text
 from fleet_sim.warehouse.sites.section import until_cleared
 from fleet_sim.warehouse.sites.site import Site
+from fleet_sim.warehouse.traffic import figures as counting
 from fleet_sim.warehouse.traffic.certificate import certified
 from fleet_sim.warehouse.traffic.columns import BROKEN, STOPPED, UNFIT
-from fleet_sim.warehouse.traffic.figures import (
-    BLOCKED,
-    DRIVING,
-    IDLE,
-    SERVING,
-    WAITING,
-    FigureCollector,
-    RobotOutlines,
-    outlines_of,
-    planning_of,
-    summary_of,
-    tell_starved,
-)
 from fleet_sim.warehouse.traffic.network import Network
 from fleet_sim.warehouse.traffic.planners.planner import checked_plan
 from fleet_sim.warehouse.traffic.planners.registry import make_planner
@@ -197,21 +185,23 @@ def look_at(
         points[place, 0], points[place, 1] = position[row, 0], position[row, 1]
         fastest = max(fastest, speed[row])
         if serving_mask[place]:
-            codes[place] = SERVING
+            codes[place] = counting.SERVING
         elif speed[row] > 0.0 or spin[row] != 0.0:
             # Turning on the spot is driving, too: the robot does what it was told.
-            codes[place] = DRIVING
+            codes[place] = counting.DRIVING
         elif active_mask[place]:
-            codes[place] = BLOCKED if held[row] & HELD else WAITING
+            codes[place] = counting.BLOCKED if held[row] & HELD else counting.WAITING
         else:
-            codes[place] = IDLE
+            codes[place] = counting.IDLE
     return fastest
 
 
 class Watch:
     """Figures of the robots of `crew`, gathered by `look` in the last phase of each step."""
 
-    def __init__(self, sim: MultiRobotSimulationCore, traffic: Traffic, crew: Crew, collector: FigureCollector) -> None:
+    def __init__(
+        self, sim: MultiRobotSimulationCore, traffic: Traffic, crew: Crew, collector: counting.FigureCollector
+    ) -> None:
         self.collector = collector
         self.speed_max = 0.0
         self._sim = sim
@@ -229,23 +219,23 @@ class Watch:
         starved = self.collector.observe(dt, self._crew.robots, points, codes, outlines=self._outlines())
         if len(starved):
             rows = self._crew.rows[np.searchsorted(self._crew.robots, starved)]
-            tell_starved(self.collector, self._sim.world, self._traffic, rows)
+            counting.tell_starved(self.collector, self._sim.world, self._traffic, rows)
 
-    def _outlines(self) -> RobotOutlines:
+    def _outlines(self) -> counting.RobotOutlines:
         rows = self._crew.rows
-        return outlines_of(self._sim.world, rows, self._crew.table.radius[rows])
+        return counting.outlines_of(self._sim.world, rows, self._crew.table.radius[rows])
 
     def figures(self) -> dict[str, float | None]:
         """Return the figures so far; None for a distance of robots where there is only one."""
         return {
-            **summary_of(self.collector, self._crew.count),
+            **counting.summary_of(self.collector, self._crew.count),
             "collisions": self._sim.collisions.count,
             "speed_max": self.speed_max,
         }
 
     def planning(self) -> dict[str, float | None]:
         """Return the figures of plans: how many, how many failed, and how long they took in ms."""
-        return planning_of(self._traffic)
+        return counting.planning_of(self._traffic)
 
     def distributions(self) -> dict[str, Floats]:
         """Return the values of which a run file keeps percentiles."""
@@ -299,7 +289,7 @@ def drive_paths(
     with sim:
         crew = Crew(sim.world, traffic)
         traffic.drive_rows(crew.rows, _nodes(traffic.network, cells))
-        collector = FigureCollector(site.open_grid, deadlock_after=robots.deadlock_after)
+        collector = counting.FigureCollector(site.open_grid, deadlock_after=robots.deadlock_after)
         watch = Watch(sim, traffic, crew, collector)
         ends = _PathEnds(sim, crew, watch, cells[:, -1] == goals)
         sim.pipeline.add(System("figures", Phase.OBSERVE, ends.look))
@@ -406,7 +396,7 @@ class Work:
         self, sim: MultiRobotSimulationCore, traffic: Traffic, tasks: Tasks, dwell: float, deadlock_after: float
     ) -> None:
         self.traffic = traffic
-        self.collector = FigureCollector(traffic.site.open_grid, deadlock_after=deadlock_after)
+        self.collector = counting.FigureCollector(traffic.site.open_grid, deadlock_after=deadlock_after)
         self._sim, self._tasks = sim, tasks
         self._crew = crew = Crew(sim.world, traffic)
         self._dwell_ticks = sim.clock.ticks(dwell) if dwell > 0.0 else 0
@@ -521,7 +511,7 @@ class Work:
         vars(self.collector).update(deepcopy(figures))
 
 
-def _on_the_way(collector: FigureCollector) -> float:
+def _on_the_way(collector: counting.FigureCollector) -> float:
     """Return for how long robots were on their way to goals, summed over all, in s."""
     return float(sum(collector.seconds_in(state).sum() for state in ("driving", "waiting", "blocked")))
 

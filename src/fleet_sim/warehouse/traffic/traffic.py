@@ -29,6 +29,7 @@ from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.sites.section import SiteSection, SiteSettings, until_cleared
 from fleet_sim.warehouse.sites.site import Site
+from fleet_sim.warehouse.traffic import requests
 from fleet_sim.warehouse.traffic.columns import (
     BACKWARD,
     BROKEN,
@@ -42,27 +43,16 @@ from fleet_sim.warehouse.traffic.columns import (
     refused,
     turning_speeds,
 )
+from fleet_sim.warehouse.traffic.execution import PlannedPaths
 from fleet_sim.warehouse.traffic.floor import Floor, forms_of
 from fleet_sim.warehouse.traffic.network import ManyPlaces, Network, Place, cells_of, node_of, nodes_of
-from fleet_sim.warehouse.traffic.planned_paths import PlannedPaths
 from fleet_sim.warehouse.traffic.planners.planner import NO_BARS
 from fleet_sim.warehouse.traffic.planners.registry import PLANNERS
 from fleet_sim.warehouse.traffic.policies import POLICIES
-from fleet_sim.warehouse.traffic.requests import (
-    MOST_OCCUPIED,
-    OPERATIONS,
-    ChangePlaces,
-    Grant,
-    HoldRobots,
-    grants_of,
-    places_of,
-    row_in_traffic,
-)
 from fleet_sim.warehouse.traffic.router import LARGEST_RADIUS, Router, SiteRoutes
 from fleet_sim.warehouse.traffic.settings import TrafficRobotSettings, TrafficSettings
 from fleet_sim.warehouse.traffic.sizes import ALIGNED, Kind, kind_of, way_of, zones_for
 from fleet_sim.warehouse.traffic.storeys import Storeys, Unfolds
-from fleet_sim.warehouse.traffic.waits import explained, waits_for
 from fleet_sim.world.commands import CommandAck
 from fleet_sim.world.features import FAULTS, Feature, FeatureHost
 from fleet_sim.world.pipeline import Phase, System
@@ -196,7 +186,7 @@ class InTraffic(DriveRule):
     def waits_for(self, rows: Rows) -> Rows:
         """Return whom each of `rows` (N,) waits for in the traffic, NO_ROW for nobody."""
         traffic = self._traffic
-        return waits_for(traffic.floor, self._table, rows) if len(traffic.rows) else np.full(len(rows), NO_ROW)
+        return requests.waits_for(traffic.floor, self._table, rows) if len(traffic.rows) else np.full(len(rows), NO_ROW)
 
     def stopped(self, rows: Rows, *, stay: bool) -> None:
         """Let robots stand that were told to stop; those whose action ended have no goal any more."""
@@ -608,13 +598,13 @@ class Traffic:
 
     def explain(self, agent: Agent) -> str:
         """Return why a robot does not drive: "a waits for b, which waits for c, which stands at desk"."""
-        return explained(self._world, self.floor, self.table, self.site, self.row_of(agent))
+        return requests.explained(self._world, self.floor, self.table, self.site, self.row_of(agent))
 
-    def grants(self, agents: Agent | Sequence[Agent] | None = None) -> list[Grant]:
+    def grants(self, agents: Agent | Sequence[Agent] | None = None) -> list[requests.Grant]:
         """Return which nodes robots have, who waits, and for whom; None: all, in the order they were spawned."""
         given = [agents] if isinstance(agents, Agent) else agents
         rows = self.rows if given is None else np.array([self.row_of(agent) for agent in given], np.int64)
-        return grants_of(self._world, self.table, self.floor, rows) if len(rows) else []
+        return requests.grants_of(self._world, self.table, self.floor, rows) if len(rows) else []
 
     # ---- stopping ----------------------------------------------------------------------------------------------------
 
@@ -647,12 +637,12 @@ class Traffic:
         self.table.held[rows] &= ~np.uint8(reason)
         self.floor.timing.changed = True
 
-    def hold_robots(self, asked: HoldRobots) -> CommandAck:
+    def hold_robots(self, asked: requests.HoldRobots) -> CommandAck:
         """Carry out a HoldRobots; without names for all that take part."""
         world, accepted, rejected = self._world, list[str](), dict[str, str]()
         for name in asked.names or [world.label(row) for row in self.rows.tolist()]:
             try:
-                row = row_in_traffic(world, self.table, name)
+                row = requests.row_in_traffic(world, self.table, name)
             except FleetSimError as error:
                 rejected[name] = str(error)
                 continue
@@ -697,8 +687,10 @@ class Traffic:
         """
         cells = cells_of(self.network, self.site, places)
         count = int(np.count_nonzero(self.floor.occupied)) + len(cells)
-        if count > MOST_OCCUPIED:
-            raise InvalidValueError(f"at most {MOST_OCCUPIED:,} cells may be occupied, with these there are {count:,}")
+        if count > requests.MOST_OCCUPIED:
+            raise InvalidValueError(
+                f"at most {requests.MOST_OCCUPIED:,} cells may be occupied, with these there are {count:,}"
+            )
         self.floor.occupy(cells, occupied=True)
         return cells
 
@@ -708,11 +700,11 @@ class Traffic:
         self.floor.occupy(cells, occupied=False)
         return cells
 
-    def change_places(self, asked: ChangePlaces) -> CommandAck:
+    def change_places(self, asked: requests.ChangePlaces) -> CommandAck:
         """Carry out a ChangePlaces; raises FleetSimError, and then nothing is changed."""
-        if asked.operation not in OPERATIONS:
-            raise unknown_name("operation", asked.operation, OPERATIONS)
-        places, more = places_of(asked), (asked.speed,) if asked.operation == "limit_speed" else ()
+        if asked.operation not in requests.OPERATIONS:
+            raise unknown_name("operation", asked.operation, requests.OPERATIONS)
+        places, more = requests.places_of(asked), (asked.speed,) if asked.operation == "limit_speed" else ()
         changed: Ints = getattr(self, asked.operation)(places, *more)
         return CommandAck(asked.command_id, asked.source, self._world.clock.time, value=changed)
 
@@ -915,8 +907,8 @@ class TrafficFeature(Feature[TrafficRobotSettings, TrafficColumns]):
     def start(self, host: FeatureHost, table: TrafficColumns) -> TrafficBooth:
         """Return the place of the traffic."""
         booth = TrafficBooth(host.world)
-        host.dispatcher.handle(ChangePlaces, lambda asked: booth.opened().change_places(asked))
-        host.dispatcher.handle(HoldRobots, lambda asked: booth.opened().hold_robots(asked))
+        host.dispatcher.handle(requests.ChangePlaces, lambda asked: booth.opened().change_places(asked))
+        host.dispatcher.handle(requests.HoldRobots, lambda asked: booth.opened().hold_robots(asked))
         return booth
 
     def enter(self, part: TrafficBooth, table: TrafficColumns, rows: Rows) -> None:

@@ -15,19 +15,8 @@ from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots import attachments
 from fleet_sim.robots.sim_object import SimObject
+from fleet_sim.warehouse.vda5050 import vehicle as vehicles
 from fleet_sim.warehouse.vda5050.order import BLOCKED, VehicleFault, VehicleZoneSet
-from fleet_sim.warehouse.vda5050.vehicle import (
-    ENDED,
-    FAILED,
-    FINISHED,
-    RETRIABLE,
-    RUNNING,
-    ActionEntry,
-    PositionPolicy,
-    Vehicle,
-    VehicleContext,
-    VehicleMap,
-)
 
 INSTANT, NODE, EDGE = "INSTANT", "NODE", "EDGE"
 Found = TypeVar("Found")
@@ -69,33 +58,35 @@ class VehicleAction:
     can_pause: ClassVar[bool] = True
     can_cancel: ClassVar[bool] = True
 
-    def __init__(self, context: VehicleContext) -> None:
+    def __init__(self, context: vehicles.VehicleContext) -> None:
         self.context = context
 
     # ---- to override -------------------------------------------------------------------------------------------------
 
-    def check(self, vehicle: Vehicle, parameters: Mapping[str, Any]) -> str:
+    def check(self, vehicle: vehicles.Vehicle, parameters: Mapping[str, Any]) -> str:
         """Return why `vehicle` cannot do it with these parameters, which have the right types; "" where it can."""
         return ""
 
-    def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
+    def begin(self, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry) -> None:
         """Begin; the status is RUNNING."""
 
-    def proceed(self, vehicle: Vehicle, entry: ActionEntry, dt: float) -> None:
+    def proceed(self, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry, dt: float) -> None:
         """Go on, in each step."""
 
-    def end(self, vehicle: Vehicle, entry: ActionEntry) -> None:
+    def end(self, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry) -> None:
         """Clean up; called once, however it ended."""
 
     # ---- ending ------------------------------------------------------------------------------------------------------
 
-    def finish(self, entry: ActionEntry, result: str = "") -> None:
+    def finish(self, entry: vehicles.ActionEntry, result: str = "") -> None:
         """End with success."""
-        entry.status, entry.result = FINISHED, result
+        entry.status, entry.result = vehicles.FINISHED, result
 
-    def fail(self, entry: ActionEntry, reason: str) -> None:
+    def fail(self, entry: vehicles.ActionEntry, reason: str) -> None:
         """End without success; an action that may be retried waits for that."""
-        entry.status = RETRIABLE if entry.action.retriable and entry.status == RUNNING else FAILED
+        entry.status = (
+            vehicles.RETRIABLE if entry.action.retriable and entry.status == vehicles.RUNNING else vehicles.FAILED
+        )
         entry.result = reason
 
 
@@ -123,7 +114,7 @@ def parameter_fault(action: VehicleAction, given: Mapping[str, Any]) -> str:
 SINCE_2_1, BEFORE_3, SINCE_3 = ("2.1", "3.0"), ("2.0", "2.1"), ("3.0",)
 ANYTIME = {"scopes": (INSTANT,), "at_once": True}
 """Of an action of instant messages only, which is begun whatever else runs."""
-Begin = Callable[[VehicleAction, Vehicle, ActionEntry], None]
+Begin = Callable[[VehicleAction, vehicles.Vehicle, vehicles.ActionEntry], None]
 
 _BUILT_IN: dict[str, type[VehicleAction]] = {}
 
@@ -152,11 +143,11 @@ def _chosen(known: Iterable[Found], wanted: object, name_of: Callable[[Found], o
 # startCharging and stopCharging: at the stations of the kind charge only, where the site has any.
 
 
-def _check_battery(action: VehicleAction, vehicle: Vehicle, parameters: Mapping[str, Any]) -> str:
+def _check_battery(action: VehicleAction, vehicle: vehicles.Vehicle, parameters: Mapping[str, Any]) -> str:
     return "" if action.context.battery(vehicle.row) is not None else "it has no battery"
 
 
-def _charge(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry, *, on: bool) -> None:
+def _charge(action: VehicleAction, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry, *, on: bool) -> None:
     battery = action.context.battery(vehicle.row)
     if battery is None:
         action.fail(entry, "it has no battery")
@@ -180,7 +171,7 @@ DOWNLOAD_TIME = 2.0
 """How long a download takes, in s of simulated time."""
 
 
-def _map_on(vehicle: Vehicle, entry: ActionEntry) -> VehicleMap | None:
+def _map_on(vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry) -> vehicles.VehicleMap | None:
     """Return the map that is meant; None where the vehicle does not have it."""
     given = entry.action.parameters
     wanted = given["mapId"], given["mapVersion"]
@@ -188,7 +179,7 @@ def _map_on(vehicle: Vehicle, entry: ActionEntry) -> VehicleMap | None:
 
 
 @_built_in("enableMap", "Use a map.", scopes=(INSTANT, NODE), versions=SINCE_2_1, parameters=_MAP)
-def _enable_map(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+def _enable_map(action: VehicleAction, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry) -> None:
     """Enable a map that is on the vehicle, and disable its other versions."""
     chosen = _map_on(vehicle, entry)
     if chosen is None:
@@ -203,7 +194,7 @@ def _enable_map(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> 
     action.finish(entry)
 
 
-def _end_download(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry, dt: float) -> None:
+def _end_download(action: VehicleAction, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry, dt: float) -> None:
     if not entry.spend(dt):
         return
     given = entry.action.parameters
@@ -212,7 +203,7 @@ def _end_download(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry, d
     if known is None or known.status != "on_server":
         action.fail(entry, "there is no such map on the server")
         return
-    vehicle.state.maps.append(VehicleMap(*wanted, False))
+    vehicle.state.maps.append(vehicles.VehicleMap(*wanted, False))
     vehicle.changed = True
     action.finish(entry)
 
@@ -229,7 +220,7 @@ def _end_download(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry, d
     ),
     proceed=_end_download,
 )
-def _download_map(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+def _download_map(action: VehicleAction, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry) -> None:
     """Begin, unless the map is there already."""
     if _map_on(vehicle, entry) is not None:
         references = {key: entry.action.parameters[key] for key in ("mapId", "mapVersion")}
@@ -239,7 +230,7 @@ def _download_map(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -
 
 
 @_built_in("deleteMap", "Remove a map.", scopes=(INSTANT,), versions=SINCE_2_1, parameters=_MAP)
-def _delete_map(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+def _delete_map(action: VehicleAction, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry) -> None:
     """Remove a map from the vehicle, unless it is in use."""
     chosen = _map_on(vehicle, entry)
     if chosen is None:
@@ -255,7 +246,7 @@ def _delete_map(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> 
 # initPosition, from 3.0 on initializePosition: where the vehicle is, on which map.
 
 
-def _check_position(action: VehicleAction, vehicle: Vehicle, parameters: Mapping[str, Any]) -> str:
+def _check_position(action: VehicleAction, vehicle: vehicles.Vehicle, parameters: Mapping[str, Any]) -> str:
     """Refuse poses beyond the world and unknown maps."""
     numbers = [parameters[key] for key in ("x", "y", "theta")]
     extent = vehicle.world.extent
@@ -266,7 +257,7 @@ def _check_position(action: VehicleAction, vehicle: Vehicle, parameters: Mapping
     return ""
 
 
-def _init_position(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+def _init_position(action: VehicleAction, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry) -> None:
     """Put the robot at a pose on a map, or only confirm that it is there (`init_position` of its fleet)."""
     given, state = entry.action.parameters, vehicle.state
     goal = (float(given["x"]), float(given["y"]), math.remainder(float(given["theta"]), 2.0 * math.pi))
@@ -280,7 +271,7 @@ def _init_position(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) 
     action.finish(entry)
 
 
-def _place(action: VehicleAction, vehicle: Vehicle, goal: tuple[float, float, float]) -> str:
+def _place(action: VehicleAction, vehicle: vehicles.Vehicle, goal: tuple[float, float, float]) -> str:
     """Put the robot at `goal` (x, y, yaw), or compare; return why it cannot be there, "" where it is."""
     world, rows = vehicle.world, np.array([vehicle.row])
     x, y = vehicle.place
@@ -288,7 +279,7 @@ def _place(action: VehicleAction, vehicle: Vehicle, goal: tuple[float, float, fl
     turn = abs(math.remainder(goal[2] - vehicle.heading, 2.0 * math.pi))
     if gap <= 1e-6 and turn <= 1e-6:
         return ""
-    if vehicle.settings.init_position is PositionPolicy.CONFIRM:
+    if vehicle.settings.init_position is vehicles.PositionPolicy.CONFIRM:
         near = gap <= vehicle.settings.node_tolerance and turn <= max(vehicle.settings.heading_tolerance, 0.1)
         return "" if near else f"it stands {gap:.2f} m and {turn:.2f} rad away from there"
     if vehicle.moves or action.context.traffic_of(vehicle.row) is not None or world.parent[vehicle.row] >= 0:
@@ -323,14 +314,14 @@ for _name, _versions in (("initPosition", BEFORE_3), ("initializePosition", SINC
 
 
 @_built_in("stateRequest", "Send a state.", **ANYTIME)
-def _request_state(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+def _request_state(action: VehicleAction, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry) -> None:
     """Send a state, which itself says that the action has ended."""
     vehicle.changed = True
     action.finish(entry)
 
 
 @_built_in("factsheetRequest", "Send the factsheet.", **ANYTIME)
-def _request_factsheet(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+def _request_factsheet(action: VehicleAction, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry) -> None:
     vehicle.wants_factsheet = True
     action.finish(entry)
 
@@ -342,9 +333,9 @@ def _request_factsheet(action: VehicleAction, vehicle: Vehicle, entry: ActionEnt
     versions=SINCE_3,
     at_once=True,
 )
-def _clear_instant_actions(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+def _clear_instant_actions(action: VehicleAction, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry) -> None:
     """Remove them; this one stays until the next time."""
-    vehicle.state.instants = [item for item in vehicle.state.instants if item.status not in ENDED]
+    vehicle.state.instants = [item for item in vehicle.state.instants if item.status not in vehicles.ENDED]
     action.finish(entry)
 
 
@@ -357,12 +348,12 @@ TRIGGER = "trigger"
 """Stage of an entry that waits for a trigger."""
 
 
-def _check_wait(action: VehicleAction, vehicle: Vehicle, parameters: Mapping[str, Any]) -> str:
+def _check_wait(action: VehicleAction, vehicle: vehicles.Vehicle, parameters: Mapping[str, Any]) -> str:
     good = 0.0 <= parameters["duration"] <= LONGEST_WAIT
     return "" if good else f"parameter 'duration': expected 0 to {LONGEST_WAIT:g} s, got {parameters['duration']}"
 
 
-def _end_wait(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry, dt: float) -> None:
+def _end_wait(action: VehicleAction, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry, dt: float) -> None:
     if entry.spend(dt):
         action.finish(entry)
 
@@ -371,7 +362,7 @@ _DURATION = (ActionParameter("duration", "NUMBER", doc="in s of simulated time")
 
 
 @_built_in("wait", "Wait for a time.", scopes=(NODE, EDGE), parameters=_DURATION, check=_check_wait, proceed=_end_wait)
-def _wait(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+def _wait(action: VehicleAction, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry) -> None:
     entry.left = float(entry.action.parameters["duration"])
 
 
@@ -379,7 +370,7 @@ _TRIGGER_TYPE = (ActionParameter("triggerType", "LABELS", doc="a label: any trig
 
 
 @_built_in("waitForTrigger", "Wait for a trigger.", parameters=_TRIGGER_TYPE)
-def _wait_for_trigger(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+def _wait_for_trigger(action: VehicleAction, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry) -> None:
     entry.stage = TRIGGER
 
 
@@ -389,7 +380,7 @@ def _wait_for_trigger(action: VehicleAction, vehicle: Vehicle, entry: ActionEntr
 _ZONE_SET = (ActionParameter("zoneSetId", "STRING"),)
 
 
-def _zone_set_on(vehicle: Vehicle, entry: ActionEntry) -> VehicleZoneSet | None:
+def _zone_set_on(vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry) -> VehicleZoneSet | None:
     wanted = entry.action.parameters["zoneSetId"]
     return _chosen(vehicle.state.zone_sets, wanted, lambda item: item.zone_set_id)
 
@@ -397,7 +388,7 @@ def _zone_set_on(vehicle: Vehicle, entry: ActionEntry) -> VehicleZoneSet | None:
 @_built_in(
     "enableZoneSet", "Use a zone set; between orders only.", scopes=(INSTANT,), versions=SINCE_3, parameters=_ZONE_SET
 )
-def _enable_zone_set(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+def _enable_zone_set(action: VehicleAction, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry) -> None:
     """Activate a zone set in place of the active set of its map."""
     chosen = _zone_set_on(vehicle, entry)
     if chosen is None:
@@ -418,7 +409,7 @@ def _enable_zone_set(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry
 
 
 @_built_in("deleteZoneSet", "Remove a zone set.", scopes=(INSTANT,), versions=SINCE_3, parameters=_ZONE_SET)
-def _delete_zone_set(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+def _delete_zone_set(action: VehicleAction, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry) -> None:
     """Remove a zone set that is not enabled."""
     chosen = _zone_set_on(vehicle, entry)
     if chosen is None:
@@ -447,7 +438,7 @@ _LOAD = {
 }
 
 
-def _take_load(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry, dt: float) -> None:
+def _take_load(action: VehicleAction, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry, dt: float) -> None:
     """Attach the object, when the time has passed; it ends where it then is, on the robot."""
     if not entry.spend(dt):
         return
@@ -464,11 +455,11 @@ def _take_load(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry, dt: 
 
 
 @_built_in("pick", "Take a load that is within reach.", proceed=_take_load, **_LOAD)
-def _pick(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+def _pick(action: VehicleAction, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry) -> None:
     entry.left = vehicle.settings.pick_time
 
 
-def _load_near(vehicle: Vehicle, parameters: Mapping[str, Any]) -> SimObject | str:
+def _load_near(vehicle: vehicles.Vehicle, parameters: Mapping[str, Any]) -> SimObject | str:
     """Return the load that is meant, or why there is none."""
     reach, wanted = vehicle.settings.reach, parameters.get("loadId")
     if wanted is None:
@@ -488,7 +479,7 @@ def _load_near(vehicle: Vehicle, parameters: Mapping[str, Any]) -> SimObject | s
     return found
 
 
-def _put_down_load(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry, dt: float) -> None:
+def _put_down_load(action: VehicleAction, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry, dt: float) -> None:
     """Detach the object, when the time has passed, where it is."""
     if not entry.spend(dt):
         return
@@ -503,7 +494,7 @@ def _put_down_load(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry, 
 
 
 @_built_in("drop", "Put down a load.", proceed=_put_down_load, **_LOAD)
-def _drop(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+def _drop(action: VehicleAction, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry) -> None:
     entry.left = vehicle.settings.drop_time
 
 
@@ -514,7 +505,7 @@ _ORDER_ID = (ActionParameter("orderId", "STRING", True, "from 3.0 on"),)
 
 
 @_built_in("cancelOrder", "Cancel the order.", parameters=_ORDER_ID, **ANYTIME)
-def _cancel_order(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+def _cancel_order(action: VehicleAction, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry) -> None:
     """Begin to cancel; FINISHED once the vehicle stands and nothing of the order runs any more."""
     state = vehicle.state
     wanted = entry.action.parameters.get("orderId", state.order_id)
@@ -526,25 +517,25 @@ def _cancel_order(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -
     vehicle.control.cancel(entry)
 
 
-def _end_pausing(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry, dt: float) -> None:
+def _end_pausing(action: VehicleAction, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry, dt: float) -> None:
     if not vehicle.state.braking:
         action.finish(entry)
 
 
 @_built_in("startPause", "Pause.", proceed=_end_pausing, **ANYTIME)
-def _start_pause(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+def _start_pause(action: VehicleAction, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry) -> None:
     """Stop the vehicle, and pause its actions."""
     vehicle.control.pause()
 
 
 @_built_in("stopPause", "Go on after a pause.", **ANYTIME)
-def _stop_pause(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+def _stop_pause(action: VehicleAction, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry) -> None:
     vehicle.control.resume()
     action.finish(entry)
 
 
 @_built_in("trigger", "Tell the vehicle that what it waits for has happened.", versions=SINCE_3, **ANYTIME)
-def _trigger(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> None:
+def _trigger(action: VehicleAction, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry) -> None:
     """End the actions that wait for a trigger."""
     if vehicle.control.trigger():
         action.finish(entry)
@@ -552,7 +543,7 @@ def _trigger(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry) -> Non
         action.fail(entry, "nothing waits for a trigger")
 
 
-def _retry(action: VehicleAction, vehicle: Vehicle, entry: ActionEntry, *, skip: bool) -> None:
+def _retry(action: VehicleAction, vehicle: vehicles.Vehicle, entry: vehicles.ActionEntry, *, skip: bool) -> None:
     """Try an action again that failed and may be retried, or give it up."""
     wanted = entry.action.parameters["actionId"]
     if vehicle.control.retry(wanted, skip=skip):
@@ -587,7 +578,7 @@ VEHICLE_ACTIONS: Registry[type[VehicleAction]] = Registry(
 class ActionOffer:
     """What the vehicles of one fleet can do: what is built in for its version, and what its settings add."""
 
-    def __init__(self, context: VehicleContext, version: str, own: Mapping[str, Any]) -> None:
+    def __init__(self, context: vehicles.VehicleContext, version: str, own: Mapping[str, Any]) -> None:
         """Raises InvalidValueError, or UnknownNameError, for a path in `own` that leads to no VehicleAction."""
         self.actions: dict[str, VehicleAction] = {}
         for name, cls in VEHICLE_ACTIONS.all().items():
@@ -598,7 +589,7 @@ class ActionOffer:
                 raise InvalidValueError(f"actions.{name}: expected package.module:Class, got {brief(path)}")
             self.actions[name] = VEHICLE_ACTIONS.find(path)(context)
 
-    def refusal(self, vehicle: Vehicle, name: str, scope: str, parameters: Mapping[str, Any]) -> str:
+    def refusal(self, vehicle: vehicles.Vehicle, name: str, scope: str, parameters: Mapping[str, Any]) -> str:
         """Return why a vehicle cannot do the action `name` there with these parameters; "" where it can."""
         action = self.actions.get(name)
         if action is None:

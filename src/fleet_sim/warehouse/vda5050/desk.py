@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -20,6 +20,7 @@ from fleet_sim.base.gate import read_json
 from fleet_sim.base.scenario import SettingsSection
 from fleet_sim.robots.drive import is_steered
 from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.warehouse.sites.section import until_cleared
 from fleet_sim.warehouse.vda5050.actions import ActionOffer
 from fleet_sim.warehouse.vda5050.messages import MalformedMessage
 from fleet_sim.warehouse.vda5050.order import Refused, VehicleMessage, action_of, order_of, zone_set_of
@@ -280,10 +281,6 @@ class VehicleDesk:
         own = {"vehicles": len(self.pilots), "taken": dict(self.taken), "refused": dict(self.refused)}
         return {**own, **self.link_figures()}
 
-    def changed(self) -> Iterator[VehiclePilot]:
-        """Yield the pilots whose vehicles have something to tell."""
-        return (pilot for pilot in self.pilots.values() if pilot.vehicle.changed)
-
 
 def world_agents(world: Any) -> list[Any]:
     """Return the robots of a world."""
@@ -358,20 +355,17 @@ def offer_vehicles(sim: MultiRobotSimulationCore, settings: Vda5050Settings | No
     assert isinstance(table, VehicleColumns)
     desk = VehicleDesk(sim, table, Vda5050Settings() if settings is None else settings)
     desk.check()
-    sim.register_manager(desk, NAME)
+
+    def leave() -> None:
+        sim.pipeline.remove(NAME)
+        booth.desk = None
+
+    until_cleared(sim, desk, NAME, leave)
     sim.checkpoints.register_late(NAME, desk)
     # Before the actions and the traffic: what a message says takes effect in the step that takes it.
     sim.pipeline.add(System(NAME, Phase.UPDATE, desk.run), before="actions")
     booth.desk = desk
 
-    def leave() -> None:
-        # With `sim.clear()` all robots are gone.
-        sim.pipeline.remove(NAME)
-        sim.unregister_manager(desk)
-        booth.desk = None
-        sim.events.off("cleared", leave)
-
-    sim.events.on("cleared", leave)
     return desk
 
 

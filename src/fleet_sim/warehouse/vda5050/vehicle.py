@@ -24,19 +24,8 @@ from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.sites.site import Site, StationKind
 from fleet_sim.warehouse.traffic.traffic import Traffic
+from fleet_sim.warehouse.vda5050 import order
 from fleet_sim.warehouse.vda5050.messages import VERSIONS, WireVersion
-from fleet_sim.warehouse.vda5050.order import (
-    OrderAction,
-    OrderEdge,
-    OrderNode,
-    VehicleFault,
-    VehicleZone,
-    VehicleZoneSet,
-    ZoneRequest,
-    enabled_zones,
-    report,
-    take_back,
-)
 from fleet_sim.world.conditions import CONDITIONS, OperatingMode, conditions_of
 from fleet_sim.world.ports import PoseQuality
 from fleet_sim.world.world import EnergyColumns, World, energy_columns_with
@@ -86,13 +75,13 @@ class VehicleContext:
         """Return the columns of batteries; None for a robot without one."""
         return energy_columns_with(self.world, row)
 
-    def disturbances_of(self, vehicle: Vehicle) -> list[VehicleFault]:
+    def disturbances_of(self, vehicle: Vehicle) -> list[order.VehicleFault]:
         """Return the faults that a vehicle has by what disturbs it."""
         if CONDITIONS not in self._sim.features.used:
             return []
         about = {} if vehicle.is_idle else {"orderId": vehicle.state.order_id}
         return [
-            VehicleFault(f"{error.kind}:{error.level}", error.description, {**dict(error.references), **about})
+            order.VehicleFault(f"{error.kind}:{error.level}", error.description, {**dict(error.references), **about})
             for error in self._sim.features.use(CONDITIONS).errors_of(vehicle.row)
         ]
 
@@ -266,7 +255,7 @@ class ActionEntry:
     `left` is the time (s) that it still takes, `stage` what it is at; both belong to the class that does it.
     """
 
-    action: OrderAction
+    action: order.OrderAction
     sequence: int = -1
     status: str = WAITING
     result: str = ""
@@ -322,8 +311,8 @@ class VehicleState:
     order_id: str = ""
     update_id: int = 0
     zone_set: str = ""
-    nodes: list[OrderNode] = field(default_factory=list)
-    edges: list[OrderEdge] = field(default_factory=list)
+    nodes: list[order.OrderNode] = field(default_factory=list)
+    edges: list[order.OrderEdge] = field(default_factory=list)
     actions: list[ActionEntry] = field(default_factory=list)
     instants: list[ActionEntry] = field(default_factory=list)
     queue: list[ActionEntry] = field(default_factory=list)
@@ -333,7 +322,7 @@ class VehicleState:
     last_place: tuple[float, float] | None = None
     since_node: float = 0.0
     """How far in m it has driven since its last node, as far as it was measured."""
-    decision: OrderNode | None = None
+    decision: order.OrderNode | None = None
     """Last released node: an update continues there."""
     latest: str = ""
     """Digest of the latest order or update, to tell a repeated one; "" before the first."""
@@ -350,9 +339,9 @@ class VehicleState:
     cancelled: bool = False
     stuck: str = ""
     """Why the order cannot be driven on, until it is cancelled."""
-    faults: list[VehicleFault] = field(default_factory=list)
-    zone_sets: list[VehicleZoneSet] = field(default_factory=list)
-    requests: list[ZoneRequest] = field(default_factory=list)
+    faults: list[order.VehicleFault] = field(default_factory=list)
+    zone_sets: list[order.VehicleZoneSet] = field(default_factory=list)
+    requests: list[order.ZoneRequest] = field(default_factory=list)
     request_count: int = 0
     told: tuple[int, ...] = ()
     """The conditions (mode, stop, faults, boots) that its latest state tells."""
@@ -524,26 +513,26 @@ class Vehicle:
         conditions = conditions_of(self.world)
         return conditions is None or int(conditions.operating_mode[self.row]) <= OperatingMode.SEMIAUTOMATIC.code
 
-    def zones_here(self) -> list[VehicleZone]:
+    def zones_here(self) -> list[order.VehicleZone]:
         """Return the enabled zones that it touches."""
         radius = footprint_radius(self.world, self.row)
-        place, zones = np.array([self.place]), enabled_zones(self.state.zone_sets, self.state.map_id)
+        place, zones = np.array([self.place]), order.enabled_zones(self.state.zone_sets, self.state.map_id)
         return [zone for zone in zones if zone.touches(place, radius)[0]]
 
     def wake(self) -> None:
         """Let it look at its order in the next step, and send a state."""
         self.changed = self.awake = True
 
-    def report(self, fault: VehicleFault) -> None:
+    def report(self, fault: order.VehicleFault) -> None:
         """Report a fault in its states."""
         # Reporting a known fault again changes no state.
         if fault not in self.state.faults:
             self.changed = True
-        report(self.state.faults, fault)
+        order.report(self.state.faults, fault)
 
     def take_back(self, kind: str) -> None:
         """Report faults of a kind no longer."""
-        if take_back(self.state.faults, kind):
+        if order.take_back(self.state.faults, kind):
             self.changed = True
 
 

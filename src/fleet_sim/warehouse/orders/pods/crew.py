@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 
@@ -14,22 +13,7 @@ from fleet_sim.base.errors import FleetSimError, InvalidValueError
 from fleet_sim.warehouse.orders.fleet import Courier, OrderFleet, Stage, Task
 from fleet_sim.warehouse.orders.order import Order, OrderState, RobotState
 from fleet_sim.warehouse.orders.places import NO_PLACE, OrderBook, OrderPlaces
-from fleet_sim.warehouse.orders.pods.floor import (
-    COMING,
-    GONE,
-    NO_ORDER,
-    NOBODY,
-    NOWHERE,
-    OpenLine,
-    PodClaim,
-    PodFloor,
-    PodPhase,
-    PodShelves,
-    PodStock,
-    PodStorage,
-    PodVisit,
-    Workbench,
-)
+from fleet_sim.warehouse.orders.pods import floor as floors
 from fleet_sim.warehouse.orders.settings import PodsSettings
 from fleet_sim.warehouse.orders.transport import NO_LOAD
 from fleet_sim.world.state_files import Stateful
@@ -56,13 +40,15 @@ class PodCounter(Stateful):
         "fills",
     )
 
-    def __init__(self, world: World, book: OrderBook, places: OrderPlaces, stock: PodStock, open_orders: int) -> None:
+    def __init__(
+        self, world: World, book: OrderBook, places: OrderPlaces, stock: floors.PodStock, open_orders: int
+    ) -> None:
         self._world, self.book, self._stations = world, book, places
         self._open_orders = open_orders
         self.stock = stock
         self.places: list[int] = []
         """The storage places, as the fleet numbers places."""
-        self.benches: dict[int, Workbench] = {}
+        self.benches: dict[int, floors.Workbench] = {}
         self.known: dict[int, None] = {}
         """Orders that no workstation has yet, released or not."""
         self.waiting: dict[int, None] = {}
@@ -111,7 +97,7 @@ class PodCounter(Stateful):
             for sku, count in lines:
                 available[sku] -= count
                 stock.wanted[sku] += count
-                bench.lines.append(OpenLine(number, sku, count, count))
+                bench.lines.append(floors.OpenLine(number, sku, count, count))
             bench.orders[number] = None
             del self.waiting[number], self.known[number]
             self.book.stops[number] = (bench.place,)
@@ -124,7 +110,7 @@ class PodCounter(Stateful):
         urgent: list[int] = numbers[np.lexsort((numbers, table.release[numbers], -table.priority[numbers]))].tolist()
         return urgent
 
-    def _bench_for(self, number: int) -> Workbench | None:
+    def _bench_for(self, number: int) -> floors.Workbench | None:
         """Return the open workstation with the fewest orders, of those that may take one more."""
         asked, closed = self.book.orders[number].drop, self._stations.closed
         open_benches = [
@@ -137,7 +123,7 @@ class PodCounter(Stateful):
         ]
         return min(open_benches, key=lambda bench: len(bench.orders), default=None)
 
-    def cancel(self, number: int, visits: dict[int, PodVisit]) -> None:
+    def cancel(self, number: int, visits: dict[int, floors.PodVisit]) -> None:
         """Forget an order: what was picked stays picked, and pods keep the rest."""
         self.waiting.pop(number, None)
         self.known.pop(number, None)
@@ -147,7 +133,7 @@ class PodCounter(Stateful):
                 # What no pod has been asked for is not wanted any more.
                 self.stock.wanted[line.sku] -= line.unclaimed
         for visit in visits.values():
-            for claim in [*visit.claims, *([visit.serving] if visit.serving else [])]:
+            for claim in visit.to_serve:
                 if claim.order == number:
                     self.stock.break_promise(visit.pod, claim.sku, claim.items, wanted=False)
             visit.claims = [claim for claim in visit.claims if claim.order != number]
@@ -156,21 +142,21 @@ class PodCounter(Stateful):
 
     # ---- what pods bring ---------------------------------------------------------------------------------------------
 
-    def claim_more(self, visit: PodVisit) -> None:
+    def claim_more(self, visit: floors.PodVisit) -> None:
         """Let a pod bring all that it has for the lines at its station."""
-        if visit.fills or visit.phase not in COMING:
+        if visit.fills or visit.phase not in floors.COMING:
             return
         claims = self.benches[visit.station].claim(self.stock.free[visit.pod])
         for claim in claims:
             self.stock.promise(visit.pod, claim.sku, claim.items)
         visit.claims += claims
 
-    def station_for(self, visit: PodVisit, visits: Iterable[PodVisit]) -> int:
+    def station_for(self, visit: floors.PodVisit, visits: Iterable[floors.PodVisit]) -> int:
         """Return the open station that a pod has most items for, the nearest of these; NO_PLACE for none.
 
         Only stations where one more pod may come count; `visits` are those of all pods.
         """
-        coming = Counter(other.station for other in visits if other.phase not in GONE)
+        coming = Counter(other.station for other in visits if other.phase not in floors.GONE)
         free, best, station = self.stock.free[visit.pod], (0, 0.0), NO_PLACE
         for place, bench in self.benches.items():
             # As many pods may come as have a place to wait there, and one more.
@@ -184,32 +170,32 @@ class PodCounter(Stateful):
                 best, station = (items, -length), place
         return station
 
-    def claim_room(self, visit: PodVisit, coming: Ints) -> None:
+    def claim_room(self, visit: floors.PodVisit, coming: Ints) -> None:
         """Let a pod take as many as it has room for of the items (S,) that come in."""
         room = self.stock.room(visit.pod)
         for sku in np.flatnonzero(coming).tolist():
             count = min(int(coming[sku]), room)
             if count:
-                visit.claims.append(PodClaim(NO_ORDER, sku, count))
+                visit.claims.append(floors.PodClaim(floors.NO_ORDER, sku, count))
                 room -= count
 
-    def withdraw(self, visit: PodVisit) -> None:
+    def withdraw(self, visit: floors.PodVisit) -> None:
         """Let lines wait for other pods that a pod does not serve any more."""
-        for claim in [*([visit.serving] if visit.serving else []), *visit.claims]:
-            if claim.order != NO_ORDER:
+        for claim in visit.to_serve:
+            if claim.order != floors.NO_ORDER:
                 self.stock.break_promise(visit.pod, claim.sku, claim.items, wanted=True)
                 # Another pod may bring it.
                 self.benches[visit.station].line_of(claim).unclaimed += claim.items
         visit.claims, visit.serving = [], None
 
-    def finish(self, visit: PodVisit) -> None:
+    def finish(self, visit: floors.PodVisit) -> None:
         """Called when what a pod was served for is done."""
         claim, visit.serving = visit.serving, None
         # Its order was cancelled meanwhile.
         if claim is None:
             return
         visit.picked += claim.items
-        if claim.order == NO_ORDER:
+        if claim.order == floors.NO_ORDER:
             self.stock.put(visit.pod, claim.sku, claim.items)
             self.items_filled += claim.items
             return
@@ -227,22 +213,13 @@ class PodCounter(Stateful):
                 bench.drop(claim.order)
                 book.change(claim.order, "complete", now)
 
-    def count_visit(self, visit: PodVisit) -> None:
+    def count_visit(self, visit: floors.PodVisit) -> None:
         """Count a visit that is over."""
         if visit.fills:
             self.fills += 1
         else:
             self.visits += 1
             self.items_of_visits += visit.picked
-
-    def restore(self, saved: Any) -> None:
-        """Restore what `save` returned."""
-        held = self.benches
-        super().restore(saved)
-        # The benches themselves stay: others hold them.
-        for place, bench in self.benches.items():
-            held[place].take_over(bench)
-        self.benches = held
 
 
 log = logging.getLogger(__name__)
@@ -258,11 +235,11 @@ class PodCrew(Stateful):
         world: World,
         fleet: OrderFleet,
         places: OrderPlaces,
-        shelves: PodShelves,
-        storage: PodStorage,
-        floor: PodFloor,
+        shelves: floors.PodShelves,
+        storage: floors.PodStorage,
+        floor: floors.PodFloor,
         counter: PodCounter,
-        choose_place: Callable[[PodVisit], int],
+        choose_place: Callable[[floors.PodVisit], int],
         settings: PodsSettings,
         retry_after: float,
     ) -> None:
@@ -270,7 +247,7 @@ class PodCrew(Stateful):
         self._world, self._fleet, self._places = world, fleet, places
         self._shelves, self._storage, self._floor, self._counter = shelves, storage, floor, counter
         self._choose_place, self._settings, self._retry_after = choose_place, settings, retry_after
-        self.visits: dict[int, PodVisit] = {}
+        self.visits: dict[int, floors.PodVisit] = {}
         """By row of the robot."""
         self.storage_waits = 0
         """Pods for which there was no place when they left a station."""
@@ -278,7 +255,7 @@ class PodCrew(Stateful):
         """How often a pod went on from one station to another."""
         fleet.porter = self
 
-    def begin(self, visit: PodVisit, place: int) -> None:
+    def begin(self, visit: floors.PodVisit, place: int) -> None:
         """Send a robot that has nothing to do to its pod in `place`."""
         courier = self._fleet.couriers[visit.row]
         self._fleet.leave_stands(courier)
@@ -297,37 +274,37 @@ class PodCrew(Stateful):
     def arrived(self, courier: Courier) -> None:
         """Go on where the robot was sent to."""
         visit = self.visits[courier.row]
-        if visit.phase is PodPhase.FETCH:
+        if visit.phase is floors.PodPhase.FETCH:
             # Somebody else may have moved the pod while the robot was on its way.
             if not self._shelves.is_at(visit.pod, self._places.points[courier.place]):
                 self._forget(visit.pod)
                 self._fleet.fail(courier, f"pod {self._shelves.names[visit.pod]!r} is not there any more")
                 return
-            self._stand(courier, visit, PodPhase.LIFT, self._settings.lift_time)
-        elif visit.phase is PodPhase.STORE:
-            self._stand(courier, visit, PodPhase.LOWER, self._settings.lift_time)
+            self._stand(courier, visit, floors.PodPhase.LIFT, self._settings.lift_time)
+        elif visit.phase is floors.PodPhase.STORE:
+            self._stand(courier, visit, floors.PodPhase.LOWER, self._settings.lift_time)
         elif courier.place == visit.station:
             bench = self._counter.benches[visit.station]
             bench.since = self._world.clock.time
-            self._stand(courier, visit, PodPhase.BEGIN, self._settings.visit_time)
+            self._stand(courier, visit, floors.PodPhase.BEGIN, self._settings.visit_time)
         else:
-            visit.phase = PodPhase.QUEUE
+            visit.phase = floors.PodPhase.QUEUE
             self._fleet.show(courier, RobotState.WAITING)
             self._overtake(courier, visit)
 
     def served(self, courier: Courier) -> None:
         """Go on after the robot has stood."""
         visit = self.visits[courier.row]
-        if visit.phase is PodPhase.LIFT:
+        if visit.phase is floors.PodPhase.LIFT:
             self._lift(courier, visit)
-        elif visit.phase is PodPhase.LOWER:
+        elif visit.phase is floors.PodPhase.LOWER:
             self._lower(courier, visit)
         elif not self._has_pod(courier, visit):
             self._lose_pod(courier, visit)
-        elif visit.phase is PodPhase.LEAVE:
+        elif visit.phase is floors.PodPhase.LEAVE:
             self._leave(courier, visit)
         else:
-            if visit.phase is PodPhase.SERVE:
+            if visit.phase is floors.PodPhase.SERVE:
                 self._counter.finish(visit)
             self._serve(courier, visit)
 
@@ -368,25 +345,25 @@ class PodCrew(Stateful):
 
     # ---- stations ----------------------------------------------------------------------------------------------------
 
-    def _approach(self, courier: Courier, visit: PodVisit) -> None:
-        visit.phase = PodPhase.CARRY
+    def _approach(self, courier: Courier, visit: floors.PodVisit) -> None:
+        visit.phase = floors.PodPhase.CARRY
         self._fleet.drive(courier, self._counter.benches[visit.station].enter(courier.row))
 
-    def _overtake(self, courier: Courier, visit: PodVisit) -> None:
+    def _overtake(self, courier: Courier, visit: floors.PodVisit) -> None:
         """Let a robot that waits go first if the one that would has farther to go."""
         bench = self._counter.benches[visit.station]
         owner = self._fleet.couriers.get(bench.owner)
-        if owner is None or self.visits[owner.row].phase is not PodPhase.CARRY:
+        if owner is None or self.visits[owner.row].phase is not floors.PodPhase.CARRY:
             return
         first = self._nearest(bench, [bench.owner, courier.row])
         if first == courier.row:
             bench.queue[owner.row] = bench.queue.pop(courier.row)
             bench.owner = courier.row
             self._fleet.drive(owner, bench.queue[owner.row])
-            visit.phase = PodPhase.CARRY
+            visit.phase = floors.PodPhase.CARRY
             self._fleet.drive(courier, bench.place)
 
-    def _nearest(self, bench: Workbench, rows: list[int]) -> int:
+    def _nearest(self, bench: floors.Workbench, rows: list[int]) -> int:
         lengths = self._places.lengths_from(self._world.position[rows], [bench.place])[:, 0]
         return rows[int(lengths.argmin())]
 
@@ -398,24 +375,24 @@ class PodCrew(Stateful):
         if was_owner and bench.since >= 0.0:
             bench.busy += self._world.clock.time - bench.since
             bench.since = -1.0
-        if bench.owner == NOBODY and bench.queue:
+        if bench.owner == floors.NOBODY and bench.queue:
             # Robots that are out of energy do not come; one of them is next only where all are.
             able = [row for row in bench.queue if self._fleet.couriers[row].stage is not Stage.OUT]
             row = self._nearest(bench, able or list(bench.queue))
             bench.queue.pop(row)
             bench.owner = row
-            self.visits[row].phase = PodPhase.CARRY
+            self.visits[row].phase = floors.PodPhase.CARRY
             self._fleet.drive(self._fleet.couriers[row], bench.place)
 
-    def _serve(self, courier: Courier, visit: PodVisit) -> None:
+    def _serve(self, courier: Courier, visit: floors.PodVisit) -> None:
         self._counter.claim_more(visit)
         if visit.claims:
-            visit.phase, visit.serving = PodPhase.SERVE, visit.claims.pop(0)
+            visit.phase, visit.serving = floors.PodPhase.SERVE, visit.claims.pop(0)
             self._fleet.work(courier, self._settings.item_time * visit.serving.items)
         elif not self._go_on(courier, visit):
             self._leave(courier, visit)
 
-    def _go_on(self, courier: Courier, visit: PodVisit) -> bool:
+    def _go_on(self, courier: Courier, visit: floors.PodVisit) -> bool:
         """Take a pod on to a station that needs what is on it; returns whether there is one."""
         if not self._settings.go_on or visit.fills or self._fleet.charging.wants(courier.row):
             return False
@@ -430,32 +407,32 @@ class PodCrew(Stateful):
         self._free_station(courier.row, left)
         return True
 
-    def _leave(self, courier: Courier, visit: PodVisit) -> None:
+    def _leave(self, courier: Courier, visit: floors.PodVisit) -> None:
         """Take the pod to a storage place; where none is free the robot stays and asks again later."""
         place = self._choose_place(visit)
-        if place == NOWHERE:
+        if place == floors.NOWHERE:
             # Counted once for each wait, not for each try.
-            self.storage_waits += visit.phase is not PodPhase.LEAVE
-            visit.phase = PodPhase.LEAVE
+            self.storage_waits += visit.phase is not floors.PodPhase.LEAVE
+            visit.phase = floors.PodPhase.LEAVE
             self._fleet.work(courier, self._retry_after, RobotState.WAITING)
             return
         # A pod may go back to its own place, which it has kept.
         if self._storage.owner[place] != visit.pod:
             self._storage.leave(visit.pod)
             self._storage.take(place, visit.pod)
-        visit.target, visit.phase = place, PodPhase.STORE
+        visit.target, visit.phase = place, floors.PodPhase.STORE
         self._floor.look()
         self._fleet.drive(courier, self._counter.places[place])
         self._free_station(courier.row, visit.station)
 
     # ---- pods --------------------------------------------------------------------------------------------------------
 
-    def _stand(self, courier: Courier, visit: PodVisit, phase: PodPhase, seconds: float) -> None:
+    def _stand(self, courier: Courier, visit: floors.PodVisit, phase: floors.PodPhase, seconds: float) -> None:
         visit.phase = phase
         self._fleet.stand(courier)
         self._fleet.work(courier, seconds)
 
-    def _lift(self, courier: Courier, visit: PodVisit) -> None:
+    def _lift(self, courier: Courier, visit: floors.PodVisit) -> None:
         """Lift the pod and go on to its workstation; where it cannot be lifted the robot gives the visit up."""
         try:
             self._floor.widen(courier.row, True)
@@ -469,7 +446,7 @@ class PodCrew(Stateful):
         self._fleet.set_loaded(courier, self._shelves.id_of(visit.pod))
         self._approach(courier, visit)
 
-    def _lower(self, courier: Courier, visit: PodVisit) -> None:
+    def _lower(self, courier: Courier, visit: floors.PodVisit) -> None:
         if not self._has_pod(courier, visit):
             self._lose_pod(courier, visit)
             return
@@ -477,17 +454,17 @@ class PodCrew(Stateful):
         self._end(courier, visit)
         self._counter.count_visit(visit)
 
-    def _end(self, courier: Courier, visit: PodVisit) -> None:
+    def _end(self, courier: Courier, visit: floors.PodVisit) -> None:
         del self.visits[courier.row]
         self._fleet.set_loaded(courier, NO_LOAD)
         self._floor.widen(courier.row, False)
         self._floor.look()
         self._fleet.release(courier)
 
-    def _has_pod(self, courier: Courier, visit: PodVisit) -> bool:
+    def _has_pod(self, courier: Courier, visit: floors.PodVisit) -> bool:
         return self._shelves.carried_by(visit.pod) == courier.row
 
-    def _lose_pod(self, courier: Courier, visit: PodVisit) -> None:
+    def _lose_pod(self, courier: Courier, visit: floors.PodVisit) -> None:
         """Called when the pod was taken off its robot."""
         self.give_up(courier, "it was taken from its robot")
         self._floor.widen(courier.row, False)

@@ -7,7 +7,7 @@ legs of these.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import NamedTuple
 
@@ -181,6 +181,11 @@ class PodVisit:
     """The storage place that it is taken to, by its index."""
     fills: bool = False
     """Whether items are put on the pod."""
+
+    @property
+    def to_serve(self) -> list[PodClaim]:
+        """What it brings yet, and what is picked or put on it at the moment."""
+        return [*self.claims, *([self.serving] if self.serving else [])]
 
     def copy(self) -> PodVisit:
         """Return an independent copy."""
@@ -689,9 +694,3 @@ class Workbench:
         """Return an independent copy."""
         lines = [replace(line) for line in self.lines]
         return replace(self, queue=dict(self.queue), lines=lines, orders=dict(self.orders))
-
-    def take_over(self, other: Workbench) -> None:
-        """Be as `other`, which stays as it is."""
-        copied = other.copy()
-        for declared in fields(self):
-            setattr(self, declared.name, getattr(copied, declared.name))

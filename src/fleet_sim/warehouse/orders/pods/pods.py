@@ -452,7 +452,7 @@ class Pods(Stateful):
         # Without what robots on their way are to fill in.
         coming = stock.coming.copy()
         for visit in self.crew.visits.values():
-            for claim in [*visit.claims, *([visit.serving] if visit.serving else [])] if visit.fills else []:
+            for claim in visit.to_serve if visit.fills else []:
                 coming[claim.sku] -= claim.items
         rooms = np.where(np.isfinite(lengths), stock.capacity - stock.held[pods].sum(axis=1), 0)
         if not coming.any() or not (rooms > 0).any():
