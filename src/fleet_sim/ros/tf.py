@@ -1,6 +1,6 @@
 """/tf, /tf_static and /clock: map -> <robot>/odom -> <robot>/base_link -> links of every robot.
 
-Frames published there by other nodes are received by `tf_listener`.
+Frames published there by other nodes are received by `transforms`.
 """
 
 from __future__ import annotations
