@@ -198,7 +198,7 @@ def in_library(config: Mapping[str, Any], source: str) -> str:
 
 def in_node(config: Mapping[str, Any], source: str) -> str:
     """Return the state that the node makes of a scenario."""
-    from fleet_sim.ros.node_params import completed
+    from fleet_sim.ros.node import completed
 
     scenario = completed(config, source=source)
     params = SimulationParams.from_dict(scenario, source=source)
