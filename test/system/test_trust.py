@@ -12,6 +12,7 @@ from rcl_interfaces.msg import Parameter, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rosgraph_msgs.msg import Clock
 from shape_msgs.msg import SolidPrimitive
+from std_srvs.srv import Trigger
 
 from fleet_sim_msgs.srv import List, Spawn
 
@@ -118,24 +119,22 @@ def test_the_clock_goes_on_after_a_message_that_asks_for_too_much(client: Client
     client.node.destroy_subscription(clock)
 
 
-HUNDREDS = "robots: [{name: r, shape: {shape_type: sphere, radius: 0.1}, grid: {count: 200, columns: 20}}]"
+HUNDREDS = "shape: {shape_type: sphere, radius: 0.1}\ngrid: {count: 500, columns: 25, spacing: [1, 1, 1]}"
 
 
 def test_many_requests_that_take_long_hold_up_neither_others_nor_the_clock(client: Client) -> None:
-    srv = pytest.importorskip("simulation_interfaces.srv")
-    request = srv.LoadWorld.Request()
-    getattr(request, "world_resource", request).resource_string = HUNDREDS
-    load = client.node.create_client(srv.LoadWorld, "/sim/load_world")
+    make = client.node.create_client(Spawn, "/sim/spawn")
     ask = client.node.create_client(List, "/sim/list")
-    client.until(lambda: load.service_is_ready() and ask.service_is_ready(), "the services")
-    loads = [load.call_async(request) for _ in range(20)]
-    client.until(loads[0].done, "the first of them")
+    client.until(lambda: make.service_is_ready() and ask.service_is_ready(), "the services")
+    requests = [Spawn.Request(kind=1, name=f"h{number}", options=HUNDREDS) for number in range(30)]
+    made = [make.call_async(request) for request in requests]
+    client.until(made[0].done, "the first of them")
     asked = ask.call_async(List.Request())
     client.until(asked.done, "an answer")
-    assert not all(one.done() for one in loads), "not after all that came before"
-    # Nor does the node make all endpoints of the robots at once.
-    client.until(lambda: all(one.done() for one in loads), "the last of them")
-    assert all(one.result().result.result == 1 for one in loads)
+    assert not all(one.done() for one in made), "not after all that came before"
+    client.until(lambda: all(one.done() for one in made), "the last of them")
+    assert all(one.result().success for one in made)
+    assert client.call(Trigger, "/sim/reset").success
 
 
 @pytest.mark.parametrize("name", ["n" * 300, "n" * 900_000, "a\nb", "\x1b[31mred"])
