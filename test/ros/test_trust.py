@@ -21,6 +21,7 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile
 
 import fleet_sim as fs
+from fleet_sim.facade.recording import RecordedInputs
 from fleet_sim.ros import interface, messages
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.main import spin
@@ -262,3 +263,18 @@ def test_options_of_a_spawn_are_bounded(text: str) -> None:
     with pytest.raises(fs.InvalidValueError, match="options") as caught:
         read_options(text)
     assert len(str(caught.value)) < 1000
+
+
+def test_what_the_node_tells_of_robots_is_no_part_of_a_run_that_is_repeated(tmp_path: Path) -> None:
+    pytest.importorskip("rmf_fleet_msgs")
+    robot = {"name": "porter", "shape": {"shape_type": "sphere", "radius": 0.2}, "slotcar": {}}
+    scenario = {"simulation": {"gui": False, "monitor": False}, "robots": [robot], "ros": {"rmf": {"enabled": True}}}
+    (tmp_path / "hall.yaml").write_text(yaml.safe_dump(scenario))
+    inputs = tmp_path / "inputs.jsonl"
+    with hosted_node("-p", f"config:={tmp_path / 'hall.yaml'}", "-p", f"record_inputs:={inputs}") as node:
+        for _ in range(60):
+            node.simulation.step_once()
+    recorded = RecordedInputs.load(inputs)
+    with fs.MultiRobotSimulationCore.from_dict(recorded.scenario) as sim:
+        # It raises where the run ends in another state.
+        recorded.replay(sim)

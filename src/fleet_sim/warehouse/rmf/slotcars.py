@@ -250,10 +250,13 @@ class SlotcarColumns(FeatureColumns):
     target: Floats = column(float, (2,), unit="m", frame="world", writer="Slotcars", doc="where it drives to")
     target_yaw: Floats = column(float, unit="rad", frame="world", writer="Slotcars", doc="yaw of that waypoint")
     limit: Floats = column(float, default=np.inf, unit="m/s", writer="Slotcars", doc="on the way there")
+    # What is only told of them is no part of the hash: a run that is repeated has no node, which knows levels.
     level: Ints = column(
-        np.int64, default=-1, writer="Slotcars", doc="number of the level it was on last, -1: none yet"
+        np.int64, default=-1, writer="Slotcars", doc="number of the level it was on last, -1: none yet", hashed=False
     )
-    sequence: Ints = column(np.int64, writer="the interface", doc="number of the state that was published last")
+    sequence: Ints = column(
+        np.int64, writer="the interface", doc="number of the state that was published last", hashed=False
+    )
 
     speed: Floats = column(float, default=0.5, unit="m/s", writer="spawning")
     acceleration: Floats = column(float, default=0.25, unit="m/s2", writer="spawning")
