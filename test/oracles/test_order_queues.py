@@ -45,6 +45,7 @@ def test_no_more_is_promised_than_pods_hold(tmp_path: Path, seed: int) -> None:
             whole = {state: sum(n for name in asked if states[name] == state for _, n in asked[name]) for state in OPEN}
             picked = stock["picked"] - sum(n for name in asked if states[name] == "done" for _, n in asked[name])
             assert sum(whole.values()) - picked <= stock["on_pods"]
+            assert (orders.pods.stock.promised <= orders.pods.stock.held).all()
             for index, sku in enumerate(orders.pods.stock.skus):
                 given = sum(n for name in asked if states[name] == "assigned" for kind, n in asked[name] if kind == sku)
                 assert given <= orders.pods.stock.held[:, index].sum(), sku
