@@ -625,6 +625,12 @@ def test_stations_have_the_colors_of_views_and_films() -> None:
     assert [tuple(picture[4, 8 * index + 4].tolist()) for index in range(len(stations))] == [*STATION_COLORS.values()]
 
 
+@pytest.mark.parametrize(("cells", "pixels"), [((5, 7), 32), ((3, 90), 17), ((2, 1700), 1)])
+def test_a_picture_of_a_site_is_about_1600_pixels_long(cells: tuple[int, int], pixels: int) -> None:
+    picture = draw_site(Site("hall", Grid(np.ones(cells, bool), 0.5)))
+    assert picture.shape == (cells[0] * pixels, cells[1] * pixels, 3)
+
+
 def test_lines_have_one_width_all_along_and_smooth_edges() -> None:
     site = Site("s", Grid(np.ones((20, 40), bool)))
     plain = draw_site(site, 16).astype(float)
