@@ -147,9 +147,9 @@ def metric_of(name: str, formula: Callable[..., float], base: type[Any] = CrowdM
         return formula(**{known: find(metric, crowd) for known, find in takes})
 
     method = "unscaled" if issubclass(base, ScaledMetric) else "measure"
-    return type(
-        name, (base,), {"__doc__": about or formula.__doc__, "__module__": f"{__package__}.crowd", method: measure}
-    )
+    # A state file writes metrics by the path of their class.
+    home = getattr(formula, "func", formula).__module__
+    return type(name, (base,), {"__doc__": about or formula.__doc__, "__module__": home, method: measure})
 
 
 # How many agents are in one cluster.
