@@ -151,6 +151,7 @@ def test_what_is_no_drawing_is_refused(tmp_path: Path, text: str) -> None:
 
 def test_without_the_extra_its_name_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = saved(line(9000), tmp_path / "hall.dxf")
-    monkeypatch.setitem(sys.modules, "ezdxf", None)
+    for module in {"ezdxf", *(name for name in sys.modules if name.startswith("ezdxf."))}:
+        monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingDependencyError, match=r"fleet_sim\[dxf\]"):
         read_site(path)

@@ -39,13 +39,14 @@ class DxfFormat(SiteFormat):
     def read(self, content: Any, path: Path, level: str | None) -> Site:
         """Return the walls on one layer, or on those of walls, as a site; raises ConfigError."""
         with of_extra("ezdxf", "dxf", "a DXF drawing"):
-            import ezdxf
+            from ezdxf.enums import InsertUnits
+            from ezdxf.filemanagement import read
             from ezdxf.lldxf.const import DXFError
             from ezdxf.units import conversion_factor
         try:
-            drawing: Any = ezdxf.read(io.StringIO(content))
-            units = int(drawing.header.get("$INSUNITS", 0))
-            scale = float(conversion_factor(units, 6)) if units else 0.0
+            drawing: Any = read(io.StringIO(content))
+            units = InsertUnits(drawing.header.get("$INSUNITS", 0))
+            scale = float(conversion_factor(units, InsertUnits.Meters)) if units else 0.0
         except MemoryError:
             raise
         # Foreign code: broken drawings end in errors of all kinds.
