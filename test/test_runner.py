@@ -232,6 +232,44 @@ def test_commands_of_others_take_turns_with_steps_and_are_repeated_as_they_came(
     assert all(answer.done() for answer in answers)
 
 
+def test_what_was_put_ahead_comes_in_its_step_and_never_after_what_is_newer(sim: Sim) -> None:
+    done: list[tuple[str, int]] = []
+
+    def command(name: str) -> fs.Command:
+        made = fs.Call(function=lambda _: (work(), done.append((name, sim.step_count))))
+        return made.from_outside()
+
+    sim.inbox.put(command("service"))
+    sim.inbox.put_ahead([command("goal of a"), command("goal of b")])
+    sim.inbox.put_ahead([command("newer goal of b")])
+    for _ in range(2):
+        sim.step_once()
+    assert done == [("goal of a", 0), ("goal of b", 0), ("newer goal of b", 0), ("service", 0)]
+    sim.inbox.put(command("service"))
+    sim.inbox.put(command("another"))
+    sim.inbox.put_ahead([command("goal of a")])
+    for _ in range(2):
+        sim.step_once()
+    assert done[4:] == [("goal of a", 2), ("service", 2), ("another", 3)]
+
+
+def test_calls_of_a_line_keep_their_order_where_the_run_itself_makes_the_last(sim: Sim) -> None:
+    done: list[int] = []
+
+    def answer(number: int) -> None:
+        work()
+        done.append(number)
+
+    def ask(sim: Sim, dt: float) -> None:
+        if sim.step_count == 0:
+            for number in range(3):
+                sim.between_steps(partial(answer, number))
+
+    sim.register_callback(ask)
+    sim.run_simulation(duration=0.1, update_callback=lambda sim, dt: sim.between_steps(lambda: done.append(3)))
+    assert done[:4] == [0, 1, 2, 3]
+
+
 def test_work_asked_for_inside_a_step_follows_it(sim: Sim) -> None:
     futures = []
     sim.register_callback(lambda sim, dt: futures.append(sim.between_steps(sim.reset)))

@@ -8,11 +8,16 @@ import pkgutil
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Event
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 from hosted_node import hosted_node
 from rclpy._rclpy_pybind11 import RCLError
@@ -22,12 +27,13 @@ import fleet_sim.ros
 import fleet_sim.warehouse
 from fleet_sim.ros.action_kinds import KINDS, ActionInterface
 from fleet_sim.ros.actions import ActionKind
-from fleet_sim.ros.interface import Interface
+from fleet_sim.ros.interface import Endpoints, Interface, Lacking
 from fleet_sim.ros.launching import NS, lines_to_try, misspelled
 from fleet_sim.ros.main import main, unknown_parameters
 from fleet_sim.ros.messages import Roster, TopicNode
 from fleet_sim.ros.node import INTERFACES, FleetSimNode, in_order
 from fleet_sim.ros.tf import ClockTopic
+from fleet_sim.world.inbox import SHARE
 
 Capture = pytest.CaptureFixture[str]
 NUMBERS = itertools.count()
@@ -125,6 +131,69 @@ def test_it_goes_on_without_what_is_refused_where_that_is_asked_for(
         made.simulation.step_once()
         topics = {topic for topic, _ in made.get_publisher_names_and_types_by_node(made.get_name(), "/")}
         assert {"/later/odom", "/robot_2/odom", "/robot_3/plan"} <= topics
+
+
+class Executed:
+    """What endpoints of a run of 6 robots see of a node; making one takes all the time that there is in a step."""
+
+    def __init__(self, refuse: Collection[str] = ()) -> None:
+        self.posted: list[Callable[[], object]] = []
+        self.tried: list[str] = []
+        self.refuse = refuse
+        self.unfinished = Event()
+        self.lacking = Lacking()
+        self.sim = SimpleNamespace(is_running=True)
+        self.params = SimpleNamespace(has_own=lambda name, group: True)
+        self.mailbox = SimpleNamespace(post=self.posted.append)
+
+    def make(self, name: str) -> str:
+        begin = time.thread_time()
+        while time.thread_time() - begin < 1.2 * SHARE:
+            pass
+        self.tried.append(name)
+        if name in self.refuse:
+            raise RCLError("out of resources")
+        return name
+
+
+def robots(version: int, count: int = 6) -> Roster:
+    names = tuple(f"robot_{number}" for number in range(count))
+    return Roster(version, np.arange(count), names, frozenset(names))
+
+
+def endpoints(bridge: Any) -> Endpoints:
+    return Endpoints(bridge, "state", bridge.make, lambda item: None)
+
+
+def test_services_that_follow_the_fleet_wait_in_the_executor_once() -> None:
+    bridge = Executed()
+    services = endpoints(bridge)
+    for version in range(3):
+        services.follow(robots(version))
+    assert len(bridge.posted) == 1, "not once for each change"
+    turns = 0
+    while bridge.posted:
+        bridge.posted.pop()()
+        turns += 1
+        assert len(bridge.posted) <= 1
+    assert services.names == list(robots(0).names) and turns == 5
+    services.follow(robots(3, 7))
+    assert services.names[-1] == "robot_6"
+
+
+def test_what_is_refused_takes_no_time_from_others_and_ends() -> None:
+    bridge = Executed(refuse=["robot_0", "robot_1"])
+    topics = endpoints(bridge)
+    for _ in range(20):
+        bridge.unfinished.clear()
+        topics.on_fleet_changed(robots(1))
+        if not bridge.unfinished.is_set():
+            break
+    assert bridge.tried == list(robots(1).names), "each once"
+    bridge.refuse, bridge.tried = (), []
+    for _ in range(3):
+        topics.on_fleet_changed(robots(2, 7))
+    assert bridge.tried == ["robot_6", "robot_0", "robot_1"], "again after a change, after all others"
 
 
 def test_a_node_ends_where_a_robot_that_comes_later_is_refused_an_interface(refusing: list[str]) -> None:

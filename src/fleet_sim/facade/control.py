@@ -31,6 +31,8 @@ from fleet_sim.world.state_files import Form
 from fleet_sim.world.user_code import CallbackList, FaultGuard, GuardedPart, SimHooks, check_plugin, keeps_state
 from fleet_sim.world.world import World
 
+_Task = tuple[Callable[[], Any], Future[Any]]
+
 LONGEST_HELD = 1.0
 """Where the next step is further away than this, in s, commands do not wait for it."""
 
@@ -47,7 +49,7 @@ class RunControl:
         self._inbox = inbox
         # Guards the thread and the tasks; notified whenever a sleeping run has to wake up.
         self._wake = Condition()
-        self._lines: dict[str, deque[tuple[Callable[[], Any], Future[Any]]]] = {}
+        self._lines: dict[str, deque[_Task]] = {}
         self.asking: Callable[[], int] = self._lines.__len__
         """Returns in how many lines calls wait for the end of a step, for who asks in every step."""
         self._thread: int | None = None
@@ -132,6 +134,9 @@ class RunControl:
         with self.quiet:
             # Those that came at the very end of the last step, after it had looked for them.
             self.run_tasks()
+            # In a run there may have been no time for all that were sent earlier.
+            while task := self._next_task(line):
+                _carry_out(*task)
             _carry_out(function, future)
         return future
 
@@ -172,14 +177,22 @@ class RunControl:
         """Run the calls that wait for the end of a step; in a run only as many as there is time for before the next."""
         turn = Turn(inf if self._thread is None else SHARE)
         while self._lines and turn.has_time():
-            with self._wake:
-                line = next(iter(self._lines))
-                waiting = self._lines.pop(line)
-                task = waiting.popleft()
-                if waiting:
-                    # At the end, so that the next of another line comes before the next of this one.
-                    self._lines[line] = waiting
-            _carry_out(*task)
+            # Another thread may have taken the last one, where nobody runs.
+            if task := self._next_task():
+                _carry_out(*task)
+
+    def _next_task(self, line: str | None = None) -> _Task | None:
+        """Take out the next call of `line`, None: of the line whose turn it is; returns None where none waits."""
+        with self._wake:
+            chosen = next(iter(self._lines), "") if line is None else line
+            waiting = self._lines.pop(chosen, None)
+            if waiting is None:
+                return None
+            task = waiting.popleft()
+            if waiting:
+                # At the end, so that the next of another line comes before the next of this one.
+                self._lines[chosen] = waiting
+            return task
 
     def rest(self, seconds: float | None, limit: float | None = None) -> None:
         """Sleep for `seconds` (None: until woken), at most for `limit`; other threads can wake it."""

@@ -295,6 +295,10 @@ class Endpoints:
         self._destroy = destroy
         self._what = what or group
         self._by_name: dict[str, Any] = {}
+        self._refused: dict[str, int] = {}
+        """The version of the world in which the middleware last refused an endpoint, by robot."""
+        self._goes_on = False
+        """Whether `follow` goes on by itself."""
 
     def on_fleet_changed(self, roster: Roster) -> list[str]:
         """Create and destroy endpoints as needed; returns the new robots.
@@ -309,17 +313,27 @@ class Endpoints:
 
     def follow(self, roster: Roster) -> None:
         """Do so in the executor, which answers others after as many as there is time for, and then goes on."""
-        self._roster, turn = roster, self._turn(SHARE)
-        self._change(roster, turn)
+        self._roster = roster
+        # Asked in each step meanwhile; each going on by itself, they would leave no time for others.
+        if not self._goes_on:
+            self._follow_on()
+
+    def _follow_on(self) -> None:
+        turn, self._goes_on = self._turn(SHARE), False
+        self._change(self._roster, turn)
         if turn.is_over:
-            self._bridge.mailbox.post(lambda: self.follow(self._roster))
+            self._goes_on = True
+            self._bridge.mailbox.post(self._follow_on)
 
     def _turn(self, share: float) -> Turn:
         return Turn(share if self._bridge.sim.is_running else inf)
 
     def _change(self, roster: Roster, turn: Turn) -> list[str]:
         wanted = [name for name in roster.names if self._wants(name)]
-        missing, make = [name for name in wanted if name not in self._by_name], self._bridge.lacking.make
+        make, refused, version = self._bridge.lacking.make, self._refused, roster.version
+        # What is refused is tried again when the fleet has changed, and after all others: it must not take their time.
+        missing = [name for name in wanted if name not in self._by_name and refused.get(name) != version]
+        missing.sort(key=refused.__contains__)
         # Removed first: a new robot may have the name of one that has gone.
         for name in takewhile(lambda _: turn.has_time(), self._by_name.keys() - set(wanted)):
             self._destroy(self._by_name.pop(name))
@@ -328,6 +342,9 @@ class Endpoints:
         made = {name: make(self._what, name, partial(self._make, name)) for name in soon}
         new = {name: item for name, item in made.items() if item is not None}
         self._by_name |= new
+        # Of those that are still wanted and have none, however long ago they were tried.
+        refused |= dict.fromkeys(made.keys() - new.keys(), version)
+        self._refused = {name: refused[name] for name in wanted if name in refused and name not in self._by_name}
         self.names = names = [name for name in wanted if name in self._by_name]
         self.items = [self._by_name[name] for name in names]
         self.rows = roster.rows_of(names) if names else np.empty(0, np.int64)

@@ -54,7 +54,7 @@ class Inbox:
     A command that must be applied between steps keeps its place in the order: earlier commands are applied before it,
     later ones after it. `put` may be called from any thread. Its future completes when the command was applied, with
     the acknowledgement, or with the exception of a malformed command. Where commands of other processes take longer
-    than `share` s at once, the rest waits for the next step.
+    than `share` s at once, the rest waits for the next step, but for those that were put ahead.
     """
 
     def __init__(self) -> None:
@@ -70,6 +70,8 @@ class Inbox:
         """Takes over, with its future, a command that reaches its robots later; returns False for all others."""
         self.share = SHARE
         """Infinite where a recorded run is repeated: there each command comes in the step that it came in."""
+        self._ahead = 0
+        """How many of the first commands were put ahead."""
 
     def put(self, command: Command) -> Future[CommandAck]:
         """Add `command`; raises InvalidValueError if it is not a command."""
@@ -79,14 +81,17 @@ class Inbox:
         return entry[1]
 
     def put_ahead(self, commands: Sequence[Command]) -> list[Future[CommandAck]]:
-        """Add `commands`, in order, before all waiting ones.
+        """Add `commands`, in order, before all waiting ones but those that were put ahead earlier.
 
-        For commands that are received at the beginning of a step but were sent earlier. Call it in the simulation's
-        thread.
+        For commands that are received at the beginning of a step but were sent earlier: all of them are for this step.
+        Call it in the simulation's thread.
         """
         entries = [_entry(command) for command in commands]
+        # An older command after a newer one would be the one that counts.
+        older = [self._waiting.popleft() for _ in range(self._ahead)]
         # extendleft adds one by one and so turns the order round.
-        self._waiting.extendleft(reversed(entries))
+        self._waiting.extendleft(reversed(older + entries))
+        self._ahead += len(entries)
         return [future for _, future in entries]
 
     def __len__(self) -> int:
@@ -111,8 +116,7 @@ class Inbox:
         # Counted before the first is applied: a command that puts another one must not keep this loop going.
         count = len(self._waiting) if count is None else min(count, len(self._waiting))
         for done in range(count):
-            command = self._waiting[0][0]
-            if (in_step and command.between_steps) or (command.remote and not turn.has_time()):
+            if (in_step and self._waiting[0][0].between_steps) or not self._may_apply(turn):
                 return done
             self._apply_first(dispatcher)
         return count
@@ -121,14 +125,19 @@ class Inbox:
         """Apply commands that must be applied between steps, up to the first other command."""
         turn = Turn(self.share)
         while self._waiting and self._waiting[0][0].between_steps:
-            if self._waiting[0][0].remote and not turn.has_time():
+            if not self._may_apply(turn):
                 return
             self._apply_first(dispatcher)
+
+    def _may_apply(self, turn: Turn) -> bool:
+        """Return whether the oldest command is applied in this turn; what was put ahead always is."""
+        return self._ahead > 0 or not self._waiting[0][0].remote or turn.has_time()
 
     def _apply_first(self, dispatcher: Dispatcher) -> None:
         """Apply the oldest command; its acknowledgement, or its exception, goes to whoever sent it."""
         # Popped one by one: after an interrupt, the remaining commands are still in the inbox.
         command, future = self._waiting.popleft()
+        self._ahead = max(self._ahead - 1, 0)
         # The sender may have cancelled it; from here on this is no longer possible.
         if not future.set_running_or_notify_cancel():
             return
