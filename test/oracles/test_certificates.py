@@ -92,6 +92,26 @@ def test_pieces_go_through_all_poses_of_the_run_and_are_certified(tmp_path: Path
     assert 0.0 < proof["gap"] < 0.5 and 0.0 < proof["clearance"] < 0.2
 
 
+def test_robots_that_come_in_a_run_and_drive_at_once_do_not_jump(tmp_path: Path) -> None:
+    grid, shape = Grid(np.ones((5, 8), bool), 1.0), fs.ShapeParams("cylinder", radius=0.3, height=0.4)
+    params = fs.SimulationParams(gui=False, timestep=0.05, target_rtf=0)
+    with fs.MultiRobotSimulationCore(params) as sim:
+        traffic = offer_traffic(sim, Site("hall", grid), planner="pibt", network="grid")
+        with certified(sim, traffic, tmp_path / "run.bin"):
+            for cell, goal, yaw in ((0, 4, 0.0), (16, 20, 1.0)):
+                for _ in range(10):
+                    sim.step_once()
+                pose = fs.Pose.from_yaw(*grid.positions(np.array([cell]))[0].tolist(), 0.2, yaw)
+                robot = sim.spawn(fs.AgentSpawnParams(shape, shape, pose, controller={"type": "differential"}))
+                traffic.enroll(robot)
+                traffic.send(robot, tuple(grid.positions(np.array([goal]))[0].tolist()))
+            for _ in range(60):
+                sim.step_once()
+    with (tmp_path / "run.bin").open("rb") as stream:
+        proof, lines = certify(stream)
+    assert not lines and proof["robot_seconds"] == pytest.approx(3.5 + 3.0)
+
+
 def certificate(robots: list[dict[str, Any]], pieces: list[tuple[float, ...]], seconds: float = 10.0) -> io.BytesIO:
     """Return a certificate of one block, on a floor of 2 km with one blocked cell of 40 m."""
     limits = {"speed": 1e3, "accel": 1e5, "spin": 1e3, "spin_accel": 1e5, "turns": False}
@@ -176,6 +196,7 @@ LATER = (0, 4.0, 1.0 + 3.2 * math.cos(0.7), 2.0 + 3.2 * math.sin(0.7), 0, 0, 0, 
         ({"spin_accel": 0.05}, [(*STANDS[:9], 0.5, -0.06)], "exceeds its turn acceleration"),
         ({"turns": True}, [(*DRIVES[:8], 0.71, 0, 0)], "drives aside"),
         ({"turns": True}, [(*DRIVES[:8], 0.7 + math.pi, 0, 0)], ""),
+        ({"turns": True}, [(*DRIVES[:9], 0.2 * math.tau, 0)], "drives aside"),
     ],
 )
 def test_jumps_and_exceeded_limits_are_said(robot: dict[str, Any], pieces: list[Any], said: str) -> None:
@@ -192,6 +213,7 @@ def test_jumps_and_exceeded_limits_are_said(robot: dict[str, Any], pieces: list[
         [(*STANDS[:10], 1e300)],
         [(0, 11.0, *STANDS[2:])],
         [(0, 3.0, *STANDS[2:]), STANDS],
+        [STANDS, (0, 4.0, *[math.nan] * 9), (0, 4.0, 9.0, *STANDS[3:])],
     ],
 )
 def test_what_is_no_certificate_proves_nothing(

@@ -148,3 +148,24 @@ def test_goals_on_other_floors_need_a_height_and_arrive_by_action() -> None:
         while traffic.floor.rides.trips:
             sim.step_once()
         assert traffic.goal_of(robot) is not None and robot.get_pose().z == pytest.approx(0.15)
+
+
+def test_places_of_one_floor_are_not_those_of_another_and_nobody_is_sent_into_a_shaft() -> None:
+    with fs.MultiRobotSimulationCore.from_dict(two_floors.scenario(14, 9, 2, 0, 1.0)) as sim:
+        traffic = sim.get_manager("traffic")
+        sim.step_once()
+        low, high = (traffic.node_of((5.4, 3.4, height)) for height in (0.0, FLOOR))
+        for node in (low, high):
+            traffic.occupy(node)
+            assert np.flatnonzero(traffic.blocked[0]).tolist() == [node]
+            traffic.free(node)
+        # On the chart the next floor begins there.
+        box = fs.ShapeParams("box", half_extents=(0.3, 0.3, 0.3))
+        sim.spawn(fs.SimObjectSpawnParams(box, box, fs.Pose((22.4, 3.4, 0.3))))
+        sim.spawn(fs.SimObjectSpawnParams(box, box, fs.Pose((5.4, 3.4, FLOOR + 0.3))))
+        sim.step_once()
+        assert np.flatnonzero(traffic.blocked[1]).tolist() == [high]
+        for cabin in traffic.floor.rides.nodes.tolist():
+            with pytest.raises(fs.InvalidValueError, match="is in a lift"):
+                traffic.send(sim.agents[0], cabin)
+            assert cabin not in traffic.shared_nodes()

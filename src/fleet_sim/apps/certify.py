@@ -3,7 +3,7 @@
 This program is independent: it imports nothing of the simulator, and runs without it as `python certify.py FILE`. A
 certificate is a line of JSON about the floor, then blocks: a line of JSON with the robots that come in it, and pieces
 of motion as rows of 11 float64: robot, time, x, y, velocity x y, acceleration x y, yaw, yaw rate, yaw acceleration. A
-piece lasts until the next one of its robot; one at no place (x is no number) says that the robot leaves. Proved are, at
+piece lasts until the next one of its robot; the last may be at no place (x is no number): the robot leaves. Proved are, at
 all times and not only at some: no two footprints and no footprint and a blocked cell overlap; positions, headings and
 velocities have no jumps; speeds and accelerations keep their limits; robots that turn to where they drive do so.
 
@@ -191,7 +191,7 @@ def motions(firsts: Any, pieces: Any, spans: Any, robots: Any) -> Any:
             p, lo, hi = pieces[place], spans[place, 0], spans[place, 1]
             if np.isnan(p[X]):
                 continue
-            values[:] = 0.0
+            values[:], turns = 0.0, p[W] != 0.0 or p[WA] != 0.0
             if place > firsts[robot] and not np.isnan(pieces[place - 1, X]):
                 q = pieces[place - 1]
                 (x0, y0, yaw0), (x1, y1, yaw1), s = at(q, lo), at(p, lo), lo - q[T]
@@ -204,7 +204,8 @@ def motions(firsts: Any, pieces: Any, spans: Any, robots: Any) -> Any:
                 values[1] = max(values[1], math.hypot(vx, vy) - a[3])
                 values[3] = max(values[3], abs(p[W] + p[WA] * (t - p[T])) - a[5])
                 yaw = at(p, t)[2]
-                values[5] = max(values[5], a[7] * abs(math.cos(yaw) * vy - math.sin(yaw) * vx))
+                aside = math.hypot(vx, vy) if turns else abs(math.cos(yaw) * vy - math.sin(yaw) * vx)
+                values[5] = max(values[5], a[7] * aside)
             values[2], values[4] = math.hypot(p[AX], p[AY]) - a[4], abs(p[WA]) - a[6]
             found += [(robot, kind, lo, values[kind]) for kind in range(6) if not values[kind] <= ROUNDING[kind]]
     return found
@@ -253,8 +254,9 @@ def certify(stream: Any, floor: list[str] | None = None) -> tuple[dict[str, floa
         ends = np.append(pieces[1:, T], until)
         ends[firsts[1:] - 1] = until
         spans = np.column_stack((np.fmax(pieces[:, T], begin), ends))
-        if not (spans[:, 0] <= spans[:, 1]).all():
-            raise ValueError(f"pieces of a robot out of order, before {until:g} s")
+        left = np.isnan(pieces[:-1, X]) & (pieces[:-1, T] < np.inf) & (whose[1:] == whose[:-1])
+        if not (spans[:, 0] <= spans[:, 1]).all() or not np.isnan(pieces[1:, X][left]).all():
+            raise ValueError(f"pieces of a robot out of order, or after it left, before {until:g} s")
         robot_seconds += float((spans[:, 1] - spans[:, 0])[~np.isnan(pieces[:, X])].sum())
         moved = firsts, pieces, spans, robots
         for robot, kind, when, amount in motions(*moved):

@@ -129,7 +129,7 @@ class _Certificate:
         grid = traffic.site.grid
         rows = ["".join(row) for row in np.where(grid.free_mask, ".", "@").tolist()]
         self._line(format=FORMAT, begin=self._time, cell=grid.cell, origin=[*self._corner()], rows=rows)
-        self._look()
+        self._look(0.0)
 
     def _corner(self) -> tuple[float, float, float]:
         x, y, yaw = self._traffic.site.grid.origin
@@ -138,8 +138,8 @@ class _Certificate:
     def _line(self, **said: object) -> None:
         self._stream.write(json.dumps(said).encode() + b"\n")
 
-    def _look(self) -> None:
-        """Look who came and who left."""
+    def _look(self, dt: float) -> None:
+        """Look who came and who left, `dt` s ago."""
         world, table, rows = self._sim.world, self._traffic.table, self._traffic.rows
         self._version = world.version
         if len(self._numbers) < world.capacity:
@@ -174,7 +174,10 @@ class _Certificate:
             body = {"name": world.label(row), "hx": hx, "hy": hy, "rim": float(outlines.rims[place]), "turns": turns}
             # JSON has no infinity.
             self._joined.append({**body, **{key: float(min(value, 1e300)) for key, value in limits.items()}})
-            self._last[row] = (*world.position[row, :2], *world.velocity[row, :2], table.yaw[row], table.spin[row])
+            velocity, spin, moves = world.velocity[row, :2], table.spin[row], float(dt == 0.0)
+            # Who takes part since then stood, and has sped up evenly.
+            place, yaw = world.position[row, :2] - 0.5 * dt * velocity, table.yaw[row] - 0.5 * dt * spin
+            self._last[row] = (*place, *(moves * velocity), yaw, moves * spin)
             self._pieces[row] = np.nan
         self._rows = rows
 
@@ -189,7 +192,7 @@ class _Certificate:
         world, table, clock = self._sim.world, self._traffic.table, self._sim.clock
         self._time = clock.time
         if self._version != world.version:
-            self._look()
+            self._look(dt)
         self._room(2 * len(self._rows))
         moved = (world.position, world.velocity, table.yaw, table.spin)
         self._count = note_pieces(

@@ -187,13 +187,13 @@ class CoveredNodes:
         """Return the nodes (N,) that `rows` take."""
         return self.under(shape_arrays(self._world, rows))
 
-    def under(self, shapes: ShapeArrays) -> Bools:
-        """Return the nodes (N,) that bodies of these shapes take."""
+    def under(self, shapes: ShapeArrays, *, on_chart: bool = False) -> Bools:
+        """Return the nodes (N,) that bodies of these shapes take, which are in the world or on the chart."""
         covered: Bools = np.zeros(len(self._tracks.positions), np.bool_)
         if len(shapes.kinds):
-            covered[self._hit(self._nodes, shapes, self._radius)[:, 0]] = True
+            covered[self._hit(self._nodes, shapes, self._radius, on_chart)[:, 0]] = True
             # A point of a lane is at most half a radius from the next: this reach covers what lies between.
-            crossed = self._hit(self._lanes, shapes, float(np.sqrt(1.25) * self._radius))
+            crossed = self._hit(self._lanes, shapes, float(np.sqrt(1.25) * self._radius), on_chart)
             # A lane to a node that is covered is of no use anyway.
             covered[crossed[~covered[crossed].any(axis=1), 0]] = True
             covered |= self._not_whole(shapes)
@@ -212,16 +212,23 @@ class CoveredNodes:
         whole[owners[touched[stands.ids]]] = True
         return whole
 
-    def _hit(self, points: Samples, shapes: ShapeArrays, reach: float) -> Ints:
+    def _hit(self, points: Samples, shapes: ShapeArrays, reach: float, on_chart: bool = False) -> Ints:
         """Return the nodes (K, 2) of points that are nearer than `reach` to one of `shapes`."""
         lowers, uppers = world_aabbs(*shapes, compiled=self._world.compiled)
         low, high = self._heights
         found = [np.empty((0, 2), np.int64)]
-        for floor, offset in zip(self._floors.tolist(), self._storeys.offsets, strict=True):
+        x, begins = points.places[:, 0], self._storeys.begins
+        floors, offsets = self._floors, self._storeys.offsets
+        if on_chart:
+            floors, offsets, begins = np.zeros(1), np.zeros((1, 2)), np.array([-np.inf])
+        bounds = np.append(np.searchsorted(x, begins), len(x))
+        for number, (floor, offset) in enumerate(zip(floors.tolist(), offsets, strict=True)):
             near_mask = (lowers[:, 2] <= floor + high) & (uppers[:, 2] >= floor + low) & (shapes.kinds != PLANE)
             # Sorted by x, so that each body is compared with the points of its strip only.
-            firsts = np.searchsorted(points.places[:, 0], lowers[:, 0] + offset[0] - reach)
-            lasts = np.searchsorted(points.places[:, 0], uppers[:, 0] + offset[0] + reach, side="right")
+            firsts = np.searchsorted(x, lowers[:, 0] + offset[0] - reach)
+            lasts = np.searchsorted(x, uppers[:, 0] + offset[0] + reach, side="right")
+            # What is beside its floor is not on the next one of the chart.
+            firsts, lasts = np.maximum(firsts, bounds[number]), np.minimum(lasts, bounds[number + 1])
             for index in np.flatnonzero(near_mask & (lasts > firsts)).tolist():
                 span = slice(int(firsts[index]), int(lasts[index]))
                 gaps = _gaps(points.places[span] - offset, shapes, index, lowers[index], uppers[index])
@@ -476,7 +483,8 @@ class Floor:
         # Of any height: the map has none.
         tall = np.column_stack((np.full((count, 2), half), np.full(count, TALL)))
         kinds, places = np.full(count, BOX), np.column_stack((middles, 0.0 * ones))
-        self.occupied_nodes = self.obstacles.under(ShapeArrays(kinds, places, turn, tall, np.zeros(count)))
+        boxes = ShapeArrays(kinds, places, turn, tall, np.zeros(count))
+        self.occupied_nodes = self.obstacles.under(boxes, on_chart=True)
         self.open_up()
 
     def changes(self) -> tuple[Bools, Floats, Bools]:

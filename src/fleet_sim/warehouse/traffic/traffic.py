@@ -455,6 +455,9 @@ class Traffic:
         off = np.flatnonzero((nodes < 0) | (nodes >= len(floor.network)))
         if len(off):
             raise InvalidValueError(f"node {nodes[off[0]]}: nodes are numbered from 0 to {len(floor.network) - 1}")
+        inside = nodes[np.isin(nodes, floor.rides.nodes)]
+        if len(inside):
+            raise InvalidValueError(f"node {inside[0]} is in a lift, which robots enter only to ride")
         ends = floor.execution.graph.ends(table, rows)
         if floor.network.stands:
             nodes, headings = self._own_goals(rows, ends, nodes, headings)
@@ -576,6 +579,7 @@ class Traffic:
         floor, rows = self.floor, self.rows
         network, regions = floor.network, floor.regions
         shared_mask = network.bases == np.arange(len(network))
+        shared_mask[floor.rides.nodes] = False
         ends = floor.execution.graph.ends(self.table, rows)
         for region in np.unique(regions[ends[network.kinds[ends] >= 0]]).tolist() if network.stands else ():
             joined_mask = np.zeros(len(network), np.bool_)
