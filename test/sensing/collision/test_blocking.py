@@ -230,3 +230,23 @@ def test_robots_that_stand_go_on_as_soon_as_they_can(tmp_path: Path, change: Cal
                 one.run_simulation(2.0)
             assert abs(first.position[0] - places[0]) > 0.5
             assert sim.state_hash() == other.state_hash()
+
+
+def test_who_is_put_back_in_each_step_drives_on_beside_those_that_stand(tmp_path: Path) -> None:
+    (tmp_path / "stand.yaml").write_text(STANDING)
+    with fs.MultiRobotSimulationCore.from_yaml(tmp_path / "stand.yaml") as sim:
+        shape = {"shape_type": "sphere", "radius": 0.2}
+        free = {"name": "free", "pose": [0, 9, 0.2], "shape": shape, "block_on_collision": False}
+        sim.population.spawn_robots([free])
+        robot = sim.get_object("free")
+        home, ways = robot.get_pose(), []
+
+        def back(sim: object, dt: float) -> None:
+            ways.append(robot.position[0])
+            robot.set_pose(home)
+
+        sim.register_callback(back)
+        robot.set_velocity(0.4)
+        sim.run_simulation(8.0)
+        assert robot.position[0] == 0.0
+        np.testing.assert_allclose(ways[-100:], 0.4 * 0.05)

@@ -127,7 +127,9 @@ class BlockingSystem:
         inputs = self._inputs(start, movers) if standing is not None else []
         if standing is not None and standing.inputs == inputs:
             again, fractions, blockers = True, standing.fractions, standing.blockers
-            self._standing = standing._replace(state=self._state)
+            # Who drives and is put back within the step leaves the state as it was, and drives all the same.
+            is_all = np.count_nonzero(world.moved & (motion.control != 0)) == len(movers)
+            self._standing = standing._replace(state=self._state if is_all else b"")
         else:
             fractions, blockers = self._fractions(start, np.flatnonzero(moved_mask))
             inputs = [] if fractions.any() else inputs or self._inputs(start, movers)
