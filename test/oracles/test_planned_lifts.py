@@ -159,6 +159,14 @@ def test_places_of_one_floor_are_not_those_of_another_and_nobody_is_sent_into_a_
             traffic.occupy(node)
             assert np.flatnonzero(traffic.blocked[0]).tolist() == [node]
             traffic.free(node)
+        for change in (traffic.close, traffic.open, traffic.occupy, traffic.free):
+            with pytest.raises(fs.InvalidValueError, match="has no height"):
+                change((5.4, 3.4))
+        assert traffic.close((5.4, 3.4, FLOOR)).tolist() == [high]
+        assert traffic.open(((5, 3), (6, 3), (6, 4), (5, 4))).tolist() == [low, high]
+        assert len(traffic.occupy((5.4, 3.4, FLOOR))) == 1
+        assert len(traffic.free(((5, 3), (6, 3), (6, 4), (5, 4)))) == 2
+        assert not traffic.blocked[0].any()
         # On the chart the next floor begins there.
         box = fs.ShapeParams("box", half_extents=(0.3, 0.3, 0.3))
         sim.spawn(fs.SimObjectSpawnParams(box, box, fs.Pose((22.4, 3.4, 0.3))))
@@ -169,3 +177,21 @@ def test_places_of_one_floor_are_not_those_of_another_and_nobody_is_sent_into_a_
             with pytest.raises(fs.InvalidValueError, match="is in a lift"):
                 traffic.send(sim.agents[0], cabin)
             assert cabin not in traffic.shared_nodes()
+
+
+def test_robots_that_ride_reach_no_higher_and_wait_where_it_is_open() -> None:
+    with fs.MultiRobotSimulationCore.from_dict(two_floors.scenario(14, 9, 2, 0, 1.0)) as sim:
+        robot, traffic = sim.agents[0], sim.get_manager("traffic")
+        sim.step_once()
+        traffic.send(robot, traffic.node_of((5.4, 3.4, FLOOR)))
+        place = int(traffic.table.goal[robot.row])
+        traffic.close(place)
+        sim.step_once()
+        assert int(traffic.table.goal[robot.row]) != place
+        while not 1.0 < robot.get_pose().z < FLOOR - 1.0:
+            sim.step_once()
+            assert sim.sim_time < 120.0
+        box = fs.ShapeParams("box", half_extents=(0.3, 0.3, 0.3))
+        sim.spawn(fs.SimObjectSpawnParams(box, box, fs.Pose((8.4, 3.4, 2.0))))
+        sim.step_once()
+        assert not traffic.blocked[1].any()

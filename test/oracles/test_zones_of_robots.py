@@ -99,3 +99,23 @@ def test_who_comes_later_needs_zones_that_held_for_one_of_the_first() -> None:
         traffic.enroll([robot for robot in sim.agents if robot.name.startswith("light")])
         with pytest.raises(InvalidValueError, match="hold for it"):
             traffic.enroll([robot for robot in sim.agents if robot.name.startswith("heavy")])
+
+
+def test_nobody_is_sent_into_a_zone_that_it_may_not_enter_nor_covers_a_part_of_it() -> None:
+    with fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, monitor=False)) as sim:
+        long = fs.ShapeParams("box", half_extents=(1.2, 0.4, 0.15))
+        for number, (name, x, y) in enumerate((("heavy_long", 2.5, 5.5), ("heavy_0", 0.5, 0.5), ("light_0", 0.5, 3.5))):
+            shape = fs.ShapeParams("cylinder", radius=RADIUS, height=0.3) if number else long
+            pose, drive = fs.Pose.from_yaw(x, y, 0.15, 0.0), {"type": "differential"}
+            sim.spawn(fs.AgentSpawnParams(shape, shape, pose, name=name, controller=drive))
+        traffic = offer_traffic(sim, hall())
+        traffic.enroll(sim.agents)
+        # A long one that stands beside the zone, along a row, would be in it.
+        for robot, place in ((sim.agents[1], (5.5, 1.5)), (sim.agents[0], (3.5, 1.5)), (sim.agents[0], (5.5, 2.5))):
+            with pytest.raises(InvalidValueError, match="no room"):
+                traffic.send(robot, place, 0.0)
+        traffic.send(sim.agents[0], (2.5, 1.5), 0.0)
+        traffic.send(sim.agents[2], (5.5, 1.5))
+        # Tasks of all lead elsewhere.
+        assert traffic.node_of((5.5, 1.5)) not in traffic.shared_nodes()
+        assert traffic.node_of((1.5, 5.5)) in traffic.shared_nodes()

@@ -3,7 +3,7 @@
 This program is independent: it imports nothing of the simulator, and runs without it as `python certify.py FILE`. A
 certificate is a line of JSON about the floor, then blocks: a line of JSON with the robots that come in it, and pieces
 of motion as rows of 11 float64: robot, time, x, y, velocity x y, acceleration x y, yaw, yaw rate, yaw acceleration. A
-piece lasts until the next one of its robot; the last may be at no place (x is no number): the robot leaves. Proved are, at
+piece lasts until the next one of its robot; the last may be at no place (x is no number): it leaves. Proved are, at
 all times and not only at some: no two footprints and no footprint and a blocked cell overlap; positions, headings and
 velocities have no jumps; speeds and accelerations keep their limits; robots that turn to where they drive do so.
 

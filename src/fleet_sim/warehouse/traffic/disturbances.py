@@ -12,9 +12,9 @@ from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.registry import saved
 from fleet_sim.base.settings import Checked, setting, time_setting
 from fleet_sim.base.spatial import trigonometry as trig
-from fleet_sim.warehouse.sites.site import Site, Zone, ZoneKind
+from fleet_sim.warehouse.sites.site import Zone, ZoneKind
 from fleet_sim.warehouse.traffic.columns import BROKEN, DELAYED, TrafficColumns
-from fleet_sim.warehouse.traffic.network import Area, Network, Place, nodes_of
+from fleet_sim.warehouse.traffic.network import Area, Chart, Network, Place, nodes_of
 from fleet_sim.world.clock import normals, purpose_key, uniforms
 from fleet_sim.world.conditions import conditions_of
 from fleet_sim.world.world import World
@@ -79,8 +79,9 @@ def _read_places(value: object) -> list[Place | Area]:
 
 
 _POINT = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
+_PLACE = {**_POINT, "maxItems": 3}
 _AREA = {"type": "array", "items": _POINT, "minItems": 3}
-_KINDS = [{"type": "string"}, {"type": "integer"}, _POINT, _AREA]
+_KINDS = [{"type": "string"}, {"type": "integer"}, _PLACE, _AREA]
 _PLACES = {"type": "array", "minItems": 1, "items": {"anyOf": _KINDS}}
 
 
@@ -89,7 +90,9 @@ class ClosureSettings(Checked):
     """Places that are closed for a time."""
 
     places: list[Any] = setting(
-        reader=_read_places, schema=_PLACES, doc="Stations, zones, nodes, points [x, y] in m, areas of points."
+        reader=_read_places,
+        schema=_PLACES,
+        doc="Stations, zones, nodes, points [x, y] in m, in a building [x, y, z], areas of points.",
     )
     begin: float = time_setting(0.0, doc="Simulation time from which.")
     end: float | None = time_setting(None, doc="Until which; null: for ever.")
@@ -131,13 +134,12 @@ class Disturbances:
         self,
         world: World,
         table: TrafficColumns,
-        site: Site,
+        chart: Chart,
         network: Network,
-        places: Floats,
         settings: DisturbanceSettings,
         seed: int,
     ) -> None:
-        """`places` (N, 2) are where nodes are in the world. Raises FleetSimError for places that there are not."""
+        """Raises FleetSimError for places that there are not."""
         self.counts = Counts()
         self._world = world
         self._table = table
@@ -157,9 +159,10 @@ class Disturbances:
                         f"disturbances: delays: {name}: expected a multiple of {unit:g} s, got {value:g} s"
                     )
         # Found once: names of stations do not change while it runs.
-        self._closures = [(nodes_of(network, site, entry.places), entry) for entry in settings.closures]
+        self._closures = [(nodes_of(network, chart, entry.places), entry) for entry in settings.closures]
         self._closed: Bools = np.zeros(len(network), np.bool_)
-        self._positions = places
+        # Areas of the world are closed on all storeys.
+        self._positions = chart.in_world(network.positions)
         self._areas: tuple[str, ...] = ()
         """The ids of the closed areas of routes that `_in_areas` (N,) are the nodes of."""
         self._in_areas: Bools = np.zeros(len(network), np.bool_)

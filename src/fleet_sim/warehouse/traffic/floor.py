@@ -80,7 +80,7 @@ class CoveredNodes:
         self._heights = (-np.inf, np.inf)
 
     def look(self, robots: Rows) -> tuple[Bools, bool]:
-        """Return the covered nodes (N,), and whether they changed since the last look; `robots` are in the traffic."""
+        """Return the covered nodes (N,), and whether they changed since the last look; `robots` stand on floors."""
         world = self._world
         # What stands, stands until something is spawned, removed, attached or changed.
         known = world.version == self._version and np.array_equal(world.parent, self._parents)
@@ -423,14 +423,11 @@ class Floor:
         seed = sim.params.seed if settings.seed is None else settings.seed
         self.timing = PlanTiming(sim.world, table, self.network, self.execution, settings, seed)
         self.timing.barred[self.rides.nodes] = self.execution.barred[self.rides.nodes] = True
-        # Areas of the world are closed on all storeys.
-        places = self.world_positions(np.arange(len(self.network)))
-        self.disturbances = Disturbances(sim.world, table, site, self.network, places, settings.disturbances, seed)
+        self.disturbances = Disturbances(sim.world, table, storeys, self.network, settings.disturbances, seed)
 
     def world_positions(self, nodes: Ints) -> Floats:
         """Return where in the world nodes (K,) are: (K, 2) in m."""
-        found: Floats = self.network.positions[nodes] - self.storeys.offsets[self.rides.storey_of[nodes]]
-        return found
+        return self.storeys.in_world(self.network.positions[nodes])
 
     @property
     def blocked(self) -> Bools:
@@ -440,7 +437,7 @@ class Floor:
     def look(self) -> None:
         """See what is closed and covered now."""
         scheduled, rescheduled = self.disturbances.closed()
-        covered, moved = self.obstacles.look(self.execution.rows)
+        covered, moved = self.obstacles.look(self.rides.on_floors(self.execution.rows))
         # Only on a change: opening nodes makes the planner plan again.
         if rescheduled or moved:
             self.scheduled, self.covered = scheduled, covered

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from threading import RLock
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -548,13 +548,15 @@ class Network:
             found = [np.where(steps.enters[way][end], node_of[end], NO_NODE) for way, end in enumerate(ends)]
             return np.stack(found, axis=1)
 
-        neighbours, own = moves(steps), list[Ints]()
+        neighbours, own, free = moves(steps), list[Ints](), list[Bools]()
         if not kinds:
             return cls(grid.positions(cells), neighbours, cells, grid=grid)
         for kind in kinds:
             theirs = replace(whole, zones=(*site.zones, *(special[name] for name in kind.zones)))
-            own.append(moves(AcrossSteps(theirs.open_grid, Rules(theirs), radius)) if kind.zones else neighbours)
-        layers = layers_of(grid, cells, neighbours, kinds, own)
+            around = AcrossSteps(theirs.open_grid, Rules(theirs), radius) if kind.zones else steps
+            own.append(moves(around))
+            free.append(around.grid.free_mask)
+        layers = layers_of(grid, cells, neighbours, kinds, own, free)
         stands, cells = Claims(layers.begins, layers.ids), cells[layers.bases]
         return cls(
             grid.positions(cells),
@@ -679,7 +681,32 @@ ManyPlaces: TypeAlias = Place | Area | list[Place | Area] | Ints
 """A place, an area, or several in a list, or the numbers of nodes in an array; the name of a zone is an area too."""
 
 
-def node_of(network: Network, site: Site, place: Place) -> int:
+class Chart(Protocol):
+    """The plane of a network: that of a site, or of the floors of a building side by side (`Storeys`)."""
+
+    @property
+    def site(self) -> Site:
+        """The site on the chart."""
+
+    @property
+    def several(self) -> bool:
+        """Whether places need a height."""
+
+    def on_chart(self, places: Floats) -> Floats:
+        """Return where on the chart places of the world are."""
+
+    def in_world(self, places: Floats) -> Floats:
+        """Return where in the world (K, 2) places (K, 2) of the chart are."""
+
+
+def point_of(chart: Chart, place: object) -> Floats:
+    """Return where on the chart (1, 2) a point of the world is; raises InvalidValueError for what is no point."""
+    if chart.several and (not isinstance(place, tuple) or len(place) != 3):
+        raise InvalidValueError(f"the point {brief(place)} has no height, by which its storey is found")
+    return chart.on_chart(as_floats(place, (3 if chart.several else 2,), "place")[None])
+
+
+def node_of(network: Network, chart: Chart, place: Place) -> int:
     """Return the node at a place; raises InvalidValueError where there is none, UnknownNameError for no station."""
     if isinstance(place, (int, np.integer)):
         # True would be node 1.
@@ -687,34 +714,39 @@ def node_of(network: Network, site: Site, place: Place) -> int:
             raise InvalidValueError(f"node {place!r}: nodes are numbered from 0 to {len(network) - 1}")
         return int(place)
     if isinstance(place, str):
-        station = site.station(place)
-        x, y = station.x, station.y
+        station = chart.site.station(place)
+        point = np.array([[station.x, station.y]])
     else:
-        x, y = as_floats(place, (2,), "place").tolist()
-    node = int(network.node_at(np.array([[x, y]]))[0])
+        point = point_of(chart, place)
+    node = int(network.node_at(point)[0])
     if node < 0:
         raise InvalidValueError(f"{place!r} is at no node: in a wall, outside, or too narrow for the robots")
     return node
 
 
-def nodes_of(network: Network, site: Site, places: ManyPlaces) -> Ints:
+def nodes_of(network: Network, chart: Chart, places: ManyPlaces) -> Ints:
     """Return the nodes (K,) at places; raises as `node_of` does."""
     if isinstance(places, np.ndarray):
-        return np.array([node_of(network, site, int(node)) for node in places], np.int64)
+        return np.array([node_of(network, chart, int(node)) for node in places], np.int64)
     # A point is a tuple, and several places are a list.
     given = places if isinstance(places, list) else [places]
-    return np.concatenate([np.empty(0, np.int64), *(_nodes_at(network, site, place) for place in given)])
+    return np.concatenate([np.empty(0, np.int64), *(_nodes_at(network, chart, place) for place in given)])
 
 
-def _nodes_at(network: Network, site: Site, place: Place | Area) -> Ints:
+def _nodes_at(network: Network, chart: Chart, place: Place | Area) -> Ints:
     """Return the nodes (K,) in an area, or the one at a place."""
-    area = area_of(site, place)
+    area = area_of(chart.site, place)
     if area is None:
-        return np.array([node_of(network, site, place)], np.int64)  # type: ignore[arg-type]  # no area
-    nodes = np.flatnonzero(area.contains(network.positions))
+        return np.array([node_of(network, chart, place)], np.int64)  # type: ignore[arg-type]  # no area
+    nodes = np.flatnonzero(_inside(chart, area, place, network.positions))
     if not len(nodes):
         raise InvalidValueError(f"no node is in the area {brief(place)}")
     return nodes
+
+
+def _inside(chart: Chart, area: Zone, place: Place | Area, points: Floats) -> Bools:
+    """Return which points (K, 2) of the chart are in an area: zones are on the chart, corners are of all storeys."""
+    return area.contains(points if isinstance(place, str) else chart.in_world(points))
 
 
 def area_of(site: Site, place: Place | Area) -> Zone | None:
@@ -728,18 +760,18 @@ def area_of(site: Site, place: Place | Area) -> Zone | None:
     return None
 
 
-def cells_of(network: Network, site: Site, places: ManyPlaces) -> Ints:
+def cells_of(network: Network, chart: Chart, places: ManyPlaces) -> Ints:
     """Return the cells (K,) of the site's grid at places; raises InvalidValueError for those that are no free space."""
-    grid = site.grid
+    grid = chart.site.grid
     chosen: list[Ints] = []
     for place in places if isinstance(places, (list, np.ndarray)) else [places]:
-        area = area_of(site, place)
+        area = area_of(chart.site, place)
         if area is not None:
-            cells = np.flatnonzero(area.contains(grid.middles) & grid.free_mask.ravel())
+            cells = np.flatnonzero(_inside(chart, area, place, grid.middles) & grid.free_mask.ravel())
         elif isinstance(place, tuple):
-            cells = grid.cells_at(as_floats(place, (2,), "place")[None])
+            cells = grid.cells_at(point_of(chart, place))
         else:
-            cells = grid.cells_at(network.positions[node_of(network, site, place)][None])
+            cells = grid.cells_at(network.positions[node_of(network, chart, place)][None])
         if not len(cells) or not grid.is_free(cells).all():
             raise InvalidValueError(f"{brief(place)}: there is no free space of the site, whose walls stay as they are")
         chosen.append(cells)

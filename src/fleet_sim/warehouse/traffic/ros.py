@@ -26,9 +26,9 @@ MOST = 1000
 BY_NUMBER = {getattr(ChangePlacesService.Request, name.upper()): name for name in OPERATIONS}
 
 
-def places_from_request(request: Any) -> tuple[Any, ...]:
-    """Return the places of a ChangePlaces request, as the command has them."""
-    points = tuple((point.x, point.y) for point in request.points)
+def places_from_request(request: Any, *, heights: bool = False) -> tuple[Any, ...]:
+    """Return the places of a ChangePlaces request, as the command has them; points with their `heights`."""
+    points = tuple((point.x, point.y, point.z) if heights else (point.x, point.y) for point in request.points)
     areas = tuple(tuple((corner.x, corner.y) for corner in area.points) for area in request.areas)
     if any(len(area) < 3 for area in areas):
         raise InvalidValueError("areas: a polygon has at least three points")
@@ -59,7 +59,9 @@ class TrafficInterface(Interface):
         if request.operation not in BY_NUMBER:
             known = ", ".join(f"{name.upper()} ({number})" for number, name in BY_NUMBER.items())
             raise InvalidValueError(f"operation: expected one of {known}, got {request.operation}")
-        name, places = BY_NUMBER[request.operation], places_from_request(request)
+        traffic = self.bridge.sim.extensions.find_manager(NAME)
+        several = isinstance(traffic, Traffic) and traffic.storeys.several
+        name, places = BY_NUMBER[request.operation], places_from_request(request, heights=several)
         return ChangePlaces(operation=name, places=places, speed=request.speed, source="fleet/traffic/places")
 
     async def _on_robots(self, request: Any, response: Any) -> Any:

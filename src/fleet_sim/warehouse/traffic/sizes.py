@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fleet_sim.base.arrays import Floats, Ints
+from fleet_sim.base.arrays import Bools, Floats, Ints
 from fleet_sim.base.registry import saved
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots.attachments import footprint_box, footprint_radius
@@ -113,8 +113,18 @@ class Layers(NamedTuple):
     own: dict[Kind, Ints]
 
 
-def layers_of(grid: Grid, cells: Ints, neighbours: Ints, kinds: tuple[Kind, ...], moves_of: Sequence[Ints]) -> Layers:
-    """Return the nodes of `cells` (B,) with `neighbours` (B, 4), and those of `kinds`, with `moves_of` (B, 4) each."""
+def layers_of(
+    grid: Grid,
+    cells: Ints,
+    neighbours: Ints,
+    kinds: tuple[Kind, ...],
+    moves_of: Sequence[Ints],
+    free_of: Sequence[Bools],
+) -> Layers:
+    """Return the nodes of `cells` (B,) with `neighbours` (B, 4), and those of `kinds`.
+
+    Each of these has `moves_of` (B, 4), and `free_of` (H, W): the cells that it may cover.
+    """
     count = len(cells)
     node_at = np.full((grid.height, grid.width), NO_NODE)
     node_at.ravel()[cells] = np.arange(count)
@@ -125,7 +135,7 @@ def layers_of(grid: Grid, cells: Ints, neighbours: Ints, kinds: tuple[Kind, ...]
 
     def add(offsets: list[tuple[int, int]], facing: float) -> Ints:
         """Add a node for each cell around which the cells at all offsets are free; return their numbers (B,)."""
-        around = np.stack([_at(node_at, columns + right, rows + down) for right, down in offsets], axis=1)
+        around = np.stack([_at(own_at, columns + right, rows + down) for right, down in offsets], axis=1)
         fits = np.flatnonzero((around >= 0).all(axis=1))
         numbers = np.full(count, NO_NODE)
         numbers[fits] = len(held) + np.arange(len(fits))
@@ -136,6 +146,7 @@ def layers_of(grid: Grid, cells: Ints, neighbours: Ints, kinds: tuple[Kind, ...]
 
     for number, kind in enumerate(kinds):
         length, across, ways, _ = kind
+        own_at = np.where(free_of[number], node_at, NO_NODE)
         first = len(held)
         along_row, along_column = _block(length, across, grid.cell), _block(across, length, grid.cell)
         # Rows count downwards, angles upwards.

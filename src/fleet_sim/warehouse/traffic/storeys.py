@@ -144,6 +144,11 @@ class Storeys:
             found[storeys == storey] = self.laid(places[storeys == storey, :2], storey)
         return found
 
+    def in_world(self, places: Floats) -> Floats:
+        """Return where in the world (K, 2) places (K, 2) of the chart are."""
+        found: Floats = places - self.offsets[np.searchsorted(self.begins, places[:, 0], side="right") - 1]
+        return found
+
 
 STEP = 0.3
 """What is this much in m below a floor counts as on it."""
@@ -300,6 +305,11 @@ class Rides:
         trips = [self.trips.get(row) for row in rows.tolist()]
         return np.array([trip is not None and (trip.part < LEAVES or self._goes_on(trip)) for trip in trips], bool)
 
+    def on_floors(self, rows: Rows) -> Rows:
+        """Return those of `rows` (N,) that no lift carries."""
+        riding = [row for row, trip in self.trips.items() if trip.part == RIDES]
+        return rows[~np.isin(rows, riding)] if riding else rows
+
     def _goes_on(self, trip: Trip) -> bool:
         """Return whether a robot was sent to another storey while it leaves the lift."""
         return trip.part == LEAVES and bool(self.storey_of[trip.goal] != self.storey_of[self.cabins[trip.out].door])
@@ -354,9 +364,10 @@ class Rides:
         return True
 
     def _spot(self, cabin: int) -> int:
-        """Return the nearest place to wait that nobody was sent to; the one before the doors where all are taken."""
+        """Return the nearest open place to wait that nobody was sent to; without one that before the doors."""
         taken, door = set(self._table.goal.tolist()), self.cabins[cabin].door
-        return next((spot for spot in self._spots[door] if spot not in taken), door)
+        free = (spot for spot in self._spots[door] if spot not in taken and self._execution.open_mask[spot])
+        return next(free, door)
 
     def withdraw(self, row: int) -> bool:
         """End the trip of a robot; return whether it drives on all the same, out of a cabin."""
@@ -403,6 +414,8 @@ class Rides:
                     self.send(row, int(graph.ends(self._table, one)[0]), trip.goal, trip.heading)
             return
         if not trip.there:
+            if trip.part == WAITS and not self._execution.open_mask[self._table.goal[row]]:
+                self._set(row, self._spot(trip.cabin), np.nan)
             return
         stop = (there if trip.part == RIDES else here).shaft.stop
         ours, is_open = self._lifts.comes(stop, row)

@@ -15,7 +15,6 @@ from fleet_sim.base.errors import (
     InvalidValueError,
     PlanError,
     StateError,
-    brief,
     located,
     unknown_name,
 )
@@ -114,7 +113,7 @@ class TrafficBars:
 
     def _bar(self, places: ManyPlaces, barred: bool) -> None:
         floor = self._traffic.floor
-        floor.timing.barred[nodes_of(floor.network, self._traffic.site, places)] = barred
+        floor.timing.barred[nodes_of(floor.network, self._traffic.storeys, places)] = barred
         floor.open_up()
 
 
@@ -533,14 +532,7 @@ class Traffic:
 
     def node_of(self, place: Place) -> int:
         """Return the node at a place; raises InvalidValueError where there is none."""
-        if isinstance(place, tuple) and self.storeys.several:
-            if len(place) != 3:
-                raise InvalidValueError(f"the point {brief(place)} has no height, by which its storey is found")
-            node = int(self.nodes_at(np.array([place], float))[0])
-            if node < 0:
-                raise InvalidValueError(f"{brief(place)} is at no node: in a wall, outside, or too narrow")
-            return node
-        return node_of(self.network, self.site, place)
+        return node_of(self.network, self.storeys, place)
 
     def nodes_at(self, points: Floats) -> Ints:
         """Return the nodes (K,) at points (K, 2) or, in a building, (K, 3) in m; -1 where there is none."""
@@ -659,8 +651,8 @@ class Traffic:
     def close(self, places: ManyPlaces) -> Ints:
         """Close places: no robot enters these nodes, except those that cannot stop before any more.
 
-        Places are stations, nodes and points, as for `send`, names of zones, and areas by their corners ((x, y), ...).
-        Returns their nodes (K,).
+        Places are stations, nodes and points, as for `send`, names of zones, and areas by their corners ((x, y), ...),
+        on all floors of a building. Returns their nodes (K,).
         """
         return self._close(places, True)
 
@@ -669,7 +661,7 @@ class Traffic:
         return self._close(places, False)
 
     def _close(self, places: ManyPlaces, closed: bool) -> Ints:
-        nodes = nodes_of(self.network, self.site, places)
+        nodes = nodes_of(self.network, self.storeys, places)
         self.floor.closed[nodes] = closed
         self.floor.open_up()
         return nodes
@@ -680,7 +672,7 @@ class Traffic:
         Returns the nodes (K,) there.
         """
         given = as_float(speed, "speed in m/s", low=0.0, high=LARGEST_SPEED)
-        nodes = nodes_of(self.network, self.site, places)
+        nodes = nodes_of(self.network, self.storeys, places)
         self.floor.limit(nodes, given or np.nan)
         return nodes
 
@@ -689,7 +681,7 @@ class Traffic:
 
         Returns the cells (K,); raises InvalidValueError for those of walls, and for too many of them.
         """
-        cells = cells_of(self.network, self.site, places)
+        cells = cells_of(self.network, self.storeys, places)
         count = int(np.count_nonzero(self.floor.occupied)) + len(cells)
         if count > requests.MOST_OCCUPIED:
             raise InvalidValueError(
@@ -700,7 +692,7 @@ class Traffic:
 
     def free(self, places: ManyPlaces) -> Ints:
         """Let cells be free that were occupied, and return them; raises InvalidValueError for walls of the site."""
-        cells = cells_of(self.network, self.site, places)
+        cells = cells_of(self.network, self.storeys, places)
         self.floor.occupy(cells, occupied=False)
         return cells
 
