@@ -232,6 +232,33 @@ def test_commands_of_others_take_turns_with_steps_and_are_repeated_as_they_came(
     assert all(answer.done() for answer in answers)
 
 
+def test_a_run_and_single_steps_call_in_the_same_order(make_sim: MakeSim) -> None:
+    def told(run: bool) -> list[str]:
+        sim, names = make_sim(), []
+
+        def ask(sim: Sim, dt: float) -> None:
+            names.append("step")
+            sim.between_steps(lambda: names.append("call"))
+            if len(names) == 1:
+                sim.inbox.put(fs.Reset()).add_done_callback(lambda _: names.append("reset"))
+
+        def update(sim: Sim, dt: float) -> None:
+            names.append("update")
+            if len(names) > 6:
+                sim.stop()
+
+        sim.register_callback(ask)
+        if run:
+            sim.run_simulation(0, update)
+        while not run and len(names) <= 6:
+            sim.step_once()
+            update(sim, 0.0)
+        return names
+
+    names = told(run=True)
+    assert names == told(run=False) == ["step", "call", "reset", "update", "step", "call", "update"]
+
+
 def test_what_was_put_ahead_comes_in_its_step_and_never_after_what_is_newer(sim: Sim) -> None:
     done: list[tuple[str, int]] = []
 

@@ -305,8 +305,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         finally:
             self.mirror.end_step()
         self.profiler.end_step()
-        # A run does so before each step: calls that make steps would else call others inside of themselves.
-        if self.control.asking() and not self.control.is_running:
+        if self.control.asking():
             self.control.run_tasks()
         if self.inbox.asking():
             self.inbox.drain_between_steps(self.dispatcher)

@@ -52,6 +52,8 @@ class RunControl:
         self._lines: dict[str, deque[_Task]] = {}
         self.asking: Callable[[], int] = self._lines.__len__
         """Returns in how many lines calls wait for the end of a step, for who asks in every step."""
+        self._runs_tasks = False
+        """Whether `run_tasks` is under way in a run."""
         self._thread: int | None = None
         self._paused = False
         self._stopping = False
@@ -175,11 +177,19 @@ class RunControl:
 
     def run_tasks(self) -> None:
         """Run the calls that wait for the end of a step; in a run only as many as there is time for before the next."""
-        turn = Turn(inf if self._thread is None else SHARE)
-        while self._lines and turn.has_time():
-            # Another thread may have taken the last one, where nobody runs.
-            if task := self._next_task():
-                _carry_out(*task)
+        runs = self._thread is not None
+        # Calls that make steps would else call others inside of themselves.
+        if runs and self._runs_tasks:
+            return
+        turn = Turn(SHARE if runs else inf)
+        self._runs_tasks = runs
+        try:
+            while self._lines and turn.has_time():
+                # Another thread may have taken the last one, where nobody runs.
+                if task := self._next_task():
+                    _carry_out(*task)
+        finally:
+            self._runs_tasks = False
 
     def _next_task(self, line: str | None = None) -> _Task | None:
         """Take out the next call of `line`, None: of the line whose turn it is; returns None where none waits."""

@@ -158,8 +158,12 @@ class Runner:
         """
         sim, update = self._sim, self._sim.guard.part("update callback")
         control, clock, inbox, dispatcher = sim.control, sim.clock, sim.inbox, sim.dispatcher
+        has_stepped = False
         while not control.is_stopping:
-            control.run_tasks()
+            # Each step ends with them: once a step, so that many of them take turns with steps.
+            if not has_stepped:
+                control.run_tasks()
+            has_stepped = False
             inbox.drain_between_steps(dispatcher)
             if last_tick is not None and clock.tick >= last_tick:
                 return "duration"
@@ -183,6 +187,7 @@ class Runner:
                     sim.snapshots.refresh()
                 continue
             self._make_step()
+            has_stepped = True
             self._steps_since_frame += 1
             self._monitor.update_if_due()
             if update_callback is not None:
