@@ -180,6 +180,18 @@ def test_reset_goes_back_to_the_start(make_sim: MakeSim) -> None:
     assert sim.state_hash() == start
 
 
+def test_a_reset_after_clear_goes_back_to_the_first_step_since(make_sim: MakeSim) -> None:
+    sim = make_sim()
+    sim.step_once()
+    sim.clear()
+    crate = sim.spawn(fs.SimObjectSpawnParams(name="crate"))
+    sim.step_once()
+    crate.set_pose(fs.Pose.from_xyz(5.0, 0.0, 0.0))
+    sim.step_once()
+    sim.reset()
+    assert sim.step_count == 0 and sim.get_object("crate").position[0] == 0.0
+
+
 def test_clear_leaves_an_empty_world_that_is_as_new(make_sim: MakeSim) -> None:
     sim, fresh, removed, rates = make_sim(seed=5), make_sim(seed=5), [], []
     manager = fs.AgentManager(sim)

@@ -118,7 +118,7 @@ class State:
         world.clock.restart()
         world.renew()
         self._sim.collisions.restart_count()
-        self._initial = None
+        self._initial, self.has_initial = None, False
         self._sim.engine.reset()
         self._tell_reset("cleared")
 
