@@ -226,6 +226,10 @@ def test_what_is_no_certificate_proves_nothing(
         assert main(["certify", str(tmp_path / "broken")]) == 2
     with pytest.raises(ValueError, match="no size"):
         certify(certificate([{"rim": math.nan}], [STANDS]))
+    for wrong in ({"cell": math.nan}, {"cell": -40.0}, {"cell": math.inf}, {"rows": []}):
+        first, _, rest = certificate([{"rim": 0.3}], [STANDS]).getvalue().partition(b"\n")
+        with pytest.raises(ValueError, match="has no cells"):
+            certify(io.BytesIO(json.dumps({**json.loads(first), **wrong}).encode() + b"\n" + rest))
     # Of robots that are nowhere nothing is proved.
     (tmp_path / "empty").write_bytes(certificate([{"rim": 0.3}], []).getvalue())
     assert main(["certify", str(tmp_path / "empty")]) == 1

@@ -219,11 +219,11 @@ def certify(stream: Any, floor: list[str] | None = None) -> tuple[dict[str, floa
     head = json.loads(stream.readline(MOST_BYTES) or "null")
     if not isinstance(head, dict) or head.get("format") != "fleet_sim certificate 1":
         raise ValueError("this is no certificate")
-    if floor is not None and head["rows"] != floor:
-        raise ValueError("its floor is not that of the map")
     # In the frame of the grid from here on, whose lowest row comes first.
     blocked = np.array([[mark == "@" for mark in row] for row in reversed(head["rows"])], bool)
     cell, (east, north, turn) = float(head["cell"]), head["origin"]
+    if blocked.ndim != 2 or not 0.0 < cell < LARGEST or floor not in (None, head["rows"]):
+        raise ValueError("its floor has no cells, or is not that of the map")
     along = np.array([[math.cos(turn), -math.sin(turn)], [math.sin(turn), math.cos(turn)]])
     names, robots, state = list[str](), np.empty((0, len(ROBOT))), np.empty((0, 10))
     begin, total, robot_seconds, lines, broken = float(head["begin"]), 0, 0.0, list[str](), 0

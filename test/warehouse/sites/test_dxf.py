@@ -87,6 +87,16 @@ def test_a_drawing_by_hand(tmp_path: Path) -> None:
     assert site.grid.is_free(inner).tolist() == [True, True, False]
 
 
+@pytest.mark.parametrize(("level", "count"), [(None, 3), ("a-wall", 2), ("Inner walls", 1)])
+def test_names_of_layers_are_the_same_in_capitals_and_need_no_table(
+    tmp_path: Path, level: str | None, count: int
+) -> None:
+    drawing = drawn()
+    for number, layer in enumerate(("A-WALL", "a-wall", "INNER WALLS", "Furniture")):
+        drawing.modelspace().add_line((0, 1000 * number), (9000, 5000), dxfattribs={"layer": layer})
+    assert len(read_site(saved(drawing, tmp_path / "hall.dxf"), level=level).boxes()) == count
+
+
 def bomb() -> ezdxf.document.Drawing:
     """Blocks of ten blocks of ten blocks: few bytes, and more than any memory holds."""
     drawing = drawn()

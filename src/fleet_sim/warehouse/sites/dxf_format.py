@@ -54,19 +54,26 @@ class DxfFormat(SiteFormat):
             fail(path, f"is not a DXF drawing that can be read: {brief(str(error))}")
         if not scale:
             fail(path, "does not say its units; set $INSUNITS (UNITS in CAD programs), such as 4 for mm or 6 for m")
-        layers = {layer.dxf.name: layer for layer in drawing.layers}
-        chosen = {name for name in layers if ("wall" in name.lower() if level is None else name == level)}
-        if not chosen:
-            known = ", ".join(sorted(layers))
+
+        def has_walls(layer: str) -> bool:
+            return "wall" in layer.lower() if level is None else layer.lower() == level.lower()
+
+        space, table = drawing.modelspace(), list(drawing.layers)
+        # Capitals make no difference, and the table need not have all layers.
+        names = [*(entity.dxf.layer for entity in space), *(layer.dxf.name for layer in table)]
+        layers = {name.lower(): name for name in names}
+        hidden = {layer.dxf.name.lower() for layer in table if layer.is_off() or layer.is_frozen()}
+        shown = [layers[key] for key in sorted(layers.keys() - hidden) if has_walls(key)]
+        if not any(map(has_walls, layers)):
+            known = ", ".join(sorted(layers.values()))
             which = "no layer has 'wall' in its name" if level is None else f"there is no layer {level!r}"
             fail(path, f"{which}; say which one has the walls as the level: {known}")
-        hidden = {name for name in chosen if layers[name].is_off() or layers[name].is_frozen()}
         lines: list[tuple[float, float, float, float]] = []
         left_out: set[str] = set()
         with named_after(path, ""):
             try:
-                for entity, layer in _entities(drawing.modelspace(), [0]):
-                    if layer not in chosen or layer in hidden:
+                for entity, layer in _entities(space, [0]):
+                    if not has_walls(layer) or layer.lower() in hidden:
                         left_out.add(f"layer {layer}")
                     elif not _add(entity, scale, lines):
                         left_out.add(f"{entity.dxftype()} on {layer}")
@@ -75,7 +82,7 @@ class DxfFormat(SiteFormat):
                     raise
                 fail(path, f"is broken: {brief(str(error))}")
             if not lines:
-                fail(path, f"has no lines on {', '.join(sorted(chosen - hidden)) or 'layers that are shown'}")
+                fail(path, f"has no lines on {', '.join(shown) or 'layers that are shown'}")
             warn_of({"": sorted(left_out)} if left_out else {}, path)
             walls = np.array(lines)
             cell = cell_for(walls.reshape(-1, 2))
