@@ -234,7 +234,8 @@ def test_commands_of_others_take_turns_with_steps_and_are_repeated_as_they_came(
 
 def test_a_run_and_single_steps_call_in_the_same_order(make_sim: MakeSim) -> None:
     def told(run: bool) -> list[str]:
-        sim, names = make_sim(), []
+        sim = make_sim()
+        names: list[str] = []
 
         def ask(sim: Sim, dt: float) -> None:
             names.append("step")

@@ -239,7 +239,8 @@ def test_who_is_put_back_in_each_step_drives_on_beside_those_that_stand(tmp_path
         free = {"name": "free", "pose": [0, 9, 0.2], "shape": shape, "block_on_collision": False}
         sim.population.spawn_robots([free])
         robot = sim.get_object("free")
-        home, ways = robot.get_pose(), []
+        home = robot.get_pose()
+        ways: list[float] = []
 
         def back(sim: object, dt: float) -> None:
             ways.append(robot.position[0])
