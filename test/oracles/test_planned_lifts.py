@@ -155,6 +155,8 @@ def test_places_of_one_floor_are_not_those_of_another_and_nobody_is_sent_into_a_
         traffic = sim.get_manager("traffic")
         sim.step_once()
         low, high = (traffic.node_of((5.4, 3.4, height)) for height in (0.0, FLOOR))
+        # Robots of both floors are told places without a height in messages of VDA 5050.
+        assert [traffic.node_of(traffic.beside(robot.row, 5.4, 3.4)) for robot in sim.agents] == [low, high]
         for node in (low, high):
             traffic.occupy(node)
             assert np.flatnonzero(traffic.blocked[0]).tolist() == [node]

@@ -176,8 +176,8 @@ class _Certificate:
             self._joined.append({**body, **{key: float(min(value, 1e300)) for key, value in limits.items()}})
             velocity, spin, moves = world.velocity[row, :2], table.spin[row], float(dt == 0.0)
             # Who takes part since then stood, and has sped up evenly.
-            place, yaw = world.position[row, :2] - 0.5 * dt * velocity, table.yaw[row] - 0.5 * dt * spin
-            self._last[row] = (*place, *(moves * velocity), yaw, moves * spin)
+            self._last[row, :2], self._last[row, 2:4] = world.position[row, :2] - 0.5 * dt * velocity, moves * velocity
+            self._last[row, 4:] = table.yaw[row] - 0.5 * dt * spin, moves * spin
             self._pieces[row] = np.nan
         self._rows = rows
 

@@ -534,6 +534,10 @@ class Traffic:
         """Return the node at a place; raises InvalidValueError where there is none."""
         return node_of(self.network, self.storeys, place)
 
+    def beside(self, row: int, x: float, y: float) -> Place:
+        """Return a point in m on the floor that a robot is on, as `node_of` and `send` have it."""
+        return (x, y, self.height_of(row)) if self.storeys.several else (x, y)
+
     def nodes_at(self, points: Floats) -> Ints:
         """Return the nodes (K,) at points (K, 2) or, in a building, (K, 3) in m; -1 where there is none."""
         return self._nodes_at(self.floor, points)

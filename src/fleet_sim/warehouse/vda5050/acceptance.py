@@ -126,7 +126,7 @@ class OrderAcceptance:
         for node in order.nodes[1:] if traffic is not None else ():
             try:
                 assert traffic is not None
-                traffic.node_of((node.x or 0.0, node.y))
+                traffic.node_of(traffic.beside(self._vehicle.row, node.x or 0.0, node.y))
             except FleetSimError as error:
                 raise Refused("no_route", f"node {node.node_id!r}: {error}", **about, nodeId=node.node_id) from error
         for edge, begin, end in zip(order.edges, order.nodes, order.nodes[1:], strict=False):

@@ -418,9 +418,9 @@ class VehicleDriver:
         sequence = leg.marks[0][1]
         node = next(node for node in state.nodes if node.sequence == sequence)
         try:
-            place = traffic.node_of((node.x or 0.0, node.y))
+            place = traffic.node_of(traffic.beside(vehicle.row, node.x or 0.0, node.y))
             traffic.resume(vehicle.agent)
-            traffic.send(vehicle.agent, (node.x or 0.0, node.y), node.theta)
+            traffic.send(vehicle.agent, place, node.theta)
         except FleetSimError as error:
             state.stuck = str(error)
             vehicle.report(order.VehicleFault("unreachable", str(error), {"nodeId": node.node_id}))
