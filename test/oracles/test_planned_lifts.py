@@ -197,3 +197,20 @@ def test_robots_that_ride_reach_no_higher_and_wait_where_it_is_open() -> None:
         sim.spawn(fs.SimObjectSpawnParams(box, box, fs.Pose((8.4, 3.4, 2.0))))
         sim.step_once()
         assert not traffic.blocked[1].any()
+
+
+def test_robots_take_another_lift_where_somebody_stays_in_theirs_and_may_be_sent_elsewhere_before_it() -> None:
+    with fs.MultiRobotSimulationCore.from_dict(two_floors.scenario(14, 9, 4, 0, 1.0)) as sim:
+        traffic, (stays, _, other, _) = sim.get_manager("traffic"), sim.agents
+        traffic.send(stays, traffic.node_of((5.4, 3.4, FLOOR)))
+        while not 1.0 < stays.get_pose().z < FLOOR - 1.0:
+            sim.step_once()
+        # It is in the cabin, and the traffic drives it no more.
+        traffic.leave(stays)
+        for goal in ((2.4, 3.4, FLOOR), (2.4, 3.4, 0.0)):
+            traffic.send(other, traffic.node_of(goal))
+            begin = sim.sim_time
+            while not traffic.has_arrived(other):
+                sim.step_once()
+                assert sim.sim_time < begin + 200.0, traffic.explain(other)
+        assert sim.collisions.count == 0

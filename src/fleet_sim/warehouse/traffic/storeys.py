@@ -329,7 +329,7 @@ class Rides:
     def check(self, row: int, end: int, goal: int) -> None:
         """Raise InvalidValueError where no lift takes a robot from node `end`, in another region, to node `goal`."""
         trip, storey = self.trips.get(row), int(self.storey_of[goal])
-        if trip is not None and trip.part in (ENTERS, RIDES):
+        if trip is not None and trip.part in (ENTERS, RIDES) and not self._is_outside(row, trip):
             out = self._outs(trip.cabin).get(storey)
             leads = out is not None and self._steps(self.cabins[out].door, goal) >= 0
         else:
@@ -344,7 +344,7 @@ class Rides:
     def send(self, row: int, end: int, goal: int, heading: float) -> bool:
         """Begin, or change, the trip of a robot whose grants end at node `end`; return whether it has one."""
         trip = self.trips.get(row)
-        if trip is not None and trip.part != WAITS:
+        if trip is not None and not self._is_outside(row, trip):
             self.trips[row] = trip = trip._replace(goal=goal, heading=heading)
             if trip.part != LEAVES:
                 # From within a cabin the way is by this one.
@@ -363,6 +363,11 @@ class Rides:
         self._set(row, self._spot(cabin), np.nan)
         return True
 
+    def _is_outside(self, row: int, trip: Trip) -> bool:
+        """Return whether a robot on a trip has not been granted the cabin yet."""
+        held = self._execution.graph.held(self._table, np.array([row])) if trip.part == ENTERS else ()
+        return trip.part == WAITS or (trip.part == ENTERS and self.cabins[trip.cabin].node not in held)
+
     def _spot(self, cabin: int) -> int:
         """Return the nearest open place to wait that nobody was sent to; without one that before the doors."""
         taken, door = set(self._table.goal.tolist()), self.cabins[cabin].door
@@ -372,7 +377,7 @@ class Rides:
     def withdraw(self, row: int) -> bool:
         """End the trip of a robot; return whether it drives on all the same, out of a cabin."""
         trip = self.trips.get(row)
-        if trip is not None and trip.part != WAITS:
+        if trip is not None and not self._is_outside(row, trip):
             return self.send(row, NO_NODE, self._spot(trip.out), np.nan)
         self.forget(row)
         return False
@@ -416,6 +421,11 @@ class Rides:
         if not trip.there:
             if trip.part == WAITS and not self._execution.open_mask[self._table.goal[row]]:
                 self._set(row, self._spot(trip.cabin), np.nan)
+            if trip.part == ENTERS and not self._execution.open_mask[here.node] and self._is_outside(row, trip):
+                # Something stands in the cabin that does not ride: another lift will do.
+                end = int(graph.ends(self._table, one)[0])
+                if self._fastest(row, end, trip.goal) != trip.cabin:
+                    self.send(row, end, trip.goal, trip.heading)
             return
         stop = (there if trip.part == RIDES else here).shaft.stop
         ours, is_open = self._lifts.comes(stop, row)
@@ -447,13 +457,16 @@ class Rides:
         return {c.shaft.storey: number for number, c in enumerate(self.cabins) if c.shaft.stop.lift == lift}
 
     def _fastest(self, row: int, end: int, goal: int) -> int | None:
-        """Return the cabin by which a robot is at a goal of another storey first, as others wait for them now."""
+        """Return the cabin by which a robot is at a goal of another storey first, as others wait for them now.
+
+        One in which something stands is the last choice.
+        """
         motion, grid = self._world.motion, self._network.grid
         if self._lifts is None:
             return None
         assert grid is not None
         speed = float(min(motion.linear_limit[row], motion.linear_limits[row, 0]))
-        found: list[tuple[float, int]] = []
+        found: list[tuple[bool, float, int]] = []
         for number, cabin in enumerate(self.cabins):
             out = self._outs(number).get(int(self.storey_of[goal]))
             if cabin.shaft.storey != self.storey_of[end] or out is None:
@@ -464,5 +477,6 @@ class Rides:
             lift = cabin.shaft.stop.lift
             coming = {r for r, trip in self.trips.items() if self.cabins[trip.cabin].shaft.stop.lift == lift}
             wait = self._lifts.expected_wait(lift, row, len(coming - {row}))
-            found.append(((there + onward) * grid.cell / speed + wait, number))
-        return min(found)[1] if found else None
+            shut = not self._execution.open_mask[cabin.node]
+            found.append((shut, (there + onward) * grid.cell / speed + wait, number))
+        return min(found)[-1] if found else None
