@@ -96,7 +96,7 @@ def least_gap(p: Any, a: Any, q: Any, b: Any, lo: Any, hi: Any, stack: Any) -> A
             least, when = apart, mid
         if apart < -DEPTH:
             return apart, mid
-        if apart + DEPTH <= reach:
+        if apart + DEPTH <= reach and end - begin > 1e-13:
             stack[count, 0], stack[count, 1] = mid, end
             stack[count + 1, 0], stack[count + 1, 1] = begin, mid
             count += 2
