@@ -120,7 +120,7 @@ def class_of(type_name: str) -> Any:
 
 
 def node_target() -> Target:
-    """Return the target: the first byte of an input chooses which reader of the node gets the others."""
+    """Return the target: the first two bytes of an input choose which reader of the node gets the others."""
     from pocket_ros.dds.discovery import Discovery
     from pocket_ros.dds.library import DDSError
     from pocket_ros.dds.participant import Participant
@@ -141,12 +141,12 @@ def node_target() -> Target:
             data = bytes(serialize_message(message))
             if reader.topic.startswith("rq/"):
                 data = join(RequestHeader(index, number), data)
-            seeds.append(bytes([index]) + data)
+            seeds.append(index.to_bytes(2, "little") + data)
 
     def feed(data: bytes) -> None:
-        index = data[0] % len(writers) if data else 0
+        index = int.from_bytes(data[:2], "little") % len(writers)
         # The middleware itself sends nothing without the header of an encapsulation that it knows.
-        writers[index].write(data[1:].ljust(4, b"\0"))
+        writers[index].write(data[2:].ljust(4, b"\0"))
         live.check()
 
     names = [
@@ -155,8 +155,8 @@ def node_target() -> Target:
     ]
 
     def mutate(data: bytes, random: Random) -> bytes:
-        # Apart from the first byte: numbers are aligned from the second one on.
-        return data[:1] + Mutator(random, names).mutant(data[1:], data[1:])
+        # Apart from the choice: numbers are aligned after it.
+        return data[:2] + Mutator(random, names).mutant(data[2:], data[2:])
 
     return Target(feed, seeds, names, (DDSError,), mutate, seconds=60.0)
 

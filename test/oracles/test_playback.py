@@ -214,9 +214,11 @@ def test_cameras_follow_go_around_and_stay() -> None:
         assert math.remainder(orbit(sim, 2.5).yaw - first.yaw - 30.0, 360.0) == pytest.approx(0.0, abs=1e-9)
         assert math.remainder(orbit(sim, 40.0).yaw - first.yaw - 480.0, 360.0) == pytest.approx(0.0, abs=1e-9)
         assert (orbit(sim, 7.0).distance, orbit(sim, 7.0).target) == (first.distance, first.target)
-        # A camera that stands does so whatever moves.
+        # A camera that stands does so until somebody leaves what it frames.
+        assert top(sim, 1.0) == still
         cart.set_pose(fs.Pose((80.0, 0.0, 0.3)))
-        assert top(sim, 1.0) == still and aim_of("top", 640, 360)(sim, 0.0).distance > 2.0 * still.distance
+        farther = top(sim, 1.5)
+        assert farther.distance > 2.0 * still.distance and top(sim, 2.0) == farther
         assert aim_of("follow:cart", 64, 64)(sim, 0.0).target == pytest.approx((80.0, 0.0, 0.3), abs=1e-6)
 
 

@@ -306,14 +306,14 @@ def test_commands_may_arrive_while_it_looks_at_those_that_wait() -> None:
 @pytest.fixture
 def moments(sim: MultiRobotSimulationCore) -> NamedCheckpoints:
     made = NamedCheckpoints()
-    made.keep("first", sim.save_state())
+    made.keep("first", sim.save_state(), 1)
     return made
 
 
 def test_moments_have_names_and_the_newest_is_last(sim: MultiRobotSimulationCore, moments: NamedCheckpoints) -> None:
-    moments.keep("a.b-c_1", sim.save_state())
+    moments.keep("a.b-c_1", sim.save_state(), 1)
     state = sim.save_state()
-    moments.keep("first", state)
+    moments.keep("first", state, 1)
     assert moments.names == ["a.b-c_1", "first"]
     assert moments.named("first") is state
     with pytest.raises(UnknownNameError, match=r"unknown saved moment 'frist'\. Did you mean 'first'"):
@@ -323,16 +323,16 @@ def test_moments_have_names_and_the_newest_is_last(sim: MultiRobotSimulationCore
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "x" * 65, "\n", "a\n", None, 3])
 def test_moments_are_no_files(moments: NamedCheckpoints, name: Any) -> None:
     with pytest.raises(InvalidValueError, match="moments are kept in memory, not in files"):
-        moments.check_name(name)
+        moments.check(name, 1)
 
 
 def test_there_are_so_many_moments_at_most(sim: MultiRobotSimulationCore, moments: NamedCheckpoints) -> None:
     state = sim.save_state()
     for number in range(1, MOST):
-        moments.keep(f"m{number}", state)
+        moments.keep(f"m{number}", state, 1)
     with pytest.raises(InvalidValueError, match=f"{MOST} moments are kept already; save under one of their names"):
-        moments.keep("another", state)
-    moments.keep("first", state)
+        moments.check("another", 1)
+    moments.keep("first", state, 1)
     assert len(moments.names) == MOST
 
 

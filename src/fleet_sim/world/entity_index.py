@@ -242,8 +242,9 @@ class FreeRows:
 
     def end_step(self) -> None:
         """Make rows that rest available."""
-        self._push(np.concatenate(self.resting))
-        self.resting.clear()
+        if self.resting:
+            self._push(np.concatenate(self.resting))
+            self.resting.clear()
 
     def save(self) -> Rows:
         """Return the free rows, for a checkpoint between two steps."""

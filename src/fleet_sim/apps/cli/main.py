@@ -148,8 +148,7 @@ EXAMPLES = """examples:
   fleet-sim sweep my_sweep.yaml --out a.parquet    run a scenario with many seeds and settings
   fleet-sim size my_fleet.yaml --goal 'throughput_per_h>=800'
                                                    find how many robots a scenario needs
-  fleet-sim run my_fleet.yaml --certificate a.bin && fleet-sim certify a.bin
-                                                   prove that robots of a traffic touched nothing
+  fleet-sim certify a.bin                          prove of a run with --certificate a.bin that nothing touched
   fleet-sim check my_fleet.yaml                    validate a scenario and report its errors
   fleet-sim doctor                                 list what is installed and usable here, and what is missing
   fleet-sim schema > fleet_sim.schema.json         let an editor complete and check scenarios
