@@ -27,7 +27,7 @@ PUBLISHERS = 4
 MESSAGES = 20_000
 """Of each publisher, in an ordinary test."""
 
-TOPICS = 32
+TOPICS = 53
 """That the node reads."""
 
 LONGEST_LOG = 100_000
@@ -72,10 +72,15 @@ class Flood:
 
 
 def figures(client: Client) -> dict[str, str]:
-    """Return what the node says of itself."""
+    """Return what the node says of itself; its orders have messages of their own."""
     messages = client.listen(DiagnosticArray, "/diagnostics")
-    client.until(lambda: len(messages) > 1, "the figures of the node")
-    return {item.key: item.value for item in messages[-1].status[0].values}
+
+    def of_the_node() -> list[dict[str, str]]:
+        told = [{item.key: item.value for item in status.values} for message in messages for status in message.status]
+        return [values for values in told if "faults" in values][1:]
+
+    client.until(of_the_node, "the figures of the node")
+    return of_the_node()[-1]
 
 
 def poses(client: Client) -> dict[str, tuple[float, ...]]:

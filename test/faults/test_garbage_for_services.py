@@ -95,8 +95,13 @@ def test_each_request_is_answered(fleet: Running, times: int, tried: Callable[[s
             client.call(Spawn, "/sim/spawn", Spawn.Request(kind=name == "pallet", name=name, shape=BOX))
     assert answered == wanted
     messages = client.listen(DiagnosticArray, "/diagnostics")
-    client.until(lambda: messages, "the figures of the node")
-    assert {item.key: item.value for item in messages[-1].status[0].values}["faults"] == "0"
+
+    def faults() -> list[str]:
+        values = [item for message in messages for status in message.status for item in status.values]
+        return [item.value for item in values if item.key == "faults"]
+
+    client.until(faults, "the figures of the node")
+    assert faults()[-1] == "0"
     assert {"cart", "pallet"} <= set(client.call(List, "/sim/list").names)
     assert node.end()[0] == 0
     assert not re.search(r"Traceback|fault\b", node.output())
