@@ -19,6 +19,7 @@ from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.files import writing
 from fleet_sim.base.kernels import compiled_step, inlined
 from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.warehouse.traffic.columns import limits_of
 from fleet_sim.warehouse.traffic.figures import outlines_of
 from fleet_sim.warehouse.traffic.graph import wrapped
 from fleet_sim.warehouse.traffic.traffic import Traffic
@@ -128,12 +129,8 @@ class _Certificate:
         self._last, self._pieces, self._out = np.zeros((0, 6)), np.zeros((0, WIDTH)), np.zeros((0, WIDTH))
         grid = traffic.site.grid
         rows = ["".join(row) for row in np.where(grid.free_mask, ".", "@").tolist()]
-        self._line(format=FORMAT, begin=self._time, cell=grid.cell, origin=[*self._corner()], rows=rows)
+        self._line(format=FORMAT, begin=self._time, cell=grid.cell, origin=[*map(float, grid.origin)], rows=rows)
         self._look(0.0)
-
-    def _corner(self) -> tuple[float, float, float]:
-        x, y, yaw = self._traffic.site.grid.origin
-        return float(x), float(y), float(yaw)
 
     def _line(self, **said: object) -> None:
         self._stream.write(json.dumps(said).encode() + b"\n")
@@ -154,26 +151,18 @@ class _Certificate:
             number = self._ids.pop(thing)
             self._out[self._count] = (number, self._time, *np.full(WIDTH - 2, np.nan))
             self._count += 1
-        motion, radii = world.motion, table.radius[rows]
-        outlines = outlines_of(world, rows, radii)
+        outlines = outlines_of(world, rows, table.radius[rows])
         for place, (thing, row) in enumerate(present.items()):
             if thing in self._ids:
                 continue
             self._ids[thing] = self._numbers[row] = self._known
             self._known += 1
             turns = bool(table.turns[row])
-            # What drives in any direction of its own keeps the limits of both axes in all.
-            axes = slice(0, 1) if turns else slice(0, 2)
-            limits = {
-                "speed": min(motion.linear_limit[row], motion.linear_limits[row, axes].min()),
-                "accel": min(motion.linear_accel[row], motion.linear_accels[row, axes].min()),
-                "spin": min(motion.angular_limit[row], motion.angular_limits[row, 2]),
-                "spin_accel": min(motion.angular_accel[row], motion.angular_accels[row, 2]),
-            }
+            limits = zip(("speed", "accel", "spin", "spin_accel"), limits_of(world, row, turns), strict=True)
             hx, hy = outlines.halves[place].tolist()
             body = {"name": world.label(row), "hx": hx, "hy": hy, "rim": float(outlines.rims[place]), "turns": turns}
             # JSON has no infinity.
-            self._joined.append({**body, **{key: float(min(value, 1e300)) for key, value in limits.items()}})
+            self._joined.append({**body, **{key: float(min(value, 1e300)) for key, value in limits}})
             velocity, spin, moves = world.velocity[row, :2], table.spin[row], float(dt == 0.0)
             # Who takes part since then stood, and has sped up evenly.
             self._last[row, :2], self._last[row, 2:4] = world.position[row, :2] - 0.5 * dt * velocity, moves * velocity

@@ -101,16 +101,8 @@ def hindrance(world: World, row: int) -> str:
     if motion.avoidance[row] > 0.0:
         return "it avoids others by itself, which would take it off its lane; spawn it with avoidance 0"
     turns = law == MotionMode.DIFFERENTIAL.value
-    # A differential base moves along x only, and its limit aside is 0.
-    axes = slice(0, 1) if turns else slice(0, 2)
-    numbers = {
-        "speed": min(motion.linear_limit[row], motion.linear_limits[row, axes].min()),
-        "acceleration": min(motion.linear_accel[row], motion.linear_accels[row, axes].min()),
-    }
-    if turns:
-        numbers["angular speed"] = min(motion.angular_limit[row], motion.angular_limits[row, 2])
-        numbers["angular acceleration"] = min(motion.angular_accel[row], motion.angular_accels[row, 2])
-    for what, value in numbers.items():
+    names = ("speed", "acceleration", *(("angular speed", "angular acceleration") if turns else ()))
+    for what, value in zip(names, limits_of(world, row, turns), strict=False):
         # `not ... >`, so that NaN is refused too.
         if not value > 0.0:
             return f"its {what} is limited to {value:g}"
@@ -120,6 +112,20 @@ def hindrance(world: World, row: int) -> str:
     if world.velocity[row].any() or world.angular_velocity[row].any():
         return "it moves; let it stop first"
     return ""
+
+
+def limits_of(world: World, row: int, turns: bool) -> tuple[float, float, float, float]:
+    """Return speed and acceleration of a robot on its lanes, and those with which it turns."""
+    motion = world.motion
+    # A differential base moves along x only, and its limit aside is 0. What drives in any direction of its own keeps
+    # the limits of both axes in all.
+    axes = slice(0, 1) if turns else slice(0, 2)
+    return (
+        min(motion.linear_limit[row], motion.linear_limits[row, axes].min()),
+        min(motion.linear_accel[row], motion.linear_accels[row, axes].min()),
+        min(motion.angular_limit[row], motion.angular_limits[row, 2]),
+        min(motion.angular_accel[row], motion.angular_accels[row, 2]),
+    )
 
 
 def enter(world: World, table: TrafficColumns, row: int) -> None:
