@@ -459,10 +459,8 @@ def _stick(sim: MultiRobotSimulationCore) -> None:
 
 
 @dataclass
-class DoorStuck(DisturbanceKind):
-    """A door stays as it is, whatever it is told."""
-
-    aim: ClassVar[Aim] = Aim.DOORS
+class _Stuck(DisturbanceKind):
+    """What moves in a building stays as it is."""
 
     def begin(self, at: Disturbed) -> None:
         """Let it stick."""
@@ -474,15 +472,14 @@ class DoorStuck(DisturbanceKind):
 
 
 @dataclass
-class LiftStuck(DisturbanceKind):
+class DoorStuck(_Stuck):
+    """A door stays as it is, whatever it is told."""
+
+    aim: ClassVar[Aim] = Aim.DOORS
+
+
+@dataclass
+class LiftStuck(_Stuck):
     """A lift stays where it is, with its doors as they are."""
 
     aim: ClassVar[Aim] = Aim.LIFTS
-
-    def begin(self, at: Disturbed) -> None:
-        """Let it stick."""
-        _stick(at.sim)
-
-    def end(self, at: Disturbed) -> None:
-        """Let it move, unless it sticks for another reason, too."""
-        _stick(at.sim)
