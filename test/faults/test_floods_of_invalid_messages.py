@@ -16,7 +16,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from diagnostic_msgs.msg import DiagnosticArray
 from node_program import Client, Running
 
 from fleet_sim_msgs.msg import FleetState
@@ -71,18 +70,6 @@ class Flood:
             self._process.kill()
 
 
-def figures(client: Client) -> dict[str, str]:
-    """Return what the node says of itself; its orders have messages of their own."""
-    messages = client.listen(DiagnosticArray, "/diagnostics")
-
-    def of_the_node() -> list[dict[str, str]]:
-        told = [{item.key: item.value for item in status.values} for message in messages for status in message.status]
-        return [values for values in told if "faults" in values][1:]
-
-    client.until(of_the_node, "the figures of the node")
-    return of_the_node()[-1]
-
-
 def poses(client: Client) -> dict[str, tuple[float, ...]]:
     """Return where all robots are."""
     states = client.listen(FleetState, "/fleet/states")
@@ -111,7 +98,7 @@ def test_invalid_messages_move_nothing(fleet: Running, times: int, tried: Callab
     client.patience = 3600.0
     sent = [int(flood.line()[0]) for flood in floods]
     assert poses(client) == before
-    told = figures(client)
+    told = client.figures_of_the_node()
     assert int(told["faults"]) == 0
     assert int(told["refused_commands"]) >= PUBLISHERS * times
     for flood in floods:

@@ -9,7 +9,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from diagnostic_msgs.msg import DiagnosticArray
 from hostile_messages import garbage
 from node_program import Client, Running
 from rcl_interfaces.srv import SetParameters
@@ -94,14 +93,7 @@ def test_each_request_is_answered(fleet: Running, times: int, tried: Callable[[s
         for name in ("cart", "pallet"):
             client.call(Spawn, "/sim/spawn", Spawn.Request(kind=name == "pallet", name=name, shape=BOX))
     assert answered == wanted
-    messages = client.listen(DiagnosticArray, "/diagnostics")
-
-    def faults() -> list[str]:
-        values = [item for message in messages for status in message.status for item in status.values]
-        return [item.value for item in values if item.key == "faults"]
-
-    client.until(faults, "the figures of the node")
-    assert faults()[-1] == "0"
+    assert client.figures_of_the_node()["faults"] == "0"
     assert {"cart", "pallet"} <= set(client.call(List, "/sim/list").names)
     assert node.end()[0] == 0
     assert not re.search(r"Traceback|fault\b", node.output())

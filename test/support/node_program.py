@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
 from forked_node import ForkedNode
 from geometry_msgs.msg import Twist
 from rclpy.action import ActionClient
@@ -133,6 +134,16 @@ class Client:
         subscription = self.node.create_subscription(kind, topic, messages.append, qos)
         self.until(subscription.get_publisher_count if hasattr(subscription, "get_publisher_count") else lambda: True)
         return messages
+
+    def figures_of_the_node(self) -> dict[str, str]:
+        """Return what the node says of itself; what it hosts, such as orders, has messages of its own."""
+        messages = self.listen(DiagnosticArray, "/diagnostics")
+
+        def told() -> list[dict[str, str]]:
+            found = [{item.key: item.value for item in one.values} for message in messages for one in message.status]
+            return [values for values in found if "faults" in values][1:]
+
+        return dict(self.until(told, "the figures of the node")[-1])
 
     def publisher(self, kind: Any, topic: str, qos: QoSProfile | int = 10) -> Any:
         """Return a publisher that has a subscriber."""
