@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from fleet_sim.warehouse.vda5050.actions import VEHICLE_ACTIONS as VEHICLE_ACTIONS
     from fleet_sim.warehouse.vda5050.actions import ActionParameter as ActionParameter
     from fleet_sim.warehouse.vda5050.actions import VehicleAction as VehicleAction
-    from fleet_sim.warehouse.vda5050.connection import VehicleSession as VehicleSession
     from fleet_sim.warehouse.vda5050.connection import connect_vehicles as connect_vehicles
     from fleet_sim.warehouse.vda5050.desk import VehicleDesk as VehicleDesk
     from fleet_sim.warehouse.vda5050.desk import offer_vehicles as offer_vehicles
+    from fleet_sim.warehouse.vda5050.session import VehicleSession as VehicleSession
     from fleet_sim.warehouse.vda5050.vehicle import MapSettings as MapSettings
     from fleet_sim.warehouse.vda5050.vehicle import Vda5050RobotSettings as Vda5050RobotSettings
     from fleet_sim.warehouse.vda5050.vehicle import Vda5050Settings as Vda5050Settings

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import selectors
 import socket
@@ -11,27 +10,16 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass
 from functools import partial
-from threading import Lock
 from typing import Any
 
-import numpy as np
-
-from fleet_sim.base.errors import StateError, of_extra
+from fleet_sim.base.errors import of_extra
 from fleet_sim.base.files import to_read
-from fleet_sim.base.gate import LONGEST_TEXT
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.vda5050.address import BrokerAddress
-from fleet_sim.warehouse.vda5050.desk import VehicleDesk
-from fleet_sim.warehouse.vda5050.messages import VERSIONS
-from fleet_sim.warehouse.vda5050.order import VehicleMessage
-from fleet_sim.warehouse.vda5050.reports import VehicleBody, VehicleOutbox
+from fleet_sim.warehouse.vda5050.reports import VehicleBody
+from fleet_sim.warehouse.vda5050.session import LateBody, MessageHeads, VehicleSession
 from fleet_sim.warehouse.vda5050.vehicle import VehicleIdentity
-from fleet_sim.world.commands import CommandAck
-from fleet_sim.world.conditions import conditions_of
-from fleet_sim.world.pipeline import Phase, System
 
 with of_extra("paho.mqtt", "vda5050", "a connection to an MQTT broker"):
     from paho.mqtt import client as mqtt
@@ -42,11 +30,6 @@ KEEP_ALIVE = 15
 CONNECT_TIMEOUT = 3.0
 
 Received = Callable[["VehicleConnection", str, bytes, bool], object]
-
-
-def timestamp(now: float) -> str:
-    """Return a wall time, in s since 1970, as the standard writes it."""
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03d}Z"
 
 
 class VehicleConnection:
@@ -60,18 +43,13 @@ class VehicleConnection:
         changed: Callable[[VehicleConnection], object],
     ) -> None:
         self.identity, self.address = identity, address
-        self.version = VERSIONS[identity.version]
+        self.heads = MessageHeads(identity)
         self.is_online = False
         self.wants_connection = True
         self.refusal = ""
         """Why the broker did not take the latest connection."""
         self.latest: tuple[float, str] = (0.0, "")
         """When the latest state was sent, on a clock that nobody sets, and its body."""
-        self._numbers: Counter[str] = Counter()
-        self._tail = json.dumps(
-            {"version": self.version.number, "manufacturer": identity.manufacturer, "serialNumber": identity.serial},
-            separators=(",", ":"),
-        )[1:-1]
         self._changed = changed
         self.client = client = mqtt.Client(
             CallbackAPIVersion.VERSION2, client_id=identity.prefix.replace("/", "-"), reconnect_on_failure=False
@@ -89,13 +67,13 @@ class VehicleConnection:
 
     def connect(self) -> None:
         """Begin to connect; raises OSError where there is no broker. The last will is set anew each time."""
-        will = self.compose("connection", self._connection("CONNECTIONBROKEN"), time.time())
+        will = self.heads.connection("CONNECTIONBROKEN", time.time())
         self.client.will_set(f"{self.identity.prefix}/connection", will, qos=1, retain=True)
         self.client.reconnect()
 
     def restart(self) -> None:
         """Break the connection, for one that counts its messages anew; the broker sends the last will."""
-        self._numbers.clear()
+        self.heads.restart()
         # What is sent before the new connection is there would be counted, and lost.
         self.is_online, self.latest = False, (0.0, "")
         sock = self.client.socket()
@@ -107,7 +85,7 @@ class VehicleConnection:
         """Say that the vehicle goes, and disconnect."""
         self.wants_connection = False
         if self.is_online:
-            self.send("connection", self._connection("OFFLINE"), time.time())
+            self.publish("connection", self.heads.connection("OFFLINE", time.time()))
         if self.client.socket() is not None:
             # Also where the broker has not answered yet: it closes the socket.
             self.client.disconnect()
@@ -119,7 +97,7 @@ class VehicleConnection:
             return False
         if topic == "state":
             self.latest = time.monotonic(), body
-        return self.publish(topic, self.compose(topic, body, now))
+        return self.publish(topic, self.heads.compose(topic, body, now))
 
     def publish(self, topic: str, payload: str) -> bool:
         """Publish a message that was composed; return whether the connection took it."""
@@ -130,19 +108,6 @@ class VehicleConnection:
             f"{self.identity.prefix}/{topic}", payload, qos=int(topic == "connection"), retain=lasting
         )
         return info.rc == mqtt.MQTT_ERR_SUCCESS
-
-    def compose(self, topic: str, body: str, now: float) -> str:
-        """Return a message with its header: numbers count what is sent, whether or not it comes."""
-        number = self._numbers[topic]
-        self._numbers[topic] = (number + 1) % 2**32
-        head = f'{{"headerId":{number},"timestamp":"{timestamp(now)}",{self._tail},'
-        if topic == "visualization" and self.version.is_third:
-            head += f'"referenceStateHeaderId":{max(self._numbers["state"] - 1, 0)},'
-        return head + body
-
-    def _connection(self, state: str) -> str:
-        written = self.version.connection.fields["connectionState"].kind.write(state)
-        return f'"connectionState":"{written}"}}'
 
     # ---- callbacks of the client -------------------------------------------------------------------------------------
 
@@ -159,8 +124,8 @@ class VehicleConnection:
             self.refusal = str(reason)
             return
         self.is_online, self.refusal = True, ""
-        client.subscribe([(f"{self.identity.prefix}/{topic}", 0) for topic in self.version.incoming])
-        self.send("connection", self._connection("ONLINE"), time.time())
+        client.subscribe([(f"{self.identity.prefix}/{topic}", 0) for topic in self.heads.version.incoming])
+        self.publish("connection", self.heads.connection("ONLINE", time.time()))
         self._changed(self)
 
     def _on_disconnect(self, client: mqtt.Client, data: Any, flags: Any, reason: Any, properties: Any) -> None:
@@ -182,14 +147,6 @@ AT_ONCE = 50
 """Connections that are begun in one round, so that the others are not kept waiting."""
 MOST_WAITING = 100_000
 """Messages to be sent; of more, the oldest are dropped."""
-
-
-@dataclass(eq=False)
-class LateBody:
-    """A message that a radio carries: it gets its header when it is sent, and is published when it comes."""
-
-    body: VehicleBody
-    payload: str | None = None
 
 
 class MqttLink:
@@ -225,6 +182,10 @@ class MqttLink:
         self._thread.start()
 
     # ---- from any thread ---------------------------------------------------------------------------------------------
+
+    def now(self) -> float:
+        """Return the wall time of its messages, in s since 1970."""
+        return time.time()
 
     def send(self, bodies: Sequence[VehicleBody | LateBody]) -> None:
         """Send messages, as soon as their vehicles are online; those of others are dropped.
@@ -394,7 +355,7 @@ class MqttLink:
             elif isinstance(item, VehicleBody):
                 sent = body.identity.prefix not in self._silent and connection.send(body.topic, body.text, now)
             elif item.payload is None:
-                item.payload, sent = connection.compose(body.topic, body.text, now), True
+                item.payload, sent = connection.heads.compose(body.topic, body.text, now), True
             else:
                 sent = connection.publish(body.topic, item.payload)
             if not sent:
@@ -471,162 +432,10 @@ class MqttLink:
             self._online.notify_all()
 
 
-MOST_PENDING = 50
-"""Messages to one vehicle that are not carried out yet; more are dropped."""
-SYSTEM = "vda5050_outbox"
-
-
-class VehicleSession:
-    """The connection of a simulation with a master control, until `close` or the end of the simulation.
-
-    `refused` counts what was not let in: messages of topics that the vehicle has not subscribed to; retained ones,
-    which are of another time; too long ones; those that are no text; more than a vehicle can carry out.
-    """
-
-    def __init__(self, sim: MultiRobotSimulationCore, address: BrokerAddress) -> None:
-        """Raises StateError where no vehicles were offered, and MissingDependencyError without paho-mqtt."""
-        self.refused: Counter[str] = Counter()
-        self._sim = sim
-        self._desk: VehicleDesk = sim.get_manager("vda5050")
-        if any(system.name == SYSTEM for system in sim.pipeline.systems):
-            raise StateError("this simulation is connected to a broker already")
-        self._pending: Counter[str] = Counter()
-        self._lock = Lock()
-        self._told: list[VehicleIdentity] = []
-        self._conditions = -1
-        self._boots: dict[str, int] = {}
-        """How often vehicles were switched on again, of those that connected since."""
-        self.link = MqttLink(address, self._receive, self._connected)
-        self._silent: frozenset[str] = frozenset()
-        self._outbox = VehicleOutbox(self._desk, sim.world, self._send)
-        sim.pipeline.add(System(SYSTEM, Phase.OBSERVE, self._publish))
-        sim.events.on("closed", self.close)
-        self._desk.link_figures = self._link_figures
-        self._tell_roster()
-
-    def close(self) -> None:
-        """Say that all vehicles go, and disconnect; may be called again."""
-        if any(system.name == SYSTEM for system in self._sim.pipeline.systems):
-            self._sim.pipeline.remove(SYSTEM)
-            self._sim.events.off("closed", self.close)
-            self._desk.link_figures = dict
-            self.link.close()
-
-    def __enter__(self) -> VehicleSession:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-    def figures(self) -> dict[str, Any]:
-        """Return what came in and went out: see VehicleDesk.figures; with what was not let in, and not sent."""
-        return {**self._desk.figures(), **self._link_figures()}
-
-    def _link_figures(self) -> dict[str, Any]:
-        return {"online": self.link.online, "not_let_in": dict(self.refused), "not_sent": dict(self.link.lost)}
-
-    # ---- in the step -------------------------------------------------------------------------------------------------
-
-    def _publish(self, dt: float) -> None:
-        self._tell_roster()
-        self._tell_silence()
-        self._tell_restarts()
-        self._outbox.publish(dt)
-
-    def _send(self, bodies: list[VehicleBody]) -> None:
-        """Send messages; those of vehicles whose radio is disturbed when it brings them."""
-        world = self._sim.world
-        if world.radio is not None:
-            rows = np.array([world.index.row_named(body.identity.name) for body in bodies])
-            apart = world.radio.disturbed(rows).tolist()
-            for body, row, late in zip(bodies, rows.tolist(), apart, strict=True):
-                if late:
-                    # Twice: now for its header, and when it comes.
-                    item = [LateBody(body)]
-                    self.link.send(item)
-                    world.radio.send(row, "mqtt", partial(self.link.send, item))
-            bodies = [body for body, late in zip(bodies, apart, strict=True) if not late]
-        self.link.send(bodies)
-
-    def _tell_silence(self) -> None:
-        conditions = conditions_of(self._sim.world)
-        if conditions is None or not (self._silent or conditions.silent.any()):
-            return
-        vehicles = self._desk.vehicles
-        silent = frozenset(one.identity.prefix for one in vehicles if conditions.silent[one.row])
-        if silent != self._silent:
-            self.link.silence(silent)
-            for vehicle in vehicles:
-                # Its master control may have missed something.
-                vehicle.changed |= vehicle.identity.prefix in self._silent - silent
-            self._silent = silent
-
-    def _tell_restarts(self) -> None:
-        conditions = conditions_of(self._sim.world)
-        if conditions is None or conditions.version == self._conditions:
-            return
-        self._conditions = conditions.version
-        for vehicle in self._desk.vehicles:
-            prefix, boots = vehicle.identity.prefix, int(conditions.boots[vehicle.row])
-            if boots != self._boots.get(prefix, 0) and not vehicle.silent:
-                self._boots[prefix] = boots
-                self.link.restart(prefix)
-
-    def _tell_roster(self) -> None:
-        identities = [vehicle.identity for vehicle in self._desk.vehicles]
-        if identities != self._told:
-            self._told = identities
-            self.link.keep(identities)
-
-    # ---- in the thread of the link -----------------------------------------------------------------------------------
-
-    def _connected(self, identity: VehicleIdentity) -> None:
-        # What was sent before may have been lost: factsheet and state are told anew.
-        for pilot in list(self._desk.pilots.values()):
-            if pilot.vehicle.identity == identity:
-                pilot.vehicle.wants_factsheet = pilot.vehicle.changed = True
-
-    def _receive(self, identity: VehicleIdentity, topic: str, payload: bytes, retained: bool) -> None:
-        """Put a message into the inbox of the simulation, or count why it is refused; called by the link's thread."""
-        reason, text = self._check(identity, topic, payload, retained)
-        if reason:
-            self.refused[reason] += 1
-            return
-        command = VehicleMessage(
-            name=identity.name, topic=topic, text=text, received=time.time(), source=f"vda5050 {topic}"
-        )
-        with self._lock:
-            self._pending[identity.prefix] += 1
-        future = self._sim.inbox.put(command.from_outside())
-        future.add_done_callback(partial(self._carried_out, identity.prefix))
-
-    def _check(self, identity: VehicleIdentity, topic: str, payload: bytes, retained: bool) -> tuple[str, str]:
-        """Return why a message is not let in, or "" and its text."""
-        if topic not in VERSIONS[identity.version].incoming:
-            # Names of others are not counted one by one: a broker may make up as many as it likes.
-            return "of another topic", ""
-        if retained:
-            # The standard keeps no orders: this one is of an earlier run, and would move robots now.
-            return "retained", ""
-        if len(payload) > LONGEST_TEXT:
-            return "too long", ""
-        if self._pending[identity.prefix] >= MOST_PENDING:
-            return "too many at once", ""
-        try:
-            return "", payload.decode("utf-8")
-        except UnicodeDecodeError:
-            return "not UTF-8", ""
-
-    def _carried_out(self, prefix: str, future: Future[CommandAck]) -> None:
-        # In the thread of the simulation: a count that is lost would shut the vehicle out for ever.
-        with self._lock:
-            self._pending[prefix] -= 1
-
-
 def connect_vehicles(sim: MultiRobotSimulationCore, url: str, *, ca: str | None = None) -> VehicleSession:
     """Connect the vehicles of `sim` to the broker at `url`, mqtt:// or mqtts://[user[:password]@]host[:port].
 
     `ca` is a file of certificates that sign the broker's. There need not be a broker yet. Raises ConfigError for a
     wrong URL, UnknownNameError where no vehicles were offered (a section `vda5050`, or `offer_vehicles`).
     """
-    return VehicleSession(sim, BrokerAddress.parse(url, ca))
+    return VehicleSession(sim, partial(MqttLink, BrokerAddress.parse(url, ca)))
