@@ -9,7 +9,6 @@ REPOSITORIES = (
     "rclpy",
     "launch",
     "launch_ros",
-    "ros2cli",
     "geometry2",
     "common_interfaces",
     "rosidl_runtime_py",
@@ -45,7 +44,6 @@ SUITES = (
     Suite("launch", "launch_xml"),
     Suite("launch", "launch_yaml"),
     Suite("launch", "launch_testing"),
-    Suite("launch", "launch_pytest"),
     Suite("launch", "test_launch_testing"),
     Suite("launch_ros", "test_launch_ros"),
     Suite("launch_ros", "launch_testing_ros"),
@@ -57,19 +55,15 @@ SUITES = (
     Suite("common_interfaces", "sensor_msgs_py"),
     Suite("rosidl_runtime_py", "."),
     Suite("message_filters", "."),
-    *(Suite("ros2cli", f"ros2{name}") for name in ("cli", "action", "interface", "node", "param", "pkg")),
-    *(Suite("ros2cli", f"ros2{name}") for name in ("service", "topic", "lifecycle", "doctor", "multicast")),
     Suite("examples", "launch_testing/launch_testing_examples", "launch_testing_examples"),
 )
 
-_COMMANDS = "action component doctor interface lifecycle multicast node param pkg run service topic"
 MODULES = {
     "rclpy": ("rclpy", "rclpy/rclpy"),
     "launch": ("launch", "launch/launch"),
     "launch_xml": ("launch", "launch_xml/launch_xml"),
     "launch_yaml": ("launch", "launch_yaml/launch_yaml"),
     "launch_testing": ("launch", "launch_testing/launch_testing"),
-    "launch_pytest": ("launch", "launch_pytest/launch_pytest"),
     "launch_ros": ("launch_ros", "launch_ros/launch_ros"),
     "launch_testing_ros": ("launch_ros", "launch_testing_ros/launch_testing_ros"),
     "tf2_ros": ("geometry2", "tf2_ros_py/tf2_ros"),
@@ -78,8 +72,6 @@ MODULES = {
     "sensor_msgs_py": ("common_interfaces", "sensor_msgs_py/sensor_msgs_py"),
     "rosidl_runtime_py": ("rosidl_runtime_py", "rosidl_runtime_py"),
     "message_filters": ("message_filters", "src/message_filters"),
-    "ros2cli": ("ros2cli", "ros2cli/ros2cli"),
-    **{f"ros2{name}": ("ros2cli", f"ros2{name}/ros2{name}") for name in _COMMANDS.split()},
 }
 """Public packages: the repository and the folder of their sources."""
 

@@ -15,17 +15,13 @@ import contextlib
 import hashlib
 import os
 import re
-import signal
-import subprocess
 import sys
 import sysconfig
 import tempfile
-from argparse import Namespace
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from importlib import metadata
-from typing import Any
 
-from .ament_index_python import PackageNotFoundError, get_package_prefix, get_packages_with_prefixes
+from .ament_index_python import get_package_prefix
 
 BUNDLED = {"tf2_ros": ("static_transform_publisher", "tf2_echo")}
 """Programs that come with pocket_ros, by the package they belong to."""
@@ -131,91 +127,3 @@ def _launcher(entry: metadata.EntryPoint, script: str) -> str:
         os.chmod(file.name, 0o700)
         os.replace(file.name, path)
     return path
-
-
-# Packages: their names, prefixes and executables.
-
-
-class PackageNotFound(Exception):
-    """Raised for a package that is not in the ament index."""
-
-    def __init__(self, package_name: str) -> None:
-        super().__init__(f"Package '{package_name}' not found")
-        self.package_name = package_name
-
-
-def get_package_names() -> list[str]:
-    """All packages."""
-    return list(get_packages_with_prefixes())
-
-
-def get_prefix_path(package_name: str) -> str | None:
-    """The prefix of a package, None where it is not known."""
-    try:
-        return get_package_prefix(package_name)
-    except (PackageNotFoundError, ValueError):
-        return None
-
-
-def package_executable_paths(*, package_name: str) -> list[str]:
-    """The paths of a package's executables. Raises PackageNotFound."""
-    if get_prefix_path(package_name) is None:
-        raise PackageNotFound(package_name)
-    return get_executable_paths(package_name=package_name)
-
-
-def package_name_completer(**kwargs: Any) -> list[str]:
-    """All packages."""
-    return get_package_names()
-
-
-# Executables of packages: finding and running them.
-
-
-ROS2RUN_MSG_PREFIX = "[ros2run]:"
-
-
-class MultipleExecutables(Exception):
-    """Raised where a package has several executables of one name."""
-
-    def __init__(self, paths: Sequence[str]) -> None:
-        super().__init__(f"there are several: {', '.join(paths)}")
-        self.paths = paths
-
-
-def runnable_path(*, package_name: str, executable_name: str) -> str | None:
-    """The path of an executable, None where there is none. Raises PackageNotFound, MultipleExecutables."""
-    paths = package_executable_paths(package_name=package_name)
-    found = [path for path in paths if os.path.basename(path) == executable_name]
-    if len(found) > 1:
-        raise MultipleExecutables(found)
-    return found[0] if found else None
-
-
-def run_executable(*, path: str, argv: list[str], prefix: list[str] | None = None) -> int:
-    """Run a program to its end, through Ctrl-C, which it gets as well; its exit code."""
-    process = subprocess.Popen([*(prefix or []), path, *argv])
-    while process.returncode is None:
-        try:
-            process.wait()
-        except KeyboardInterrupt:
-            continue
-    if process.returncode:
-        by_signal = -process.returncode in signal.valid_signals()
-        text = signal.strsignal(-process.returncode) if by_signal else None
-        print(ROS2RUN_MSG_PREFIX, text or f"Process exited with failure {process.returncode}")
-    return process.returncode
-
-
-class ExecutableNameCompleter:
-    """Completes the executables of the package that was named."""
-
-    def __init__(self, *, package_name_key: str | None = None) -> None:
-        self.package_name_key = package_name_key
-
-    def __call__(self, prefix: str, parsed_args: Namespace, **kwargs: Any) -> list[str]:
-        try:
-            paths = package_executable_paths(package_name=getattr(parsed_args, self.package_name_key or ""))
-        except PackageNotFound:
-            return []
-        return [os.path.basename(path) for path in paths]

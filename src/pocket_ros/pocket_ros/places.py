@@ -5,8 +5,8 @@ Here related names share a file; upstream gives most of them a module each, and 
 its package. It is one object under its public name and its name inside pocket_ros, and holds the very objects
 of the file, so classes are pickled by the module that defines them.
 
-What of upstream is not covered belongs mostly to the daemon of `ros2`, to the insides of its commands and to
-those of pytest plugins. A program that asks for one of these names is told so, with NotImplementedError.
+What of upstream is not covered belongs mostly to the insides of launch and of pytest plugins. A program that
+asks for one of these names is told so, with NotImplementedError.
 `conformance/run.py --suites -` counts them in a checkout of upstream, and finds names that are neither here
 nor in the table.
 """
@@ -31,19 +31,8 @@ _PLACES = {
     "launch.logging.handlers": """
         launch.logging: FileHandler Handler MemoryHandler NullHandler QueueHandler RotatingFileHandler
         SocketHandler StreamHandler SysLogHandler TimedRotatingFileHandler WatchedFileHandler""",
-    "launch_pytest.actions": "launch_pytest.fixture: ReadyToTest",
-    "launch_pytest.tools.process": """
-        launch_pytest.tools: assert_output assert_output_sync assert_stderr assert_stderr_sync
-        wait_for_exit wait_for_exit_sync wait_for_output wait_for_output_sync wait_for_start
-        wait_for_start_sync wait_for_stderr wait_for_stderr_sync""",
     "launch_ros.events.lifecycle": "launch_ros.events: ChangeState StateTransition matches_node_name",
-    "launch_ros.utilities.plugin_support": """
-        ros2cli.plugin_system: PluginException get_upper_bound_caret_version satisfies_version""",
     "launch_testing.event_handlers": "launch_testing.actions: StdoutReadyListener",
-    "launch_testing.legacy.output": """
-        launch_testing.legacy: create_output_lines_filter create_output_lines_test
-        create_output_regex_test create_output_test_from_file get_default_filtered_patterns
-        get_default_filtered_prefixes get_rmw_output_filter""",
     "launch_testing.markers": "launch_testing.loader: keep_alive retry_on_failure",
     "launch_testing.pytest.hooks": """
         pytest_plugin: LaunchTestFailure LaunchTestItem LaunchTestModule pytest_addoption pytest_configure
@@ -100,58 +89,6 @@ _PLACES = {
     "rclpy.validate_node_name": "rclpy.names: validate_node_name",
     "rclpy.validate_parameter_name": "rclpy.names: validate_parameter_name",
     "rclpy.validate_topic_name": "rclpy.names: TOPIC_SEPARATOR_STRING validate_topic_name",
-    "ros2action.api": """
-        ros2cli.api_topics: ActionGoalPrototypeCompleter ActionTypeCompleter action_name_completer
-        action_type_completer get_action_clients_and_servers get_action_names get_action_names_and_types""",
-    "ros2cli.cli": "ros2cli.main: COMMANDS NOT_COVERED NOT_COVERED_VERBS completion_is_asked main=run",
-    "ros2cli.entry_points": """
-        ros2cli.plugin_system: EXTENSION_POINT_GROUP_NAME get_all_entry_points get_entry_points
-        get_first_line_doc load_entry_points""",
-    "ros2cli.helpers": "ros2cli.verbs: collect_stdin get_ros_domain_id unsigned_int wait_for",
-    "ros2cli.node.daemon": """
-        ros2cli.node: add_arguments=daemon_add_arguments is_daemon_running shutdown_daemon spawn_daemon""",
-    "ros2cli.node.direct": "ros2cli.node: DEFAULT_TIMEOUT DirectNode SPIN_SECONDS add_arguments",
-    "ros2cli.node.strategy": "ros2cli.node: NodeStrategy add_arguments",
-    "ros2cli.verb": "ros2cli.extensions: VerbExtension get_verb_extensions",
-    "ros2component.api": """
-        ros2cli.api_nodes: COMPONENTS_RESOURCE_TYPE ComponentInfo container_node_name_completer
-        find_container_node_names get_components_in_container get_components_in_containers
-        get_package_component_types get_package_names_with_component_types get_registered_component_types
-        load_component_into_container unload_component_from_container""",
-    "ros2doctor.api": """
-        ros2cli.api_doctor: DoctorCheck DoctorReport Report Result generate_reports get_topic_names
-        run_checks""",
-    "ros2doctor.api.format": "ros2cli.api_doctor: compute_padding doctor_error doctor_warn format_print",
-    "ros2doctor.api.network": "ros2cli.api_doctor: NetworkCheck NetworkReport",
-    "ros2doctor.api.qos_compatibility": "ros2cli.api_doctor: QoSCompatibilityCheck QoSCompatibilityReport",
-    "ros2doctor.api.topic": "ros2cli.api_doctor: SKIP_TOPICS TopicCheck TopicReport",
-    "ros2interface.api": "ros2cli.api_topics: interface_to_yaml package_name_completer type_completer",
-    "ros2lifecycle.api": """
-        ros2cli.api_nodes: call_change_states call_get_available_transitions call_get_states
-        call_get_transition_graph get_node_names=get_managed_node_names""",
-    "ros2multicast.api": """
-        ros2cli.command.multicast: DEFAULT_GROUP DEFAULT_PORT MOST_BYTES open_receiver receive send""",
-    "ros2node.api": """
-        ros2cli.api_nodes: INFO_NONUNIQUE_WARNING_TEMPLATE NodeName NodeNameCompleter TopicInfo
-        get_absolute_node_name get_action_client_info get_action_server_info get_node_names
-        get_publisher_info get_service_client_info get_service_server_info get_subscriber_info get_topics
-        has_duplicates parse_node_name wait_for_node""",
-    "ros2param.api": """
-        ros2cli.api_nodes: ParameterNameCompleter call_describe_parameters call_get_parameters
-        call_list_parameters call_set_parameters get_parameter_type_string get_value load_parameter_file""",
-    "ros2pkg.api": """
-        executables: PackageNotFound get_executable_paths=package_executable_paths get_package_names
-        get_prefix_path package_name_completer""",
-    "ros2run.api": """
-        executables: ExecutableNameCompleter MultipleExecutables ROS2RUN_MSG_PREFIX
-        get_executable_path=runnable_path run_executable""",
-    "ros2service.api": """
-        ros2cli.api_topics: ServiceNameCompleter ServicePrototypeCompleter ServiceTypeCompleter
-        get_service_class get_service_names get_service_names_and_types service_type_completer""",
-    "ros2topic.api": """
-        ros2cli.api_topics: TopicMessagePrototypeCompleter TopicNameCompleter TopicTypeCompleter
-        add_qos_arguments get_msg_class get_topic_names get_topic_names_and_types message_type_completer
-        positive_float positive_int profile_configure_short_keys qos_profile_from_short_keys""",
     "rosidl_parser.definition": """
         rosidl_parser: AbstractGenericString AbstractNestableType AbstractNestedType AbstractSequence
         AbstractString AbstractType AbstractWString Array BASIC_TYPES BasicType BoundedSequence
@@ -201,7 +138,6 @@ _SHARED = {
         launch.utilities.normalize_to_list_of_substitutions_impl
         launch.utilities.perform_substitutions_impl
         launch.utilities.visit_all_entities_and_collect_futures_impl""",
-    "launch_ros.descriptions": "launch_ros.descriptions.composable_node",
     "launch_ros.event_handlers": "launch_ros.event_handlers.on_state_transition",
     "launch_ros.events": """
         launch_ros.events.matchers launch_ros.events.matchers.matches_node_name
@@ -250,17 +186,13 @@ _REFUSED = {
     "launch.logging.handlers": "with_per_logger_formatting",
     "launch.utilities": "AsyncSafeSignalManager",
     "launch.utilities.signal_management": "AsyncSafeSignalManager",
-    "launch_pytest.fixture": "scope_gt",
-    "launch_pytest.plugin": """
-        from_parent generate_test_items get_launch_test_fixture get_launch_test_fixturename
-        get_ready_to_test_action has_shutdown_kwarg is_launch_test is_launch_test_mark_valid
-        is_same_launch_test_fixture is_shutdown_test is_valid_test_item iterate_ready_to_test_actions
-        need_shutdown_test_item pytest_fixture_setup pytest_pyfunc_call run_until_complete wrap_asyncgen
-        wrap_asyncgen_fscope wrap_coroutine wrap_func wrap_generator wrap_generator_fscope""",
-    "launch_pytest.tools.process": "register_event_handler",
+    "launch_ros.actions": "ComposableNodeContainer LoadComposableNodes",
+    "launch_ros.descriptions": "ComposableNode",
+    "launch_ros.utilities.plugin_support": """
+        PluginException get_upper_bound_caret_version satisfies_version""",
     "launch_ros.actions.node": """
         NodeActionExtension g_entry_points_impl get_extensions instantiate_extension""",
-    "launch_testing.legacy": "actions",
+    "launch_testing": "legacy",
     "launch_testing.loader": "slim_formatwarning",
     "launch_testing.pytest.hooks": """
         LaunchTestFailureRepr find_launch_test_entrypoint pytest_addhooks
@@ -273,71 +205,6 @@ _REFUSED = {
     "rclpy.impl.rcutils_logger": """
         CallerId LoggingFilter Once SkipFirst Throttle get_filters_from_kwargs supported_filters""",
     "rclpy.signals": "SignalHandlerGuardCondition",
-    "ros2action.command.action": "ActionCommand",
-    "ros2action.verb.send_goal": "send_goal",
-    "ros2cli.command": "MutableString SuppressUsageOutput add_subparsers",
-    "ros2cli.command.daemon": "DaemonCommand",
-    "ros2cli.command.extension_points": "ExtensionPointsCommand",
-    "ros2cli.command.extensions": "ExtensionsCommand",
-    "ros2cli.daemon": """
-        RequestHandler get_address get_port get_xmlrpc_server_url main make_xmlrpc_server serve""",
-    "ros2cli.daemon.daemonize": "PicklerForProcess daemonize main",
-    "ros2cli.helpers": "before_invocation bind pretty_print_call",
-    "ros2cli.node.daemon": "DaemonNode",
-    "ros2cli.node.network_aware": "NetworkAwareNode get_interfaces_ip_addresses",
-    "ros2cli.verb": "add_task_arguments",
-    "ros2cli.verb.daemon": "VerbExtension",
-    "ros2cli.verb.daemon.start": "StartVerb",
-    "ros2cli.verb.daemon.status": "StatusVerb",
-    "ros2cli.verb.daemon.stop": "StopVerb",
-    "ros2cli.xmlrpc": "marshal",
-    "ros2cli.xmlrpc.client": "ProtocolError ServerProxy",
-    "ros2cli.xmlrpc.local_server": "LocalXMLRPCServer get_local_ipaddrs",
-    "ros2cli.xmlrpc.marshal": "rclpy",
-    "ros2cli.xmlrpc.marshal.generic": """
-        dump_any_enum dump_any_with_slots end_any_enum end_any_with_slots fullname""",
-    "ros2cli.xmlrpc.marshal.rclpy": "dump_duration end_duration end_type_hash policy_types",
-    "ros2component.api": """
-        ComponentTypeNameCompleter add_component_arguments package_with_components_name_completer
-        run_standalone_container""",
-    "ros2component.command.component": "ComponentCommand",
-    "ros2doctor.api.format": "CustomWarningFormat custom_warning_format",
-    "ros2doctor.api.network": "InterfaceFlags",
-    "ros2doctor.api.package": """
-        PackageCheck PackageReport compare_versions get_distro_package_versions
-        get_local_package_versions""",
-    "ros2doctor.api.platform": "PlatformCheck PlatformReport RosdistroReport",
-    "ros2doctor.api.rmw": "RMWReport",
-    "ros2doctor.command.doctor": "DoctorCommand WtfCommand",
-    "ros2doctor.verb.hello": """
-        DEFAULT_GROUP DEFAULT_PORT HelloMulticastUDPReceiver HelloMulticastUDPSender HelloPublisher
-        HelloSubscriber NODE_NAME_PREFIX SummaryTable positive positive_float positive_int""",
-    "ros2interface.command.interface": "InterfaceCommand",
-    "ros2interface.verb.list": "print_actions print_messages print_services",
-    "ros2interface.verb.packages": "print_packages",
-    "ros2interface.verb.show": "InterfaceTextLine ReadStdinPipe",
-    "ros2lifecycle.command.lifecycle": "LifecycleCommand",
-    "ros2multicast.command.multicast": "MulticastCommand",
-    "ros2multicast.verb": "add_group_argument add_port_argument positive_int",
-    "ros2node.command.node": "NodeCommand",
-    "ros2node.verb.info": "print_names_and_types",
-    "ros2param.command.param": "ParamCommand",
-    "ros2pkg.api.create": """
-        create_package_environment populate_ament_cmake populate_ament_python populate_cmake
-        populate_cpp_library populate_cpp_node populate_python_libary populate_python_node""",
-    "ros2pkg.command.pkg": "PkgCommand",
-    "ros2pkg.verb.prefix": "PACKAGE_NOT_FOUND",
-    "ros2pkg.verb.xml": "PACKAGE_NOT_FOUND PACKAGE_XML_NOT_FOUND PACKAGE_XML_TAG_NOT_FOUND",
-    "ros2run.command.run": "RunCommand",
-    "ros2service.command.service": "ServiceCommand",
-    "ros2service.verb.call": "requester",
-    "ros2service.verb.echo": "DEFAULT_TRUNCATE_LENGTH",
-    "ros2topic.command.topic": "TopicCommand",
-    "ros2topic.verb.bw": "DEFAULT_WINDOW_SIZE ROSTopicBandwidth str_bytes str_kilobytes str_megabytes",
-    "ros2topic.verb.delay": "DEFAULT_WINDOW_SIZE ROSTopicDelay main",
-    "ros2topic.verb.echo": "DEFAULT_TRUNCATE_LENGTH",
-    "ros2topic.verb.hz": "DEFAULT_WINDOW_SIZE ROSTopicHz main",
-    "ros2topic.verb.pub": "DEFAULT_WAIT_TIME main nonnegative_int publisher",
     "rosidl_parser": "parse_idl_file parse_idl_string",
     "tf2_ros": "BufferServer",
 }
@@ -353,32 +220,6 @@ _HINTS = {
 }
 """How the sentence goes on for the names of a module."""
 
-VERBS = {
-    "action": ("info", "list", "send_goal", "type"),
-    "component": ("list", "load", "standalone", "types", "unload"),
-    "doctor": ("hello",),
-    "interface": ("list", "package", "packages", "proto", "show"),
-    "lifecycle": ("get", "list", "nodes", "set"),
-    "multicast": ("receive", "send"),
-    "node": ("info", "list"),
-    "param": ("delete", "describe", "dump", "get", "list", "load", "set"),
-    "pkg": ("create", "executables", "list", "prefix", "xml"),
-    "service": ("call", "echo", "find", "info", "list", "type"),
-    "topic": ("bw", "delay", "echo", "find", "hz", "info", "list", "pub", "type"),
-}
-"""Command to the verbs that have a class of their own upstream, such as `ros2topic.verb.info.InfoVerb`."""
-
-
-def class_of_verb(verb: str) -> str:
-    """The name of the class of a verb."""
-    return "".join(part.capitalize() for part in verb.split("_")) + "Verb"
-
-
-for _command, _verbs in VERBS.items():
-    _PLACES[f"ros2{_command}.verb"] = "ros2cli.extensions: VerbExtension"
-    for _verb in _verbs:
-        _own = f"{class_of_verb(_verb)}=ros2{_command}.verb.{_verb}"
-        _PLACES[f"ros2{_command}.verb.{_verb}"] = f"ros2cli.extensions: {_own}"
 _FILES = {name: text.split(":")[0].strip() for name, text in _PLACES.items()} | {
     name: file for file, names in _SHARED.items() for name in names.split()
 }

@@ -1,5 +1,5 @@
 """The pytest plugin: a module whose `generate_test_description` is marked `launch_test` is run as a launch
-test, and one that uses `launch_pytest` has the fixtures and marks of that.
+test.
 
 It is imported at every start of pytest, so the launch machinery is imported only for a module that needs it.
 Where a full ROS 2 is present its own plugin does this, and this one does nothing.
@@ -7,9 +7,7 @@ Where a full ROS 2 is present its own plugin does this, and this one does nothin
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -47,24 +45,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         return
 
 
-_LAUNCH_PYTEST = "pocket_ros.launch_pytest"
-
-
-def _offer_launch_pytest(config: pytest.Config, text: bytes) -> None:
-    """Register the plugin of launch_pytest for a module that names it, or whose conftest.py imported it."""
-    if b"launch_pytest" not in text and _LAUNCH_PYTEST not in sys.modules:
-        return
-    if import_module("launch_pytest").__name__ != _LAUNCH_PYTEST:
-        return
-    plugin = import_module(f"{_LAUNCH_PYTEST}.plugin")
-    if not config.pluginmanager.is_registered(plugin):
-        config.pluginmanager.register(plugin, f"{_LAUNCH_PYTEST}.plugin")
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> Any:
     text = module_path.read_bytes()
-    _offer_launch_pytest(parent.config, text)
     if b"generate_test_description" not in text or not any(mark.encode() in text for mark in _MARKS):
         return None
     if not _is_ours():

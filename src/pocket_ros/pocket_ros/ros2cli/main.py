@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
 import signal
 import sys
 
@@ -38,28 +37,29 @@ def main(argv: list[str] | None = None) -> int | str | None:
 COMMANDS = {
     "action": "Various action related sub-commands",
     "bag": "Various rosbag related sub-commands",
-    "component": "Various component related sub-commands",
     "daemon": "Various daemon related sub-commands",
-    "doctor": "Check ROS setup and other potential issues",
     "interface": "Show information about ROS interfaces",
-    "lifecycle": "Various lifecycle related sub-commands",
     "launch": "Run a launch file",
-    "multicast": "Various multicast related sub-commands",
+    "lifecycle": "Various lifecycle related sub-commands",
     "node": "Various node related sub-commands",
     "param": "Various param related sub-commands",
     "pkg": "Various package related sub-commands",
     "run": "Run a package specific executable",
     "service": "Various service related sub-commands",
     "topic": "Various topic related sub-commands",
-    "wtf": "Use `wtf` as alias to `doctor`",
 }
-NOT_COVERED = ("control", "extension_points", "extensions", "security", "test")
-NOT_COVERED_VERBS = {"bag": ("burst", "list")}
-
-
-def completion_is_asked() -> bool:
-    """Whether a shell asks for completions and not for a run."""
-    return "_ARGCOMPLETE" in os.environ
+NOT_COVERED = [
+    "component",
+    "control",
+    "doctor",
+    "extension_points",
+    "extensions",
+    "multicast",
+    "security",
+    "test",
+    "wtf",
+]
+NOT_COVERED_VERBS = {"bag": ("burst", "convert", "list", "reindex"), "pkg": ("create",)}
 
 
 def _top_parser() -> argparse.ArgumentParser:
@@ -74,35 +74,11 @@ def _top_parser() -> argparse.ArgumentParser:
     )
 
 
-def _run_command_of_others(name: str, words: list[str]) -> int | str | None:
-    from .extensions import find_command, run_command
-
-    command = find_command(name)
-    if command is None:
-        _top_parser().error(
-            f"argument Call `ros2 <command> -h` for more detailed usage.: invalid choice: '{name}'"
-        )
-    return run_command(command, name, words)  # type: ignore[no-any-return]
-
-
-def _add_verbs_of_others(name: str, parser: argparse.ArgumentParser, words: list[str]) -> None:
-    """Looking at what packages register takes longer than most commands: only where a word is unknown."""
-    verbs = {verb for action in parser._actions for verb in action.choices or () if not action.option_strings}
-    if verbs and not any(word in verbs for word in words):
-        from .extensions import add_verbs_of_others
-
-        add_verbs_of_others(name, parser)
-
-
 def run(*, argv: list[str] | None = None) -> int | str | None:
     """Run a command line without the program's name; the exit code, or a message for standard error.
 
     A group of verbs is imported only when it is called.
     """
-    if argv is None and completion_is_asked():
-        from .completion import answer
-
-        answer(COMMANDS)
     words = sys.argv[1:] if argv is None else list(argv)
     if not words or words[0] in ("-h", "--help"):
         _top_parser().print_help()
@@ -112,13 +88,14 @@ def run(*, argv: list[str] | None = None) -> int | str | None:
     if name in NOT_COVERED or verb in NOT_COVERED_VERBS.get(name, ()):
         called = name if name in NOT_COVERED else f"{name} {verb}"
         return f"'ros2 {called}' is not covered by pocket_ros; a full ROS 2 has it"
+    if name not in COMMANDS:
+        _top_parser().error(
+            f"argument Call `ros2 <command> -h` for more detailed usage.: invalid choice: '{name}'"
+        )
     try:
-        if name not in COMMANDS:
-            return _run_command_of_others(name, rest)
         command = command_module(name)
         parser = argparse.ArgumentParser(prog=f"ros2 {name}", description=COMMANDS[name])
         command.add_arguments(parser)
-        _add_verbs_of_others(name, parser, rest)
         args = parser.parse_args(rest)
         result: int | str | None = args.main(args)
         sys.stdout.flush()

@@ -36,17 +36,9 @@ bag record: -a --all --all-services --all-topics -b --compression-format --compr
     --snapshot-mode --start-paused --storage --storage-config-file --storage-preset-profile --topic-types
     --topics --use-sim-time
 bag reindex: -s --storage
-component:
-component list: --containers-only --no-daemon -s --spin-time --use-sim-time
-component load: --no-daemon -q --quiet -s --spin-time --use-sim-time
-component standalone: -c --container-node-name --no-daemon -s --spin-time --use-sim-time
-component types:
-component unload: --no-daemon -q --quiet -s --spin-time --use-sim-time
 daemon start: -d --debug
 daemon status:
 daemon stop:
-doctor: -ep --exclude-packages --include-warnings -iw -r --report --report-failed -rf
-doctor hello: -1 --emit-period -ep --once -pp --print-period -t --topic --ttl
 interface:
 interface list: -a -m --only-actions --only-msgs --only-srvs -s
 interface package: -a -m --only-actions --only-msgs --only-srvs -s
@@ -60,9 +52,6 @@ lifecycle get: --include-hidden-nodes --no-daemon -s --spin-time --use-sim-time
 lifecycle list: -a --all --include-hidden-nodes --no-daemon -s --spin-time --use-sim-time
 lifecycle nodes: -a --all -c --count-nodes --no-daemon -s --spin-time --use-sim-time
 lifecycle set: --include-hidden-nodes --no-daemon -s --spin-time --use-sim-time
-multicast:
-multicast receive:
-multicast send: --ttl
 node:
 node info: --include-hidden --no-daemon -s --spin-time --use-sim-time
 node list: -a --all -c --count-nodes --no-daemon -s --spin-time --use-sim-time

@@ -1,8 +1,8 @@
 """Actions about nodes, names and parameters."""
 
-from ...places import offer_class_modules
+from ...places import not_covered, offer_class_modules
 from .lifecycle import LifecycleNode, LifecycleTransition
-from .node import ComposableNodeContainer, LoadComposableNodes, Node
+from .node import Node
 from .settings import (
     PushROSNamespace,
     PushRosNamespace,
@@ -16,10 +16,8 @@ from .settings import (
 )
 
 __all__ = [
-    "ComposableNodeContainer",
     "LifecycleNode",
     "LifecycleTransition",
-    "LoadComposableNodes",
     "Node",
     "PushROSNamespace",
     "PushRosNamespace",
@@ -33,3 +31,4 @@ __all__ = [
 ]
 
 offer_class_modules(__name__)
+__getattr__ = not_covered("launch_ros.actions")

@@ -6,9 +6,9 @@ import argparse
 import re
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, get_type_hints
+from typing import NamedTuple
 
 import yaml
 from rosbags import interfaces
@@ -221,29 +221,6 @@ def already_exists(path: Path) -> str:
     return f"[ERROR] [ros2bag]: Output folder '{path}' already exists."
 
 
-_IN_FULL_ROS = "is not covered by pocket_ros; a full ROS 2 has it"
-# These say how a recording is made, or how fast: they change nothing in what is written here.
-_WITHOUT_EFFECT = (
-    "compression_queue_size",
-    "compression_threads",
-    "compression_threads_priority",
-    "disable_keyboard_controls",
-    "include_unpublished_topics",
-    "is_discovery_disabled",
-    "max_cache_size",
-    "node_prefix",
-    "topic_polling_interval",
-)
-_REFUSED = (
-    "max_bagfile_size",
-    "max_bagfile_duration",
-    "storage_preset_profile",
-    "storage_config_uri",
-    "topic_qos_profile_overrides",
-    "custom_data",
-)
-
-
 @dataclass
 class OutputBag:
     """A recording to be written: where, in which storage, and which topics it takes."""
@@ -306,54 +283,6 @@ class OutputBag:
         if not names.isdisjoint(self.exclude_services):
             return False
         return not (self.exclude_regex and re.search(self.exclude_regex, service))
-
-
-def read_output_bags(path: Path) -> list[OutputBag]:
-    """The recordings to be written.
-
-    Raises ValueError or OSError, and NotImplementedError for what is not covered.
-    """
-    try:
-        content = yaml.safe_load(path.read_text())
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"is no YAML: {error}") from error
-    bags = content.get("output_bags") if isinstance(content, dict) else None
-    if not isinstance(bags, list) or not bags or not all(isinstance(bag, dict) for bag in bags):
-        raise ValueError("must have the key 'output_bags', a list of the settings of each bag")
-    found = [_output_bag(dict(bag)) for bag in bags]
-    if len({bag.uri for bag in found}) < len(found):
-        raise ValueError("two output bags have the same uri")
-    return found
-
-
-def _output_bag(settings: dict[object, object]) -> OutputBag:
-    if settings.pop("all", False):
-        settings |= {"all_topics": True, "all_services": True}
-    if "exclude" in settings:
-        settings.setdefault("exclude_regex", settings.pop("exclude"))
-    for refused in _REFUSED:
-        if settings.pop(refused, None) not in (None, "", 0, {}, "none"):
-            raise NotImplementedError(f"'{refused}' of 'ros2 bag convert' {_IN_FULL_ROS}")
-    kinds = get_type_hints(OutputBag)
-    values: dict[str, object] = {}
-    for name, value in settings.items():
-        if name in _WITHOUT_EFFECT:
-            continue
-        if not isinstance(name, str) or name not in kinds:
-            known = ", ".join(known.name for known in fields(OutputBag))
-            raise ValueError(f"'{name}' is no setting of an output bag; there are {known}")
-        if not _fits(value, kinds[name]):
-            raise ValueError(f"'{name}' of an output bag cannot be {value!r}")
-        values[name] = value
-    if not values.get("uri"):
-        raise ValueError("an output bag has no uri")
-    return OutputBag(**values)  # type: ignore[arg-type]
-
-
-def _fits(value: object, kind: object) -> bool:
-    if kind == list[str]:
-        return isinstance(value, list) and all(isinstance(item, str) for item in value)
-    return type(value) is kind
 
 
 # Definitions of messages as recordings keep them.

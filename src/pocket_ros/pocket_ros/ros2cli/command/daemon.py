@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from ...places import not_covered
 from ..verbs import add_verb, add_verbs
 
 
@@ -24,6 +23,3 @@ def _not_running(args: argparse.Namespace) -> None:
 def _start(args: argparse.Namespace) -> None:
     # Scripts start it before they ask anything, and go on only if that went well.
     print("No daemon was started: the commands of pocket_ros need none")
-
-
-__getattr__ = not_covered("ros2cli.command.daemon")

@@ -6,9 +6,11 @@ import argparse
 import re
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 from ...interfaces import catalog
-from ..api_topics import interface_to_yaml
+from ...rosidl_runtime_py import utilities
+from ...rosidl_runtime_py.convert import message_to_yaml
 from ..verbs import add_verb, add_verbs
 
 _TITLES = {"msg": "Messages", "srv": "Services", "action": "Actions"}
@@ -81,7 +83,9 @@ def _package(args: argparse.Namespace) -> str | None:
 
 
 def _proto(args: argparse.Namespace) -> None:
-    text = interface_to_yaml(args.type)
+    interface: Any = utilities.get_interface(args.type)
+    part = getattr(interface, "Goal", None) or getattr(interface, "Request", None) or interface
+    text = message_to_yaml(part())
     print(text if args.no_quotes else f'"{text}"')
 
 

@@ -6,12 +6,10 @@ import argparse
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from types import TracebackType
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from ... import rclpy
-from ...rclpy.action import goals as graph
 from ...rclpy.node import Node
 from ...rclpy.parameter import Parameter
 from ..verbs import positive_float
@@ -97,122 +95,3 @@ def wait_until(node: Node, find: Callable[[], Found | None], seconds: float = LO
 def is_hidden(name: str) -> bool:
     """Whether a part of a name begins with an underscore."""
     return any(part.startswith("_") for part in name.split("/"))
-
-
-# The node of a command, for programs that extend `ros2`.
-
-
-DEFAULT_TIMEOUT = SPIN_SECONDS
-_Self = TypeVar("_Self", bound="DirectNode")
-_Names = list[tuple[str, list[str]]]
-
-
-class DirectNode:
-    """A node that has looked around when its `with` block begins; it has all that a Node has.
-
-    `args` may have `spin_time`, in seconds, and `use_sim_time`.
-    """
-
-    def __init__(self, args: Any, *, node_name: str | None = None) -> None:
-        self._args = argparse.Namespace(
-            spin_time=getattr(args, "spin_time", None) or DEFAULT_TIMEOUT,
-            use_sim_time=getattr(args, "use_sim_time", False),
-        )
-        self._node_name = node_name
-        self._open = ExitStack()
-        self.node: Any = None
-
-    def __enter__(self: _Self) -> _Self:
-        self.node = self._open.enter_context(cli_node(self._args, self._node_name))
-        look_around(self.node, self._args)
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
-        self._open.close()
-
-    @property
-    def executor(self) -> Any:
-        """The executor of the node: programs spin this in place of it."""
-        return self.node.executor
-
-    @executor.setter
-    def executor(self, new_executor: Any) -> None:
-        self.node.executor = new_executor
-
-    def __getattr__(self, name: str) -> Any:
-        if self.__dict__.get("node") is None:
-            raise AttributeError(f"'{name}' can be used only inside of the block of a {type(self).__name__}")
-        return getattr(self.node, name)
-
-    def get_action_names_and_types(self) -> _Names:
-        """All actions with their types."""
-        return graph.get_action_names_and_types(self.node)
-
-    def get_action_client_names_and_types_by_node(
-        self, remote_node_name: str, remote_node_namespace: str
-    ) -> _Names:
-        """The actions a node has clients of. Raises NodeNameNonExistentError."""
-        return graph.get_action_client_names_and_types_by_node(
-            self.node, remote_node_name, remote_node_namespace
-        )
-
-    def get_action_server_names_and_types_by_node(
-        self, remote_node_name: str, remote_node_namespace: str
-    ) -> _Names:
-        """The actions a node serves. Raises NodeNameNonExistentError."""
-        return graph.get_action_server_names_and_types_by_node(
-            self.node, remote_node_name, remote_node_namespace
-        )
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments that such a node reads."""
-    add_node_arguments(parser)
-
-
-# The node of a command where ROS asks a daemon; there is none here, and none is needed.
-
-
-class NodeStrategy(DirectNode):
-    """A DirectNode: discovery is asked each time."""
-
-    def __init__(self, args: Any, *, node_name: str | None = None) -> None:
-        super().__init__(args, node_name=node_name)
-
-    @property
-    def direct_node(self) -> DirectNode:
-        """The node itself."""
-        return self
-
-    @property
-    def daemon_node(self) -> None:
-        """None: there is no daemon."""
-        return None
-
-
-# The daemon of `ros2`, which is not there: commands need none.
-
-
-def is_daemon_running(args: Any) -> bool:
-    """False."""
-    return False
-
-
-def shutdown_daemon(args: Any, timeout: float | None = None) -> bool:
-    """False: there was none to shut down."""
-    return False
-
-
-def spawn_daemon(args: Any, timeout: float | None = None, debug: bool = False) -> bool:
-    """False: none is started."""
-    return False
-
-
-def daemon_add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The argument of commands that could ask a daemon."""
-    parser.add_argument("--no-daemon", action="store_true", help="Accepted; there is no daemon")
