@@ -10,7 +10,7 @@ import difflib
 import mmap
 import sys
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
@@ -35,13 +35,14 @@ class ConfigError(FleetSimError, ValueError):
     """A configuration is invalid: an unknown key, a value out of range, an unreadable file.
 
     `message` describes the fault, `source` is the file (or "" for a mapping), `path` the dotted key path inside it.
-    Its text is "source: path: message".
+    Its text is "source: path: message". `others` are further faults that the same reading found.
     """
 
-    def __init__(self, message: str, *, source: str = "", path: str = "") -> None:
+    def __init__(self, message: str, *, source: str = "", path: str = "", others: Sequence[ConfigError] = ()) -> None:
         self.message = message
         self.source = source
         self.path = path
+        self.others = others
         super().__init__(": ".join(part for part in (source, path, message) if part))
 
     @classmethod
@@ -58,7 +59,12 @@ class ConfigError(FleetSimError, ValueError):
             return ConfigError(str(self), source=source, path=key)
         # An index continues the key it belongs to: "robots" and "[2].name" are "robots[2].name".
         dot = "." if key and self.path and not self.path.startswith("[") else ""
-        return ConfigError(self.message, source=source, path=f"{key}{dot}{self.path}")
+        others = [other.within(key, source=source) for other in self.others]
+        return ConfigError(self.message, source=source, path=f"{key}{dot}{self.path}", others=others)
+
+    def all(self) -> list[ConfigError]:
+        """Return this fault and the others."""
+        return [self, *(fault for other in self.others for fault in other.all())]
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from fleet_sim.base.params import CollisionMode, MotionMode, MovementDirection
 from fleet_sim.base.settings import Checked, read, setting, time_setting
 from fleet_sim.base.settings.fields import fields_of
 from fleet_sim.base.settings.poses import ORIGIN, pose_setting
+from fleet_sim.base.settings.reader import key_hint
 from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.models.generated import (
     Heights,
@@ -459,6 +460,8 @@ class AgentSpawnParams(SimObjectSpawnParams):
     list of these; one that names a motion law ("omni", "differential") decides on it instead of `motion_mode`.
     """
 
+    EXAMPLE = "{name: amr_1, urdf_path: diff_base, pose: [1, 2, 0]}"
+
     motion_mode: str = setting(
         MotionMode.DIFFERENTIAL,
         doc="Motion law of the base. With physics, differential robots with wheels drive with their motors.",
@@ -557,7 +560,7 @@ def with_features(cls: type[Any], entry: Mapping[str, Any], *, source: str, path
     for key in others:
         where = _join(path, str(key))
         if key not in FEATURES:
-            hint = did_you_mean(str(key), [*own, *FEATURES.names()])
+            hint = key_hint(cls, str(key), [*own, *FEATURES.names()])
             raise ConfigError(f"unknown key.{hint}", source=source, path=where)
         if key in given:
             raise ConfigError("given twice, here and below features; keep one of them", source=source, path=where)

@@ -139,10 +139,10 @@ def test_check_lists_all_errors(tmp_path: Path) -> None:
 simulation: {timestep: 0.1, sed: 3, duration: -1}
 robots:
   - {name: a, colour: red, mass: heavy}
-  - {name: b}
+  - {name: b, urdf_path: diff_base, sensors: [{type: lidar, rate: -1}, {type: imu}, {type: camra}]}
   - {name: c, actions: [{type: fly}, {type: wait, duration: 1}, {type: wait, duration: -1}]}
 objects:
-  - {name: d, pose: [1, 2]}
+  - {name: d, pose: [1, 2], mass: two, shape: {shape_type: bx, half_extents: [1, 1]}}
 site: {map: hall.yaml}
 ros: {publish_rte: 10, rates: {odom: often}}
 traffic: {planner: 7}
@@ -151,9 +151,14 @@ traffic: {planner: 7}
     places = [line.split(": ")[3] for line in done.stderr.splitlines()]
     assert (done.returncode, done.stdout) == (1, "")
     assert sorted(places) == [
+        "objects[0].mass",
         "objects[0].pose",
+        "objects[0].shape.half_extents",
+        "objects[0].shape.shape_type",
         "robots[0].colour",
         "robots[0].mass",
+        "robots[1].sensors[0].rate",
+        "robots[1].sensors[2].type",
         "robots[2].actions[0]",
         "robots[2].actions[2]",
         "ros.publish_rte",
@@ -179,6 +184,8 @@ robots:
   - {name: fine, urdf_path: diff_base, pose: [0, 4, 0], actions: [{type: pick, target_object_id: crate}]}
   - {name: amr 7, urdf_path: diff_base, pose: [0, 8, 0]}
   - {name: beside, urdf_path: diff_base, pose: [0, 6, 0], actions: [{type: move_to, target_pose: [2.5, -0.8, 0]}]}
+  - {name: twin, urdf_path: diff_base, pose: [0.2, 6, 0]}
+  - {name: over, urdf_path: diff_base, pose: [-3, 0, 0]}
 """)
     done = fleet_sim_command("check", "hall.yaml", cwd=tmp_path)
     assert done.returncode == 1
@@ -188,6 +195,8 @@ robots:
         "blind: Pick: there is no 'crat' to take",
         "stuck: starts inside of 'wall', at (3, 0)",
         "lost: is sent to a place inside of 'wall', at (2.5, 0.6)",
+        "beside: starts inside of 'twin'",
+        "over: starts inside of 'crate'",
     ]
 
 
@@ -195,6 +204,7 @@ robots:
     ("entry", "words"),
     [
         ("shape: {size: [1, 1, 1]}", "For example: {shape_type: box, half_extents:"),
+        ("model: diff_base", "For example: {name: amr_1, urdf_path: diff_base,"),
         ("urdf_path: diff_base, pose: [0, 0]", "expected 3 or 4 numbers (x, y, z, yaw), got [0, 0]"),
         ("urdf_path: 'package://my_pkg/a.urdf'", "No package 'my_pkg' is known: source its workspace"),
         ("urdf_path: diff_base, sensors: [{type: lidar, link: lidar_lnk}]", "Known: base_link, base_scan"),

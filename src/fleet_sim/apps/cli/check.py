@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 MOST = 20
 """Errors of one file that are listed."""
 
+NEUTRAL: dict[str, dict[str, Any]] = {"actions": {"type": "wait", "duration": 1.0}, "sensors": {"type": "imu"}}
+"""What stands in lists for entries that are wrong, as errors of the others name their places."""
+
+WHOLE = "shape", "collision_shape", "urdf_path", "pose", "initial_pose", "grid"
+"""Keys without which an entry is nothing, or elsewhere."""
+
 ROS_NAME = "a ROS name has letters, digits and _, and begins with a letter"
 
 
@@ -50,40 +56,43 @@ def execute(args: argparse.Namespace) -> int:
 def errors(config: Mapping[str, Any], source: str) -> list[str]:
     """Return what is wrong with the scenario `config`, at most MOST errors.
 
-    After an error in an entry of a list, in a key of a section, or in a whole section, the rest is looked at without.
+    After errors in entries of a list, in keys of a section, or in a whole section, the rest is looked at without them.
     """
     found: list[str] = []
-    taken = {""}
+    taken: set[str] = set()
     rest = copy.deepcopy(dict(config))
     while len(found) < MOST:
         try:
             return [*found, *check(rest, source)][:MOST]
         except FleetSimError as error:
-            path = error.path if isinstance(error, ConfigError) and error.source == source else ""
+            faults = error.all() if isinstance(error, ConfigError) else [error]
+        known = len(taken)
+        for fault in faults:
+            path = fault.path if isinstance(fault, ConfigError) and fault.source == source else ""
             # What is missing as it was taken away is not wrong.
-            if path in taken and found:
-                break
-            if not any(f"section {place!r}" in str(error) for place in taken):
-                found.append(str(error))
-        if not (place := _without(rest, path)):
+            if not found or not (path in taken or any(f"section {place!r}" in str(fault) for place in taken)):
+                found.append(str(fault))
+            taken.add(_without(rest, path))
+        # Where nothing more could be taken away, the rest cannot be looked at.
+        if "" in taken or len(taken) == known:
             break
-        taken.add(place)
-    return found
+    return found[:MOST]
 
 
 def _without(config: dict[str, Any], path: str) -> str:
     """Remove the entry or the key at `path`; return its path, "" where the rest cannot be looked at without it."""
     entry = re.match(r"(robots|objects)\[(\d+)\]\.?(\w*)(?:\[(\d+)\])?", path)
     if entry and isinstance(entries := config.get(entry[1]), list) and int(entry[2]) < len(entries):
-        given = entries[int(entry[2])]
-        # What is wrong in a key may hide what is wrong in others; without its shape an entry is nothing to look at.
-        if not isinstance(given, dict) or entry[3] not in given or entry[3] in ("shape", "urdf_path"):
+        given, key = entries[int(entry[2])], entry[3]
+        # What is wrong in a key may hide what is wrong in others.
+        if not isinstance(given, dict) or key not in given or key in WHOLE:
             # Its place stays, as errors of the others name theirs; a body without a shape touches nothing.
             entries[int(entry[2])] = {"name": f"without_{entry[1]}_{entry[2]}"}
-        elif entry[4] and entry[3] == "actions":
-            given["actions"][int(entry[4])] = {"type": "wait", "duration": 1.0}
+        elif entry[4] and key in NEUTRAL:
+            name = {"name": f"without_{entry[4]}"} if key == "sensors" else {}
+            given[key][int(entry[4])] = {**NEUTRAL[key], **name}
         else:
-            del given[entry[3]]
+            del given[key]
         return entry[0]
     section, key = re.findall(r"^(\w*)(?:\.(\w+))?", path)[0]
     settings = config.get(section)
@@ -120,6 +129,7 @@ def _doomed(sim: MultiRobotSimulationCore, *, for_ros: bool) -> Iterator[str]:
     import numpy as np
 
     from fleet_sim.robots.actions.drive import MoveAction
+    from fleet_sim.robots.agent import Agent
     from fleet_sim.robots.drive import LEAST_DEPTH
     from fleet_sim.world.commands import is_ros_name
     from fleet_sim.world.schema import NO_ROW
@@ -153,3 +163,9 @@ def _doomed(sim: MultiRobotSimulationCore, *, for_ros: bool) -> Iterator[str]:
         if body != NO_ROW:
             x, y = pose.position[:2]
             yield f"{agent.name}: {what} inside of {world.label(body)!r}, at ({x:g}, {y:g})"
+    in_static = {agent.row for (agent, _, _), body in zip(places, bodies.tolist(), strict=True) if body != NO_ROW}
+    for pair in sim.check_collisions()[0]:
+        first, second = sorted(pair, key=lambda one: not isinstance(one, Agent))
+        known = {first.row, second.row} & in_static
+        if isinstance(first, Agent) and not known and sim.queries.distance(first, second) < -LEAST_DEPTH:
+            yield f"{first.name}: starts inside of {world.label(second.row)!r}"

@@ -9,7 +9,7 @@ import copy
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import MISSING
 from enum import Enum
 from types import MappingProxyType
@@ -33,6 +33,9 @@ from fleet_sim.base.settings.fields import (
 
 T = TypeVar("T")
 
+MOST_FAULTS = 20
+"""Faults of one mapping or list that are looked for."""
+
 
 class Where(NamedTuple):
     """A place in a configuration: the file and the dotted key path inside it."""
@@ -46,8 +49,11 @@ class Where(NamedTuple):
     def item(self, index: int) -> Where:
         return Where(self.source, f"{self.path}[{index}]")
 
+    def fault(self, message: str) -> ConfigError:
+        return ConfigError(message, source=self.source, path=self.path)
+
     def fail(self, message: str) -> NoReturn:
-        raise ConfigError(message, source=self.source, path=self.path)
+        raise self.fault(message)
 
 
 def read(cls: type[T], data: object, *, source: str = "", path: str = "") -> T:
@@ -121,10 +127,10 @@ def _checked_default(cls: type, field: Field) -> tuple[object, Any]:
     return MISSING, None
 
 
-def _form(cls: type) -> str:
-    """Return how settings of `cls` are written, if it has an example, for those who know it from other formats."""
-    example = getattr(cls, "EXAMPLE", None)
-    return f" For example: {example}" if example else ""
+def key_hint(cls: type, key: str, names: Iterable[str]) -> str:
+    """Return what to say after an unknown key: the closest name, or all with an example of `cls` if it has one."""
+    hint, example = did_you_mean(key, names), getattr(cls, "EXAMPLE", None)
+    return f"{hint} For example: {example}" if example and "Did you mean" not in hint else hint
 
 
 def _read(cls: type[T], data: object, where: Where) -> T:
@@ -138,25 +144,45 @@ def _read(cls: type[T], data: object, where: Where) -> T:
         where.fail(f"must be {made}{describe(cls, NO_RULES)}, got {shown(data)}")
     fields, names = fields_of(cls), names_of(cls)
     values: dict[str, Any] = {}
+    faults: list[ConfigError] = []
     for key, value in data.items():
-        if key not in names:
-            where.key(str(key)).fail(f"unknown key.{did_you_mean(str(key), names)}{_form(cls)}")
-        field = fields[names[key]]
-        if field.name in values:
-            both = ", ".join(repr(name) for name in (field.name, *field.rules.aliases) if name in data)
-            where.key(key).fail(f"given twice: {both} are names of one setting; keep one of them")
-        values[field.name] = convert(field.hint, value, field.rules, where.key(key))
-        if field.name in ("name", "id") and is_from_outside():
-            _check_name(value, where.key(key))
+        try:
+            if key not in names:
+                where.key(str(key)).fail(f"unknown key.{key_hint(cls, str(key), names)}")
+            field = fields[names[key]]
+            if field.name in values:
+                both = ", ".join(repr(name) for name in (field.name, *field.rules.aliases) if name in data)
+                where.key(key).fail(f"given twice: {both} are names of one setting; keep one of them")
+            values[field.name] = None
+            values[field.name] = convert(field.hint, value, field.rules, where.key(key))
+            if field.name in ("name", "id") and is_from_outside():
+                _check_name(value, where.key(key))
+        except ConfigError as error:
+            _add_fault(faults, error)
     for field in fields.values():
         if field.name not in values and field.default is None:
-            where.key(field.name).fail(f"missing; it must be {describe(field.hint, field.rules)}")
+            faults.append(where.key(field.name).fault(f"missing; it must be {describe(field.hint, field.rules)}"))
+    _raise_faults(faults)
     try:
         return cls(**values)
     except ConfigError as error:
         raise error.within(where.path, source=where.source) from error
     except InvalidValueError as error:
         raise ConfigError(str(error), source=where.source, path=where.path) from error
+
+
+def _add_fault(faults: list[ConfigError], fault: ConfigError) -> None:
+    """Add a fault to those of one reading; raises them where there are MOST_FAULTS."""
+    faults.append(fault)
+    if len(faults) == MOST_FAULTS:
+        _raise_faults(faults)
+
+
+def _raise_faults(faults: Sequence[ConfigError]) -> None:
+    """Raise the first of the faults with the others, if there are any."""
+    if faults:
+        faults[0].others = [*faults[0].others, *faults[1:]]
+        raise faults[0]
 
 
 def _check_name(value: object, where: Where) -> None:
@@ -254,9 +280,14 @@ def _convert_sequence(hint: Any, value: object, rules: Setting, where: Where) ->
         wanted = items
     if len(wanted) != len(value):
         where.fail(f"must be {describe(hint, rules)}, got {len(value)}: {shown(value)}")
-    converted = [
-        convert(kind, item, rules, where.item(i)) for i, (kind, item) in enumerate(zip(wanted, value, strict=True))
-    ]
+    converted: list[Any] = []
+    faults: list[ConfigError] = []
+    for i, (kind, item) in enumerate(zip(wanted, value, strict=True)):
+        try:
+            converted.append(convert(kind, item, rules, where.item(i)))
+        except ConfigError as error:
+            _add_fault(faults, error)
+    _raise_faults(faults)
     return converted if origin is list else tuple(converted)
 
 
