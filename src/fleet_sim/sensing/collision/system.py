@@ -293,6 +293,8 @@ class CollisionSystem:
 
     def _narrow(self, pairs: Ints) -> Ints:
         """Return those of `pairs` (K, 2) that touch, in order of rows."""
+        if not len(pairs):
+            return pairs
         world = self._world
         hits, left = np.empty_like(pairs), np.empty_like(pairs)
         shapes = world.shape_kind, world.shape_centred, world.position, world.orientation

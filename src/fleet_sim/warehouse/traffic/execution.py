@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, Bools, Bytes, Floats, Ints, Rows
-from fleet_sim.base.kernels import compiled
+from fleet_sim.base.kernels import compiled, compiled_step
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.rotations import sin_cos
 from fleet_sim.robots.motion.rows import BodyArrays, touch
@@ -112,6 +112,21 @@ def _to_body(turn: tuple[float, float, float, float], vx: float, vy: float, vz: 
     return (vx - w * tx + (y * tz - z * ty), vy - w * ty + (z * tx - x * tz), vz - w * tz + (x * ty - y * tx))
 
 
+@compiled_step
+def mark_displaced(
+    rows: Rows, position: Floats, place: Floats, offset: Floats, parent: Ints, moved_mask: Bools
+) -> bool:
+    """Write which of `rows` (n,) are not at their places, or carried; return whether one is."""
+    found = False
+    for index in range(len(rows)):
+        row = rows[index]
+        # By equality: whoever left it there wrote these numbers.
+        moved = position[row, 0] != place[row, 0] - offset[row, 0] or position[row, 1] != place[row, 1] - offset[row, 1]
+        moved_mask[index] = moved or parent[row] >= 0
+        found = found or moved_mask[index]
+    return found
+
+
 class Execution:
     """Moves the robots that have the columns `table` along their ways, and grants them what is free.
 
@@ -147,13 +162,13 @@ class Execution:
 
     def displaced(self) -> Rows:
         """Return the robots that are not where they were left in the last step."""
-        rows, world = self.rows, self._world
-        position, place, offset = world.position, self._table.place, self._table.offset
-        # By equality: whoever left it there wrote these numbers.
-        moved_mask = position[rows, 0] != place[rows, 0] - offset[rows, 0]
-        moved_mask |= position[rows, 1] != place[rows, 1] - offset[rows, 1]
-        moved_mask |= world.parent[rows] >= 0
-        return rows[moved_mask] if np.count_nonzero(moved_mask) else NO_ROWS
+        rows, world, table = self.rows, self._world, self._table
+        moved_mask = np.empty(len(rows), np.bool_)
+        return (
+            rows[moved_mask]
+            if mark_displaced(rows, world.position, table.place, table.offset, world.parent, moved_mask)
+            else NO_ROWS
+        )
 
     def hold_unfit(self, own: DriveRule) -> None:
         """Let robots stand that another rule than `own` keeps from driving, and drive on when it does not."""

@@ -326,7 +326,7 @@ class Standstill:
         self.deadlocks = self.starved = 0
         self.reasons: list[str] = []
         self.longest = 0.0
-        self._still = 0.0
+        self._still = self._longest_now = 0.0
         self._waited: Floats = np.zeros(0)
 
     def waited(self, count: int) -> Floats:
@@ -337,7 +337,7 @@ class Standstill:
 
     def judge(self, dt: float, longest: float, by_role: Ints) -> None:
         """Take into account that so many (4,) were in each role for `dt` s, and one has stood for `longest` s."""
-        self.longest = max(self.longest, longest)
+        self.longest, self._longest_now = max(self.longest, longest), longest
         if not by_role[WAITS] or by_role[MOVES] or by_role[WORKS]:
             self._still = 0.0
             return
@@ -353,7 +353,10 @@ class Standstill:
 
     def starving(self, robots: Ints, dt: float) -> Ints:
         """Count and return those of `robots` (K,) that are starved since the last `dt` s."""
-        waited, after = self._waited[robots], STARVED * self.after - 1e-9
+        after = STARVED * self.after - 1e-9
+        if self._longest_now < after:
+            return robots[:0]
+        waited = self._waited[robots]
         found = robots[(waited >= after) & (waited - dt < after)]
         self.starved += len(found)
         return found

@@ -86,6 +86,8 @@ class CoveredNodes:
         known = world.version == self._version and np.array_equal(world.parent, self._parents)
         if not known:
             self._sort_out(robots)
+        if known and not len(self._movers):
+            return self._covered, False
         poses = np.column_stack((world.position[self._movers], world.orientation[self._movers]))
         # Nobody moved: most steps end here.
         if known and np.array_equal(poses, self._poses):

@@ -374,7 +374,7 @@ class PlanTiming:
         tick = self._world.clock.tick
         if self._pending is not None:
             if tick >= self._pending.tick:
-                self._drive(self._pending)
+                self._drive(self._pending, waited=True)
             # While a plan is on its way nothing else is planned: it begins where grants end now.
             return
         if tick < self._next_tick or not self._policy.plans(self._situation()):
@@ -547,8 +547,8 @@ class PlanTiming:
         # Other policies may plan only when all is driven.
         return self._planning.planner.window_for(least if settings.policy == "period" else max(least, USUAL_WINDOW))
 
-    def _drive(self, pending: Pending) -> None:
-        """Let robots drive a plan that is ready."""
+    def _drive(self, pending: Pending, *, waited: bool = False) -> None:
+        """Let robots drive a plan that is ready; one that `waited` may come from a state file, and is checked again."""
         self._pending = None
         paths = pending.paths
         rows = self._execution.rows
@@ -558,7 +558,8 @@ class PlanTiming:
             driven, paths = rows[places >= 0], paths[places[places >= 0]]
             try:
                 joined = self._joined(driven, paths)
-                self._check_moves(joined)
+                if waited:
+                    self._check_moves(joined)
                 self._append(driven, joined)
                 return
             except PlanError as error:

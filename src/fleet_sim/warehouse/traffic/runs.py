@@ -22,6 +22,7 @@ from fleet_sim.base.files import resolve_config
 from fleet_sim.base.kernels import compiled_step
 from fleet_sim.base.scenario import SettingsSection
 from fleet_sim.base.settings import Checked, setting
+from fleet_sim.base.spatial.shapes import ROUND_KINDS
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.disturbances.disturbances import cost_tables
 from fleet_sim.warehouse.sites.grid import Grid
@@ -207,6 +208,7 @@ class Watch:
         self._sim = sim
         self._traffic = traffic
         self._crew = crew
+        self._discs: tuple[int, Floats, counting.RobotOutlines] | None = None
         collector.begin(crew.robots, sim.world.position[crew.rows, :2], self._outlines())
 
     def look(self, dt: float, serving_mask: Bools, active_mask: Bools) -> None:
@@ -222,8 +224,15 @@ class Watch:
             counting.tell_starved(self.collector, self._sim.world, self._traffic, rows)
 
     def _outlines(self) -> counting.RobotOutlines:
-        rows = self._crew.rows
-        return counting.outlines_of(self._sim.world, rows, self._crew.table.radius[rows])
+        rows, world, known = self._crew.rows, self._sim.world, self._discs
+        heights = world.position[rows, 2]
+        # Of discs that stay on their floors only the places change.
+        if known is not None and known[0] == world.version and np.array_equal(known[1], heights):
+            return known[2]._replace(places=world.position[rows, :2])
+        found = counting.outlines_of(world, rows, self._crew.table.radius[rows])
+        is_round = np.isin(world.shape_kind[rows], ROUND_KINDS).all()
+        self._discs = (world.version, heights, found) if is_round else None
+        return found
 
     def figures(self) -> dict[str, float | None]:
         """Return the figures so far; None for a distance of robots where there is only one."""

@@ -515,11 +515,14 @@ class Crew(Stateful):
         self.rows: Rows = np.array(traffic.rows)
         self.robots: Ints = np.arange(len(self.rows))
         self.count = len(self.rows)
-        self._world = world
+        self._world, self._version = world, -1
         self._ids: Ints = np.array(world.object_id[self.rows])
 
     def renew(self) -> None:
         """Forget robots that were removed or left the traffic."""
+        if self._version == self._world.version:
+            return
+        self._version = self._world.version
         # A row that is free may be another robot's by now.
         stay_mask = self.table.present[self.rows] & (self._world.object_id[self.rows] == self._ids)
         if not stay_mask.all():
