@@ -56,6 +56,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Let links to files outside docs/ lead to the pages made from them; describe the public names."""
+    # A question is answered by what was written for it before the reference.
+    answers = page.file.src_uri in ("cookbook.md", "help.md")
+    page.meta["search"] = {"boost": 4 if answers else 0.5 if page.file.src_uri.startswith("reference/") else 1}
     if page.file.src_uri == "names.md":
         return _described_names(markdown)
     depth = page.file.src_uri.count("/")

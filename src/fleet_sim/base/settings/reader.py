@@ -159,9 +159,8 @@ def _read(cls: type[T], data: object, where: Where) -> T:
                 _check_name(value, where.key(key))
         except ConfigError as error:
             _add_fault(faults, error)
-    for field in fields.values():
-        if field.name not in values and field.default is None:
-            faults.append(where.key(field.name).fault(f"missing; it must be {describe(field.hint, field.rules)}"))
+    missing = (field for field in fields.values() if field.name not in values and field.default is None)
+    faults += [where.key(f.name).fault(f"missing; it must be {describe(f.hint, f.rules)}") for f in missing]
     _raise_faults(faults)
     try:
         return cls(**values)
