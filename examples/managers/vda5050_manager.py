@@ -148,14 +148,18 @@ class Manager:
             state = read_state(message)
         except (ValueError, KeyError, TypeError, AttributeError):
             return
-        # Vehicles that are switched on anew count anew; clocks are set back by more than messages are late.
-        older = vehicle["sent"] - state["sent"]
-        if 0.0 < older < LATE or (older >= 0.0 and state["number"] <= vehicle["number"]):
+        if self.is_old(vehicle, state):
             return
         vehicle["sent"], vehicle["number"] = state["sent"], state["number"]
         self.online[serial], self.states[serial] = True, state
         self.see(serial, state, now)
         self.release(serial, now)
+
+    def is_old(self, vehicle: Json, state: Json) -> bool:
+        """Return whether a state came before, or is older than the latest one."""
+        older: float = vehicle["sent"] - state["sent"]
+        # Vehicles that are switched on anew count anew; clocks are set back by more than messages are late.
+        return 0.0 < older < LATE or (older >= 0.0 and state["number"] <= vehicle["number"])
 
     def see(self, serial: str, state: Json, now: float) -> None:
         """Compare the state of a vehicle with its mission."""
@@ -166,9 +170,7 @@ class Manager:
             self.unfit[serial] = since
         if mission is not None and state["order"] == mission["id"]:
             mission["confirmed"] = max(mission["confirmed"], state["update"])
-            passed = min(state["passed"], mission["released"])
-            if mission["nodes"][passed] == state["node"]:
-                mission["passed"] = max(mission["passed"], passed)
+            mission["passed"] = max(mission["passed"], self.passed(mission, state))
             self.see_actions(vehicle, mission, state)
         if vehicle["cancel"] is not None:
             ended = state["actions"].get(vehicle["cancel"])
@@ -190,6 +192,12 @@ class Manager:
                 self.leave_mission(serial, state)  # At its end, or where a person has ended it.
         elif mission["confirmed"] >= 0 or mission["id"] in state["refused"]:
             self.cancel_mission(serial, now)  # It was switched off, or does not take it.
+
+    def passed(self, mission: Json, state: Json) -> int:
+        """Return the index of the last node that a vehicle has passed."""
+        index: int = min(state["passed"], mission["released"])
+        # Before it has passed the first one, it may still tell the last one of another order.
+        return index if mission["nodes"][index] == state["node"] else 0
 
     def see_actions(self, vehicle: Json, mission: Json, state: Json) -> None:
         """See whether the load was picked or dropped."""

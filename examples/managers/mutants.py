@@ -1,0 +1,137 @@
+"""Fleet managers with a fault each, of kinds that users report, for a lab to find. On a calm day all do their work."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+from vda5050_manager import AHEAD, Json, Manager
+
+MUTANTS: dict[str, type[Manager]] = {}
+
+
+def mutant(cls: type[Manager]) -> type[Manager]:
+    """List a class."""
+    MUTANTS[cls.__name__] = cls
+    return cls
+
+
+@mutant
+class DoubleRelease(Manager):
+    """After a reconnect it takes all released nodes for passed ones."""
+
+    def on_connection(self, online: bool, now: float) -> None:
+        for vehicle in self.vehicles.values() if online else ():
+            if vehicle["mission"] is not None:
+                vehicle["mission"]["passed"] = vehicle["mission"]["released"]
+        super().on_connection(online, now)
+
+
+@mutant
+class CancelRacesFinish(Manager):
+    """It reports an order as cancelled when its vehicle has cancelled it, also with the load on that vehicle."""
+
+    def leave_mission(self, serial: str, state: Json) -> None:
+        order = self.orders.get(self.vehicles[serial]["order"] or "")
+        if order is not None and order["cancel"]:
+            self.end(order["id"], "cancelled")
+        super().leave_mission(serial, state)
+
+
+@mutant
+class UpdateIdReused(Manager):
+    """What it sends again has more nodes released than the first time, under the same update id."""
+
+    def send(self, serial: str, now: float) -> None:
+        mission = self.vehicles[serial]["mission"]
+        mission["released"] = max(mission["released"], min(mission["reserved"], mission["passed"] + AHEAD))
+        super().send(serial, now)
+
+
+@mutant
+class LostRetained(Manager):
+    """It takes vehicles for connected only by their retained messages, which a broker may lose."""
+
+    def on_message(self, topic: str, payload: bytes | bytearray, now: float, retained: bool = False) -> None:
+        known = dict(self.online)
+        super().on_message(topic, payload, now, retained)
+        if topic.endswith("/state"):
+            self.online = known
+
+
+@mutant
+class RestartedAfterReboot(Manager):
+    """A vehicle that forgot its order begins it again with the pick, also where it has the load."""
+
+    def leave_mission(self, serial: str, state: Json) -> None:
+        mission = self.vehicles[serial]["mission"]
+        if mission is not None and state["order"] != mission["id"]:
+            state = state | {"loads": []}
+        super().leave_mission(serial, state)
+
+
+@mutant
+class TokensSwapped(Manager):
+    """After a restart it looks up what belongs to a vehicle under the name of another one."""
+
+    def __init__(self, site: Json, vehicles: list[Json], publish: Any, report: Any, storage: Json) -> None:
+        names = [one["serial"] for one in vehicles]
+        self.names = dict(zip(names, names[1:] + names[:1] if storage else names, strict=True))
+        super().__init__(site, vehicles, publish, report, storage)
+
+    def held(self, but: str) -> set[str]:
+        return super().held(self.names[but])
+
+
+@mutant
+class HeadersRestart(Manager):
+    """With each connection it counts its messages anew."""
+
+    def on_connection(self, online: bool, now: float) -> None:
+        self.storage["headers"].clear()
+        super().on_connection(online, now)
+
+
+@mutant
+class LostWhenRejected(Manager):
+    """It takes an order that its vehicle has rejected for one that somebody else looks after."""
+
+    def leave_mission(self, serial: str, state: Json) -> None:
+        order, mission = self.vehicles[serial]["order"], self.vehicles[serial]["mission"]
+        super().leave_mission(serial, state)
+        if mission is not None and mission["id"] in state["refused"] and order in self.orders:
+            del self.orders[order]
+
+
+@mutant
+class DuplicatesCounted(Manager):
+    """It counts the nodes that a vehicle passes by how often another one is the last, also in old states."""
+
+    def is_old(self, vehicle: Json, state: Json) -> bool:
+        return False
+
+    def passed(self, mission: Json, state: Json) -> int:
+        count: int = mission.get("count", 0) + (state["node"] != mission.get("last", mission["nodes"][0]))
+        mission.update(count=count, last=state["node"])
+        return min(count, int(mission["released"]))
+
+
+@mutant
+class ReleasedUnconfirmed(Manager):
+    """It releases more nodes before the vehicle has confirmed the last ones."""
+
+    def release(self, serial: str, now: float) -> None:
+        mission = self.vehicles[serial]["mission"]
+        if mission is not None and mission["confirmed"] >= 0:
+            mission["confirmed"] = mission["update"]
+        super().release(serial, now)
+
+
+@mutant
+class BatteryIgnored(Manager):
+    """It sends vehicles out whatever their charge is."""
+
+    def low(self, serial: str) -> bool:
+        return False
