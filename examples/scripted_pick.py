@@ -6,6 +6,7 @@ Run: python examples/scripted_pick.py [--seeds 50] [--objects 5 10] [--engine mu
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -28,10 +29,10 @@ EDGE = 0.003
 """Height step in m between neighbouring pixels that separates two objects."""
 LONGEST = 0.042
 """Longest object in m, the diagonal of the largest box; longer regions are split."""
-FINGER, HALF_WIDTH = 0.014, 0.011
-"""Space in m that a finger needs beside the object, along its closing direction and to each side of it."""
-SLACK, WIDEST = 0.006, 0.03
-"""Clearance of each finger before it closes, and largest opening of each finger, in m."""
+TIP, ROOT, TALL, HALF_WIDTH = 0.0145, 0.0268, 0.032, 0.011
+"""Space in m that a finger needs beside the object: at its tip and from `TALL` above it, and to each side of it."""
+SLACKS, SHIFTS, WIDEST = (0.006, 0.003), (0.0, 0.004, -0.004), 0.03
+"""Clearances in m of each finger before it closes, shifts across its line, and largest opening of each finger."""
 DEPTH, LOWEST = 0.018, 0.0
 """Depth of the finger tips below the top of an object, and their smallest height above the floor, in m."""
 ABOVE, TRAVEL, RELEASE = 0.05, 0.16, 0.09
@@ -39,6 +40,8 @@ ABOVE, TRAVEL, RELEASE = 0.05, 0.16, 0.09
 ANGLES = 12
 BLOCKED = 1.0
 """Largest obstruction of the fingers, see `finger_room`; grasps with more would press on other objects."""
+PRESS, PULL = 0.002, 0.05
+"""How far in m the closed fingers press on an object that they cannot hold, and draw it to the middle."""
 GAIN = 0.05
 """Position gain of the arm's motors; low, because the fingers hold what they carry by friction only."""
 SQUEEZE = 0.002
@@ -86,6 +89,8 @@ class Grasp:
     angle: float
     opening: float
     """Opening of each finger in m."""
+    slack: float
+    """How far in m each finger is then from the object."""
     cost: float
 
     @property
@@ -192,27 +197,34 @@ def grasps_of(thing: Thing, cloud: Floats, bin_: BaseBin) -> list[Grasp]:
         line = np.array([np.cos(angle), np.sin(angle)])
         side = np.array([-line[1], line[0]])
         (low, high), (left, right) = thing.span(line), thing.span(side)
-        middle = 0.5 * ((low + high) * line + (left + right) * side)
-        opening = min(0.5 * (high - low) + SLACK, WIDEST)
-        blocked = finger_room(middle, line, opening, tips, cloud, bin_)
-        if blocked > BLOCKED:
-            continue
-        # Prefer grasps across the object and high objects; free space for the fingers outweighs both.
-        cost = blocked + 8.0 * (high - low) - 2.0 * (thing.top - floor)
-        grasps.append(Grasp(np.array([*middle, tips]), angle, opening, cost))
+        for slack, shift in product(SLACKS, SHIFTS):
+            middle = 0.5 * (low + high) * line + (0.5 * (left + right) + shift) * side
+            opening = min(0.5 * (high - low) + slack, WIDEST)
+            blocked = finger_room(middle, line, opening, tips, cloud, bin_)
+            if blocked > BLOCKED:
+                continue
+            # Prefer grasps across the object and high objects; free space for the fingers outweighs both.
+            cost = blocked + 8.0 * (high - low) - 2.0 * (thing.top - floor) + 50.0 * abs(shift) - 20.0 * slack
+            grasps.append(Grasp(np.array([*middle, tips]), angle, opening, slack, cost))
     return grasps
 
 
 def finger_room(middle: Floats, line: Floats, opening: float, tips: float, cloud: Floats, bin_: BaseBin) -> float:
-    """Return the obstruction where the fingers go down: 0 if free, about 1 if one finger is blocked."""
+    """Return the obstruction where the fingers go down: 0 if free, about 1 if one is blocked, inf by a wall."""
     side = np.array([-line[1], line[0]])
     offsets = cloud[:, :2] - middle
     along, aside = np.abs(offsets @ line), np.abs(offsets @ side)
-    in_way = (along > opening) & (along < opening + FINGER) & (aside < HALF_WIDTH) & (cloud[:, 2] > tips)
-    corners = [middle + a * (opening + FINGER) * line + b * HALF_WIDTH * side for a in (-1, 1) for b in (-1, 1)]
+    outer = opening + thickness(cloud[:, 2] - tips)
+    in_way = (along > opening) & (along < outer) & (aside < HALF_WIDTH) & (cloud[:, 2] > tips)
+    reach = opening + float(thickness(bin_.pose.z + bin_.floor + bin_.dimensions[2] - tips))
+    corners = [middle + a * reach * line + b * HALF_WIDTH * side for a in (-1, 1) for b in (-1, 1)]
     inside = bin_.to_bin(np.array([[*corner, bin_.pose.z] for corner in corners]))[:, :2]
-    beyond = np.maximum(np.abs(inside) - 0.5 * bin_.dimensions[:2], 0.0).max()
-    return 0.01 * float(in_way.sum()) + (0.3 + 100.0 * float(beyond) if beyond > 0.0 else 0.0)
+    return np.inf if (np.abs(inside) > 0.5 * bin_.dimensions[:2]).any() else 0.01 * float(in_way.sum())
+
+
+def thickness(height: Floats | float) -> Floats:
+    """Return how far in m a finger reaches outwards from its inner side, `height` m above its tip."""
+    return TIP + (ROOT - TIP) * np.clip(np.asarray(height) / TALL, 0.0, 1.0)
 
 
 # ---- doing ---------------------------------------------------------------------------------------------------------
@@ -234,16 +246,28 @@ class Picker:
         self.arm = self.scene.arms[0]
 
     def empty_bin(self, seed: int) -> "Score":
-        """Fill the bin from a seed and empty it, with at most two attempts per object."""
+        """Fill the bin from a seed and empty it."""
         self.scene.reset(rng=np.random.default_rng(seed))
+        return self.empty()
+
+    def empty(self) -> "Score":
+        """Empty the bin, with at most two attempts and two pulls per object."""
         number = self.scene.current_number_of_objects
         failed: list[Grasp] = []
-        attempts = successes = brought = 0
+        attempts = successes = brought = pulls = 0
         while attempts < 2 * number:
             self.leave()
-            grasp = best_grasp(world_points(self.camera), self.pick_bin, failed)
+            points = world_points(self.camera)
+            grasp = best_grasp(points, self.pick_bin, failed)
             if grasp is None:
-                break
+                things = seen_things(points, self.pick_bin)
+                if not things or pulls == 2 * number:
+                    break
+                # Another one each time: some do not move.
+                self.pull(things[pulls % len(things)])
+                pulls += 1
+                failed.clear()
+                continue
             self.pick(grasp)
             attempts += 1
             before, brought = brought, self.brought()
@@ -260,11 +284,14 @@ class Picker:
     def pick(self, grasp: Grasp) -> None:
         """Pick the object of a grasp and carry it to the other bin."""
         x, y, tips = grasp.point.tolist()
-        drop_x, drop_y, _ = self.drop_bin.pose.position
+        # Beside each other, or they would be a tower.
+        where = self.brought() % 9
+        place = [0.04 * (where // 3 - 1), 0.04 * (where % 3 - 1), 0.0]
+        drop_x, drop_y, _ = self.drop_bin.to_world(np.array([place]))[0].tolist()
         # The fingers close along the hand's y axis, so a rotation by half a turn is the same grasp.
         yaw = grasp.angle - 0.5 * np.pi
         self.arm.open_position = grasp.opening
-        self.arm.closed_position = max(grasp.opening - SLACK - SQUEEZE, 0.0)
+        self.arm.closed_position = max(grasp.opening - grasp.slack - SQUEEZE, 0.0)
         self.watch("look")
         self.arm.open_gripper()
         self.move([x, y, tips + ABOVE], yaw)
@@ -280,6 +307,24 @@ class Picker:
         for _ in range(FALL_STEPS):
             self.scene.sim.step_once()
         self.watch("open")
+
+    def pull(self, thing: Thing) -> None:
+        """Press on the top of an object that the fingers do not fit around, and draw it to the middle of the bin."""
+        self.arm.closed_position = 0.0
+        self.arm.close_gripper()
+        middle = np.array(self.pick_bin.pose.position[:2])
+        place = self.pick_bin.to_bin(np.array([[*thing.centre, 0.0]]))[0, :2]
+        # The closed fingers have to be between the walls, turned so that they come nearest to the object.
+        room = 0.5 * self.pick_bin.dimensions[:2] - np.array([[ROOT, HALF_WIDTH], [HALF_WIDTH, ROOT]])
+        turned = int(np.abs(place - np.clip(place, -room, room)).sum(axis=1).argmin())
+        start = np.clip(place, -room[turned], room[turned])
+        x, y, _ = self.pick_bin.to_world(np.array([[*start, 0.0]]))[0].tolist()
+        way = middle - [x, y]
+        end = [x, y] + way * min(1.0, PULL / max(float(np.hypot(*way)), 1e-6))
+        yaw = 0.5 * np.pi * (1 - turned)
+        height = max(thing.top - PRESS, self.pick_bin.pose.z + FLOOR) + TIP_OFFSET
+        for (at_x, at_y), z in (([x, y], height + ABOVE), ([x, y], height), (end, height), (end, height + ABOVE)):
+            self.move([at_x, at_y, z], yaw, EXACT)
 
     def close(self) -> None:
         """Close the gripper for a fixed number of steps: fingers that hold an object never reach their targets."""
@@ -385,7 +430,7 @@ def main() -> None:
     parser.add_argument("--pictures", metavar="FILE.png", help="only write pictures of one pick")
     parser.add_argument("--engine", choices=("auto", "bullet", "mujoco"), default="auto", help="the physics engine")
     options = parser.parse_args()
-    picker = Picker(settings(*options.objects, options.engine))
+    picker = Picker(settings(options.objects[0], options.objects[1], options.engine))
     if options.pictures:
         write_png(options.pictures, strip_of_a_pick(picker, 0))
         return

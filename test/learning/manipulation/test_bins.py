@@ -270,6 +270,9 @@ def test_things_are_seen_where_they_are_and_brought_to_the_other_bin() -> None:
     assert sorted(thing.centre.tolist() for thing in seen) == [
         pytest.approx(list(place), abs=0.003) for place in places
     ]
-    score = picker.empty_bin(0)
+    # In a corner the fingers do not fit around a thing: it is drawn to the middle first.
+    corner = np.array([[0.064, -0.064, 0.02]])
+    picker.pick_bin.objects[0].set_pose(Pose(picker.pick_bin.to_world(corner)[0].tolist()))
+    score = picker.empty()
     assert score.brought == score.successes == 2
     assert score.attempts <= 4
