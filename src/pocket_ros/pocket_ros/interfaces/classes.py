@@ -14,6 +14,7 @@ import re
 from array import array
 from collections.abc import Callable, Sequence, Set
 from functools import cache
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -401,8 +402,6 @@ def _identity(name: str) -> dict[str, Any]:
 
 def _build(definition: MessageDefinition) -> Any:
     fields = tuple(field for field in definition.fields if field is not EMPTY_MEMBER)
-    defaults: dict[str, Any] = {}
-    lines = [_parameters(fields)]
     namespace: dict[str, Any] = {
         **_identity(definition.name),
         "__slots__": tuple(f"_{f.name}" for f in fields),
@@ -411,10 +410,28 @@ def _build(definition: MessageDefinition) -> Any:
         "_constants_": {c.name: c.value for c in definition.constants},
         **{c.name: c.value for c in definition.constants},
     }
-    for field in fields:
-        cls = None if field.type.is_primitive else message_class(field.type.base)
-        check = checker(field.name, field.type, cls)
-        namespace[field.name] = _property(field.name, check)
+    parts = [
+        (field, cls, checker(field.name, field.type, cls))
+        for field in fields
+        for cls in [None if field.type.is_primitive else message_class(field.type.base)]
+    ]
+    namespace.update((field.name, _property(field.name, check)) for field, _, check in parts)
+
+    # Most classes that are imported never make a message: their constructor is written at the first one.
+    def first(self: Any, *args: Any, **kwargs: Any) -> None:
+        made.__init__ = _constructor(parts)
+        made.__init__(self, *args, **kwargs)
+
+    namespace["__init__"] = first
+    made: Any = MessageType(_base(definition.name), (Message,), namespace)
+    return made
+
+
+def _constructor(parts: list[tuple[Field, type | None, Any]]) -> Any:
+    """The `__init__` of a message with these fields, their classes and checks."""
+    defaults: dict[str, Any] = {}
+    lines = [_parameters(tuple(field for field, _, _ in parts))]
+    for field, cls, check in parts:
         expression = _default(field, cls, check, defaults)
         unchecked = field.type.shape is Shape.SINGLE  # the others are converted, asked or not
         lines += [
@@ -424,8 +441,7 @@ def _build(definition: MessageDefinition) -> Any:
         ]
     scope = {"_MISSING": _MISSING, "_refuse": _refuse, **defaults}
     exec("\n".join(lines), scope)
-    namespace["__init__"] = scope["__init__"]
-    return MessageType(_base(definition.name), (Message,), namespace)
+    return scope["__init__"]
 
 
 _MISSING: Any = type("_Missing", (), {"__repr__": lambda self: "<default>"})()
@@ -444,11 +460,13 @@ def _refuse(message: Message, unknown: dict[str, Any]) -> None:
     )
 
 
-def _property(name: str, check: Any) -> property:
+def _property(name: str, check: Callable[[Any], Any]) -> property:
     slot = f"_{name}"
-    scope: dict[str, Any] = {"_check": check}
-    exec(f"def get(self): return self.{slot}\ndef set(self, value): self.{slot} = _check(value)", scope)
-    return property(scope["get"], scope["set"], doc=f"Message field '{name}'.")
+
+    def put(self: Message, value: Any) -> None:
+        setattr(self, slot, check(value))
+
+    return property(attrgetter(slot), put, doc=f"Message field '{name}'.")
 
 
 def _default(field: Field, cls: type | None, check: Any, scope: dict[str, Any]) -> str:
