@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from html import unescape
 from pathlib import Path
-from xml.sax.saxutils import quoteattr, unescape
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.models.catalog import get_search_paths
 from fleet_sim.models.generated import XACRO_SUFFIX, content_of, fill_places, keep, kept
 from fleet_sim.models.loading import load_robot_model, scaled_model
-from fleet_sim.models.markup import Element, read_optenv, read_text
+from fleet_sim.models.markup import Element, quoted, read_optenv, read_text
 from fleet_sim.models.mesh_files import MeshFinder, in_installed_package, seen_by_pybullet
 from fleet_sim.world.shapes import BASE, FIXED, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL, Geometry, Inertial, RobotModel
 
@@ -124,9 +124,9 @@ def urdf_text(model: RobotModel, *, uris: bool = False) -> str:
 
     Meshes are given by their path, or with `uris` as file:// URIs.
     """
-    lines = ['<?xml version="1.0"?>', f"<robot name={quoteattr(model.name)}>"]
+    lines = ['<?xml version="1.0"?>', f"<robot name={quoted(model.name)}>"]
     for link, name in enumerate((model.base_name, *model.link_names), BASE):
-        lines.append(f"  <link name={quoteattr(name)}>")
+        lines.append(f"  <link name={quoted(name)}>")
         lines += _inertial(model.inertials[link + 1] if model.inertials else Inertial())
         for tag, parts in (("visual", model.visuals), ("collision", model.collisions)):
             for part in parts:
@@ -152,9 +152,9 @@ def _joint(model: RobotModel, joint: int) -> list[str]:
     }
     limit = " ".join(f'{key}="{_text(value)}"' for key, value in values.items())
     lines = [
-        f'  <joint name={quoteattr(model.joint_names[joint])} type="{name}">',
-        f"    <parent link={quoteattr(parents[model.parents[joint] + 1])}/>",
-        f"    <child link={quoteattr(model.link_names[joint])}/>",
+        f'  <joint name={quoted(model.joint_names[joint])} type="{name}">',
+        f"    <parent link={quoted(parents[model.parents[joint] + 1])}/>",
+        f"    <child link={quoted(model.link_names[joint])}/>",
         "  " + _origin(model.joint_positions[joint], model.joint_orientations[joint]),
     ]
     if kind != FIXED:
@@ -165,7 +165,7 @@ def _joint(model: RobotModel, joint: int) -> list[str]:
         )
     for mimic in model.mimics:
         if mimic.follower == joint:
-            leader = quoteattr(model.joint_names[mimic.leader])
+            leader = quoted(model.joint_names[mimic.leader])
             ratio, offset = _text(mimic.multiplier), _text(mimic.offset)
             lines.append(f'    <mimic joint={leader} multiplier="{ratio}" offset="{offset}"/>')
     return [*lines, "  </joint>"]
@@ -178,7 +178,7 @@ def _geometry(tag: str, geometry: Geometry, uris: bool) -> list[str]:
         shape = f'<box size="{_text(*(2.0 * half for half in geometry.half_extents))}"/>'
     elif kind is ShapeKind.MESH:
         name = Path(geometry.mesh_path).as_uri() if uris else geometry.mesh_path
-        shape = f'<mesh filename={quoteattr(name)} scale="{_text(*geometry.mesh_scale)}"/>'
+        shape = f'<mesh filename={quoted(name)} scale="{_text(*geometry.mesh_scale)}"/>'
     elif kind is ShapeKind.PLANE:
         shape = '<plane normal="0 0 1"/>'
     elif kind is ShapeKind.SPHERE:

@@ -17,7 +17,6 @@ from collections.abc import Hashable, Mapping
 from functools import _lru_cache_wrapper, lru_cache
 from pathlib import Path
 from typing import TypeVar
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from fleet_sim.base.files import cache_folder, is_file, keep_cached, picture, re
 from fleet_sim.base.gate import LARGEST_SIZE
 from fleet_sim.base.spatial.triangles import grid_triangles
 from fleet_sim.models import xacro_program
-from fleet_sim.models.markup import MAX_BYTES, read_bytes
+from fleet_sim.models.markup import MAX_BYTES, quoted, read_bytes
 from fleet_sim.models.mesh_files import seen_by_pybullet
 
 XACRO_SUFFIX = ".xacro"
@@ -141,7 +140,7 @@ def _expanded_file(path: Path, arguments: str, _changed: int, _size: int) -> Pat
 
 def fill_places(text: str, places: Mapping[str, str]) -> str:
     """Return the XML `text` with file names that are keys of `places` replaced by their values."""
-    return _FILE.sub(lambda found: found[1] + quoteattr(places.get(found[2][1:-1], found[2][1:-1])), text)
+    return _FILE.sub(lambda found: found[1] + quoted(places.get(found[2][1:-1], found[2][1:-1])), text)
 
 
 # Meshes given as arrays: written to a file of the cache once, so that every reader of meshes reads the same.

@@ -9,6 +9,7 @@ import math
 import os
 import re
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 from xml.parsers import expat
 
@@ -207,3 +208,8 @@ class _Builder:
     def _data(self, text: str) -> None:
         if self._open:
             self._open[-1].text += text
+
+
+def quoted(text: str) -> str:
+    """Return `text` as the value of an attribute. The function of xml.sax would load urllib and all that it needs."""
+    return f'"{escape(text)}"'
