@@ -53,7 +53,7 @@ RESERVED = {
     "pettingzoo": {"learning/envs"},
     "tkinter": {"base/monitor_window.py", "apps/viewer"},
     "viser": {"apps/viewer"},
-    "paho": {"warehouse/vda5050"},
+    "paho": {"warehouse/vda5050", "apps/lab"},
     "amqtt": {"warehouse/vda5050"},
 }
 # Strings that name a module of a room above, each with the reason why it may.

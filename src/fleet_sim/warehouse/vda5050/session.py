@@ -77,6 +77,8 @@ class VehicleLink(Protocol):
     """Carries the messages of vehicles. It hands over those for them, and says who is connected: see MakeLink."""
 
     lost: Counter[str]
+    address: Any
+    """Where to, for people."""
 
     @property
     def online(self) -> int:

@@ -1,0 +1,183 @@
+"""The system under test: a manager in this process, which can be killed between any two of its messages."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import sys
+import traceback
+from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any, Protocol
+
+from fleet_sim.base.errors import ConfigError, InvalidValueError
+from fleet_sim.base.files import beside, is_file
+from fleet_sim.base.registry import Registry, subclasses_of
+
+Report = Callable[[str, str, str], object]
+
+
+class ManagerHost(Protocol):
+    """Starts, watches, stops and restarts a manager, and hands over what comes for it."""
+
+    alive: bool
+    crash: str
+    """Why it ended by itself, with the trace; "" while it has not."""
+
+    def start(self, now: float) -> None:
+        """Start it, with what it has stored."""
+
+    def kill(self, after: int) -> None:
+        """Kill it: at once, or after so many more messages."""
+
+    def call(self, name: str, *given: Any) -> bool:
+        """Hand over an `order`, `cancel`, `on_message`, `on_connection` or `on_time`; return whether it took it."""
+
+    def close(self) -> None:
+        """End it for good."""
+
+    def memory(self) -> float:
+        """Return what it keeps, in MB."""
+
+
+class Killed(BaseException):
+    """Passes through a manager that is killed inside a call."""
+
+
+def class_at(path: str, what: str, source: str = "") -> Any:
+    """Return the class at package.module:Class or file.py:Class, files beside `source` first; raises ConfigError."""
+    file, _, name = path.rpartition(":")
+    if not file.endswith(".py"):
+        try:
+            return Registry[Any](what, subclasses_of(object)).at(path)
+        except InvalidValueError as error:
+            raise ConfigError(str(error), path=what, source=source) from error
+    found = Path(beside(source, file)) if source else Path(file)
+    if not is_file(found):
+        raise ConfigError(f"there is no file {str(found)!r}", path=what, source=source)
+    known = "fleet_sim_lab_" + "".join(char if char.isalnum() else "_" for char in str(found.resolve()))
+    module = sys.modules.get(known)
+    try:
+        if module is None:
+            spec = spec_from_file_location(known, found)
+            assert spec is not None and spec.loader is not None
+            module = module_from_spec(spec)
+            sys.modules[known] = module
+            spec.loader.exec_module(module)
+        return getattr(module, name)
+    except (Exception, SystemExit) as error:  # whatever a user's file raises, or does, while it is imported
+        sys.modules.pop(known, None)
+        raise ConfigError(
+            f"{path!r} cannot be imported: {error or type(error).__name__}", path=what, source=source
+        ) from error
+
+
+class InProcess:
+    """A manager that is an object: its class is made anew at each start, with what its `storage` had at the kill."""
+
+    def __init__(
+        self,
+        make: Callable[..., Any],
+        site: dict[str, Any],
+        vehicles: list[dict[str, Any]],
+        publish: Callable[[str, bytes | str, bool], bool],
+        report: Report,
+    ) -> None:
+        self.alive, self.crash = False, ""
+        self._make, self._site, self._vehicles = make, site, vehicles
+        self._publish, self._report = publish, report
+        self._storage: dict[str, Any] = {}
+        self._manager: Any = None
+        self._after: int | None = None
+        self._life = 0
+
+    def start(self, now: float) -> None:
+        """Make the manager; what it raises is a crash."""
+        self._life += 1
+        life = self._life
+
+        def publish(topic: str, payload: bytes | str, retain: bool = False) -> bool:
+            return self._life == life and self._sends(topic, payload, retain)
+
+        def report(order: str, status: str, reason: str = "") -> None:
+            if self._life == life:
+                self._report(order, status, reason)
+
+        site, vehicles = copy.deepcopy((self._site, self._vehicles))
+        self.alive = True
+        try:
+            self._manager = self._make(site, vehicles, publish, report, self._storage)
+        except Killed:
+            self._die()
+        except Exception:  # a manager is code of others
+            self._crashes()
+
+    def kill(self, after: int) -> None:
+        """Kill it at once, or when it has sent `after` more messages."""
+        if after and self.alive:
+            self._after = after
+        else:
+            self._die()
+
+    def call(self, name: str, *given: Any) -> bool:
+        """Call a method, if it is there; return whether it returned."""
+        method = getattr(self._manager, name, None) if self.alive else None
+        if method is None:
+            return False
+        try:
+            method(*given)
+        except Killed:
+            self._die()
+            return False
+        except Exception:  # a manager is code of others
+            self._crashes()
+            return False
+        return True
+
+    def close(self) -> None:
+        """End it for good."""
+        self._die()
+
+    def memory(self) -> float:
+        """Return the size of the objects that it refers to, in MB."""
+        return 0.0 if self._manager is None else _size(self._manager) / 1e6
+
+    def _sends(self, topic: str, payload: bytes | str, retain: bool) -> bool:
+        taken = self._publish(topic, payload, retain)
+        if self._after is not None:
+            self._after -= 1
+            if self._after <= 0:
+                raise Killed
+        return taken
+
+    def _die(self) -> None:
+        self.alive, self._manager, self._after = False, None, None
+        self._life += 1
+        # Nothing that the old one still refers to can change it.
+        self._storage = copy.deepcopy(self._storage)
+
+    def _crashes(self) -> None:
+        self.crash = traceback.format_exc(limit=-4)
+        self._die()
+
+
+_PLAIN = (dict, list, tuple, set, frozenset)
+
+
+def _size(thing: Any) -> int:
+    """Return the bytes of an object and of all plain values below it."""
+    total, waiting, seen = 0, [thing], set[int]()
+    while waiting:
+        item = waiting.pop()
+        if id(item) in seen or inspect.ismodule(item) or inspect.isclass(item) or inspect.isroutine(item):
+            continue
+        seen.add(id(item))
+        total += sys.getsizeof(item, 0)
+        if isinstance(item, dict):
+            waiting += [*item.keys(), *item.values()]
+        elif isinstance(item, _PLAIN) or type(item).__name__ == "deque":
+            waiting += list(item)
+        elif hasattr(item, "__dict__"):
+            waiting.append(vars(item))
+    return total

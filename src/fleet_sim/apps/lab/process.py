@@ -1,0 +1,207 @@
+"""ProcessHost: a manager that is a program and speaks MQTT, started, watched, killed and started again by the lab.
+
+The vehicles stay on the bus of the lab, with all that goes wrong there. What reaches the manager is published on a
+broker of its own on the loopback, as the vehicles would, and what it publishes is taken from there. Its time is the
+wall clock: the world waits for it, and it gets `1 / factor` seconds for each simulated one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from fleet_sim.apps.lab.managers import Report
+from fleet_sim.apps.lab.settings import ManagerSettings
+from fleet_sim.base.errors import ConfigError, of_extra
+from fleet_sim.base.files import opened, read_text, scratch_folder, write_file
+
+with of_extra("paho.mqtt", "vda5050", "a manager that speaks MQTT"):
+    from paho.mqtt import client as mqtt
+    from paho.mqtt.enums import CallbackAPIVersion
+
+LIMIT = 10.0
+"""How long (s) a broker or a program may take to come or go."""
+LOOPBACK = "127.0.0.1"
+
+
+def free_port() -> int:
+    """Return a port of the loopback that nobody has now."""
+    with socket.socket() as sock:
+        sock.bind((LOOPBACK, 0))
+        return int(sock.getsockname()[1])
+
+
+class ProcessHost:
+    """See ManagerHost. Where mosquitto is installed, it is the broker; else the small one of fleet_sim."""
+
+    def __init__(
+        self,
+        settings: ManagerSettings,
+        site: dict[str, Any],
+        vehicles: list[dict[str, Any]],
+        publish: Callable[[str, bytes | str, bool], bool],
+        report: Report,
+        step: float,
+    ) -> None:
+        self.alive, self.crash = False, ""
+        self._settings, self._publish, self._report, self._step = settings, publish, report, step
+        self._prefixes = [vehicle["prefix"] for vehicle in vehicles]
+        self._scratch = scratch_folder("fleet_sim-lab-")
+        self.folder = self._scratch.__enter__()
+        write_file(self.folder / "site.json", json.dumps({"site": site, "vehicles": vehicles}))
+        (self.folder / "storage").mkdir()
+        self.port = free_port()
+        self._broker: Any = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._came: deque[tuple[str, bytes, bool]] = deque()
+        self._after: int | None = None
+        self._clock: tuple[float, float] | None = None
+        self._start_broker()
+
+    # ---- ManagerHost -------------------------------------------------------------------------------------------------
+
+    def start(self, now: float) -> None:
+        """Start the program; raises ConfigError where there is none."""
+        words = shlex.split(self._settings.command)
+        given = {"port": self.port, "site": self.folder / "site.json", "storage": self.folder / "storage"}
+        words = [word.format(**given) for word in words]
+        if words[0] in ("python", "python3"):
+            words[0] = sys.executable
+        with opened(self.folder / "log.txt", "ab") as log:
+            try:
+                self._process = subprocess.Popen(words, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+            except OSError as error:
+                raise ConfigError(f"{words[0]!r} cannot be started: {error}", path="manager.command") from error
+        self.alive = True
+        self._clock = None
+
+    def kill(self, after: int) -> None:
+        """Kill it with SIGKILL, at once or when it has sent so many more messages."""
+        if after and self.alive:
+            self._after = after
+        else:
+            self._die()
+
+    def call(self, name: str, *given: Any) -> bool:
+        """Publish what comes for it; return whether it is there to get it."""
+        if not self.alive:
+            return False
+        if name == "on_message":
+            topic, payload, _, retained = given
+            self._client.publish(topic, payload, qos=0, retain=retained)
+        elif name in ("order", "cancel"):
+            body = {"do": name, **(given[0] if name == "order" else {"id": given[0]})}
+            self._client.publish(self._settings.orders, json.dumps(body), qos=1)
+        elif name == "on_connection" and not given[0]:
+            self._drop()
+        return True
+
+    def close(self) -> None:
+        """End program, broker and folder."""
+        self._die()
+        self._client.disconnect()
+        self._client.loop_stop()
+        self._stop_broker()
+        self._scratch.__exit__(None, None, None)
+
+    def memory(self) -> float:
+        """Return the memory of the process, in MB."""
+        if self._process is None or not self.alive:
+            return 0.0
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            return int(read_text(f"/proc/{self._process.pid}/statm").split()[1]) * 4096 / 1e6
+        return 0.0
+
+    def pace(self, now: float) -> None:
+        """Wait until the wall clock is where the simulated one is, and take in what the program has sent."""
+        wall = time.monotonic()
+        if self._clock is None:
+            self._clock = now, wall
+        due = self._clock[1] + (now - self._clock[0] + self._step) / self._settings.factor
+        while True:
+            self._take()
+            left = due - time.monotonic()
+            if left <= 0.0:
+                break
+            time.sleep(min(left, 0.005))
+        # A machine that is too slow makes the world slower, and takes no time from the program.
+        if left < -1.0:
+            self._clock = now, time.monotonic()
+        if self.alive and self._process is not None and self._process.poll() is not None:
+            tail = read_text(self.folder / "log.txt")[-2000:]
+            self.crash = f"it ended with code {self._process.returncode}:\n{tail}"
+            self.alive = False
+
+    # ---- inside ------------------------------------------------------------------------------------------------------
+
+    def _take(self) -> None:
+        while self._came:
+            topic, payload, retained = self._came.popleft()
+            if topic == self._settings.reports:
+                with contextlib.suppress(ValueError, TypeError, KeyError):
+                    said = json.loads(payload)
+                    self._report(str(said["id"]), str(said["status"]), str(said.get("reason", "")))
+            elif self.alive:
+                self._publish(topic, payload, retained)
+                if self._after is not None:
+                    self._after -= 1
+                    if self._after <= 0:
+                        self._die()
+
+    def _die(self) -> None:
+        self.alive, self._after = False, None
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        self._process = None
+
+    def _drop(self) -> None:
+        """Break its connection: the broker goes, and comes again with what is retained."""
+        self._stop_broker()
+        self._start_broker()
+
+    def _start_broker(self) -> None:
+        program = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
+        if program is not None:
+            rules = f"listener {self.port} {LOOPBACK}\nallow_anonymous true\nmax_queued_messages 0\n"
+            write_file(self.folder / "broker.conf", rules)
+            self._broker = subprocess.Popen(
+                [program, "-c", str(self.folder / "broker.conf")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+        else:
+            from fleet_sim.warehouse.vda5050.broker import OwnBroker
+
+            self._broker = OwnBroker(self.port)
+        self._client = mqtt.Client(CallbackAPIVersion.VERSION2, client_id="fleet_sim_lab")
+        self._client.on_message = lambda client, data, message: self._came.append(
+            (message.topic, bytes(message.payload), message.retain)
+        )
+        end = time.monotonic() + LIMIT
+        while True:
+            try:
+                self._client.connect(LOOPBACK, self.port)
+                break
+            except OSError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.02)
+        topics = [f"{prefix}/{topic}" for prefix in self._prefixes for topic in ("order", "instantActions")]
+        self._client.subscribe([(topic, 0) for topic in topics] + [(self._settings.reports, 1)])
+        self._client.loop_start()
+
+    def _stop_broker(self) -> None:
+        if isinstance(self._broker, subprocess.Popen):
+            self._broker.terminate()
+            self._broker.wait()
+        elif self._broker is not None:
+            self._broker.close()
+        self._broker = None

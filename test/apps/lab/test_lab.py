@@ -1,0 +1,159 @@
+"""The crash lab: sound managers pass, faulty ones are found, shrunk and replayed; bad input is one clear verdict."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fleet_sim.apps.cli.main import main
+from fleet_sim.apps.lab.night import Night, came_back, write_files
+from fleet_sim.apps.lab.run import Case, Outcome, case_of
+from fleet_sim.apps.lab.settings import LabSettings, read_lab
+from fleet_sim.apps.lab.shrink import Shrinker, read_case, run_case
+from fleet_sim.base.errors import ConfigError
+
+MANAGERS = Path(__file__).parent / "small_manager.py"
+
+
+def lab_of(name: str = "Manager", **other: Any) -> LabSettings:
+    """A lab with two vehicles and two orders."""
+    given = {
+        "site": {"grid": {"rows": 2, "columns": 4}},
+        "vehicles": {"count": 2},
+        "orders": {"count": 2, "every": 10.0, "cancelled": 0.0},
+        "rules": {"end_within": 120.0, "patience": 20.0, "answer_within": 10.0},
+        "duration": 60.0,
+        **other,
+    }
+    return read_lab({"manager": {"python": f"{MANAGERS}:{name}"}, **given})
+
+
+def run(name: str = "Manager", events: Any = (), **other: Any) -> Outcome:
+    lab = lab_of(name, **other)
+    return run_case(lab, case_of(lab, 1, events))
+
+
+def broken(outcome: Outcome) -> tuple[str, str]:
+    assert outcome.failure is not None
+    return outcome.failure.oracle, outcome.failure.cause
+
+
+LOST = {"at": 0.0, "do": "lost", "on": "v0", "way": "to", "count": 1}
+KILL = {"at": 20.0, "do": "kill", "on": "manager", "lasts": 3.0, "after": 0}
+
+
+def test_a_sound_manager_does_its_orders_whatever_is_lost_and_killed() -> None:
+    events = [
+        LOST,
+        KILL,
+        {"at": 5.0, "do": "twice", "on": "v0", "way": "to", "count": 3},
+        {"at": 12.0, "do": "cut", "on": "v0", "lasts": 6.0, "told": 1.0},
+        {"at": 25.0, "do": "broker_restart", "on": "broker", "lasts": 2.0, "keeps": "no"},
+        {"at": 30.0, "do": "breakdown", "on": "v0", "lasts": 5.0},
+        {"at": 33.0, "do": "garbage", "on": "v0", "way": "from"},
+        {"at": 40.0, "do": "late", "on": "v0", "way": "from", "count": 3, "by": 2.0},
+    ]
+    outcome = run(events=events)
+    assert outcome.failure is None
+    assert outcome.ended == {"finished": 2}
+    assert {note.what for note in outcome.notes} >= {"kill", "disturbed", "report"}
+
+
+def test_equal_cases_are_equal_runs() -> None:
+    first, second = run(events=[LOST, KILL]), run(events=[LOST, KILL])
+    assert first.digest == second.digest
+    assert first.digest != run(events=[KILL]).digest
+
+
+@pytest.mark.parametrize(
+    ("name", "events", "found"),
+    [
+        ("NeverAgain", [LOST], ("progress", "nothing moves")),
+        ("Forgets", [KILL], ("protocol", "a new order while another is active")),
+        ("ThroughOthers", [], ("place", "released while another is there")),
+        ("EarlyReport", [], ("report", "finished without delivery")),
+        ("Raises", [], ("manager", "RuntimeError: no licence")),
+        ("Mute", [], ("manager", "says nothing")),
+        ("Floods", [], ("manager", "floods")),
+    ],
+)
+def test_a_fault_is_found_by_its_oracle(name: str, events: Any, found: tuple[str, str]) -> None:
+    assert broken(run(name, events)) == found
+
+
+def test_a_failure_is_shrunk_written_and_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    events = [LOST, *({"at": 10.0 + at, "do": "twice", "on": "v1", "way": "from", "count": 2} for at in range(5)), KILL]
+    lab = lab_of("NeverAgain")
+    shrunk = Shrinker(lab, run_case(lab, case_of(lab, 1, events)), most=60).shrink()
+    assert shrunk.case.events == [LOST]
+    assert len(shrunk.case.vehicles) == 1 and len(shrunk.case.orders) == 1
+    assert came_back(lab, shrunk.outcome) == "in each replay, bit for bit"
+    write_files(tmp_path / "case", lab, shrunk.outcome, "twice")
+    _, case, failure = read_case(tmp_path / "case.yaml")
+    assert (case, failure) == (shrunk.case, shrunk.outcome.failure)
+    assert main(["lab", "replay", str(tmp_path / "case.yaml")]) == 1
+    assert "something goes on" in capsys.readouterr().out
+    page, text = (tmp_path / "case.html").read_text(), (tmp_path / "case.md").read_text()
+    assert "lost v0" in page and "<svg" in page
+    assert "- 0.0 s: lost v0" in text and "nothing moves" in text
+
+
+def test_a_night_groups_what_it_finds_and_goes_on(tmp_path: Path) -> None:
+    lab = lab_of("NeverAgain", disturbances={"most": 2, "lost": {"way": ["to"], "count": [3, 4]}})
+    lines: list[str] = []
+    night = Night(lab, tmp_path, runs=4, most_shrinking=10, show=lines.append)
+    night.run()
+    assert night.done == 4
+    assert night.figures()["undisturbed run"] == "nothing broke"
+    groups = night.groups()
+    assert [(group.oracle, group.cause) for group in groups] == [("progress", "nothing moves")]
+    assert (tmp_path / groups[0].file).exists()
+    assert "nothing moves" in (tmp_path / "index.html").read_text()
+    again = Night(lab, tmp_path, runs=5, most_shrinking=10, show=lines.append)
+    again.resume()
+    assert again.done == 4 and again.groups() == groups
+    again.run()
+    assert again.done == 5
+
+
+def test_all_that_is_wrong_in_a_lab_file_is_listed() -> None:
+    with pytest.raises(ConfigError) as caught:
+        read_lab(
+            {
+                "site": {"grid": {"rows": 1}},
+                "vehicles": {"count": 0},
+                "manager": {},
+                "disturbances": {"lots": {}, "lost": {"count": [4, 1]}, "breakdown": {"level": "worse"}},
+                "duration": "long",
+                "speed": 1,
+            }
+        )
+    text = str(caught.value)
+    for part in ("rows", "count", "python", "disturbances.lots", "lost.count", "breakdown", "duration", "speed"):
+        assert part in text, part
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"events": [{"at": 0.0, "do": "lost", "on": "v7", "way": "to", "count": 1}]}, "v7"),
+        ({"events": [{"at": 0.0, "do": "lost", "on": "v0", "way": "to"}]}, "count is missing"),
+        ({"events": [{"at": 0.0, "do": "nothing", "on": "v0"}]}, "nothing"),
+        ({"vehicles": ["v0", "x"]}, "'x'"),
+        ({"orders": [{"id": "o0", "at": 0.0, "from": "p0", "to": "nowhere", "cancel": None}]}, "nowhere"),
+    ],
+)
+def test_a_case_that_cannot_be_run_is_refused(tmp_path: Path, change: dict[str, Any], told: str) -> None:
+    lab = lab_of()
+    case = case_of(lab, 1).plain() | change
+    (tmp_path / "case.yaml").write_text(json.dumps({"format": 1, "lab": lab.plain, "case": case}))
+    with pytest.raises(ConfigError, match=told):
+        read_case(tmp_path / "case.yaml")
+
+
+def test_a_case_is_plain() -> None:
+    case = case_of(lab_of(), 3, [KILL])
+    assert Case(**json.loads(json.dumps(case.plain()))) == case
