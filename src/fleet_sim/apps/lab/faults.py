@@ -46,7 +46,7 @@ FAULTS: dict[str, Fault] = {
     "slow": Fault(VEHICLE, {"lasts": [5.0, 60.0], "pace": [0.2, 0.8]}, "It drives slowly."),
     "emergency_stop": Fault(VEHICLE, {"lasts": [2.0, 30.0], "release": ["autoack", "manual"]}, "It is stopped."),
     "manual": Fault(VEHICLE, {"lasts": [5.0, 40.0]}, "A person drives it; orders are refused."),
-    "reboot": Fault(VEHICLE, {}, "It is switched off and on, and forgets its order."),
+    "reboot": Fault(VEHICLE, {"lasts": [1.0, 20.0]}, "It is switched off and on, and forgets its order."),
     "action_failure": Fault(VEHICLE, {"next": [1, 1], "lasts": [60.0, 60.0]}, "Its next action fails."),
     "silent": Fault(VEHICLE, {"lasts": [2.0, 40.0]}, "It sends and hears nothing, and drives on."),
 }
