@@ -293,6 +293,19 @@ class Lives(Oracle):
             self.fail("grows", f"the manager keeps {size:.1f} MB, more than {most:g} MB")
 
 
+class Charged(Oracle):
+    """Looks at the batteries, where vehicles have some."""
+
+    name = "battery"
+    sentence = "No vehicle runs empty that could have been charged."
+
+    def told(self, message: Message, state: dict[str, Any]) -> None:
+        lab, name = self.lab, message.vehicle
+        spoiled = any(event["on"] == name and event["do"] == "battery_fault" for event in lab.case.events)
+        if lab.settings.vehicles.battery and state["batteryState"]["batteryCharge"] <= 0.0 and not spoiled:
+            self.fail("runs empty", f"{name} is empty at {_at(lab.place(name))}")
+
+
 class Progress(Oracle):
     """Sees that nothing moves although orders are open and nothing is wrong."""
 
@@ -329,7 +342,8 @@ class Progress(Oracle):
 
 def oracles_of(lab: LabSettings) -> list[type[Oracle]]:
     """Return the oracles of a lab: all of ours but those left out, and the user's own; raises ConfigError."""
-    ours = [NoTouch, OnePlace, Cancelled, LoadsOnce, OneEnd, MasterRules, VehicleRules, Lives, Progress, OrdersEnd]
+    ours = [NoTouch, OnePlace, Cancelled, LoadsOnce, OneEnd, MasterRules, VehicleRules, Lives, Charged, Progress]
+    ours.append(OrdersEnd)
     known = {oracle.name: oracle for oracle in ours}
     for name in lab.rules.without:
         if name not in known:

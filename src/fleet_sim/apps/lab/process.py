@@ -23,6 +23,7 @@ from fleet_sim.apps.lab.managers import Report
 from fleet_sim.apps.lab.settings import ManagerSettings
 from fleet_sim.base.errors import ConfigError, of_extra
 from fleet_sim.base.files import opened, read_text, scratch_folder, write_file
+from fleet_sim.base.parallel import memory_of
 
 with of_extra("paho.mqtt", "vda5050", "a manager that speaks MQTT"):
     from paho.mqtt import client as mqtt
@@ -64,6 +65,7 @@ class ProcessHost:
         self._process: subprocess.Popen[bytes] | None = None
         self._came: deque[tuple[str, bytes, bool]] = deque()
         self._after: int | None = None
+        self._at_first: float | None = None
         self._clock: tuple[float, float] | None = None
         self._start_broker()
 
@@ -81,8 +83,7 @@ class ProcessHost:
                 self._process = subprocess.Popen(words, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
             except OSError as error:
                 raise ConfigError(f"{words[0]!r} cannot be started: {error}", path="manager.command") from error
-        self.alive = True
-        self._clock = None
+        self.alive, self._clock, self._at_first = True, None, None
 
     def kill(self, after: int) -> None:
         """Kill it with SIGKILL, at once or when it has sent so many more messages."""
@@ -114,12 +115,14 @@ class ProcessHost:
         self._scratch.__exit__(None, None, None)
 
     def memory(self) -> float:
-        """Return the memory of the process, in MB."""
+        """Return by how much the process has grown since this was asked first, in MB."""
         if self._process is None or not self.alive:
             return 0.0
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            return int(read_text(f"/proc/{self._process.pid}/statm").split()[1]) * 4096 / 1e6
-        return 0.0
+        size = memory_of(self._process.pid) or 0.0
+        if self._at_first is None:
+            # A program brings its language with it.
+            self._at_first = size
+        return size - self._at_first
 
     def pace(self, now: float) -> None:
         """Wait until the wall clock is where the simulated one is, and take in what the program has sent."""

@@ -460,12 +460,13 @@ class LabRun:
                     "max_angular_vel": 3.0,
                     "navigation_2d": True,
                 },
+                **({"battery": given.battery} if given.battery else {}),
             }
             for name in self.case.vehicles
         ]
         fleet = {
             "robots": "all",
-            "version": given.version,
+            "version": str(given.version),
             "manufacturer": given.manufacturer,
             "state_interval": given.state_interval,
         }

@@ -12,6 +12,8 @@ from typing import Any, ClassVar, Literal
 from fleet_sim.apps.lab.faults import Faults, read_faults
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, brief
 from fleet_sim.base.settings import Checked, load_mapping, read, setting, time_setting
+from fleet_sim.warehouse.battery.battery import BatterySettings
+from fleet_sim.warehouse.vda5050.vehicle import StandardVersion, read_version
 
 MOST_NODES = 2_000
 
@@ -146,12 +148,18 @@ class VehicleSettings(Checked):
     """Vehicles of fleet_sim that speak VDA 5050; nobody but the manager keeps them apart."""
 
     count: int = setting(4, low=1, high=200, doc="How many.")
-    version: Literal["2.0", "2.1", "3.0"] = setting("2.1", doc="Of the standard.")
+    version: StandardVersion | str | float = setting(
+        StandardVersion.SECOND_ONE,
+        reader=read_version,
+        schema={"enum": ["2.0", "2.1", "3.0", 2.0, 2.1, 3.0]},
+        doc="Of the standard: 2.0, 2.1 or 3.0.",
+    )
     manufacturer: str = setting("lab", doc="Third level of their topics.")
     radius: float = setting(0.35, above=0.0, high=50.0, unit="m", doc="Of the round body.")
     speed: float = setting(1.0, above=0.0, high=50.0, unit="m/s", doc="The highest.")
     drive: Literal["differential", "omni"] = setting("differential", doc="Whether they turn to drive elsewhere.")
     state_interval: float = setting(5.0, low=0.1, high=30.0, unit="s", doc="Longest time between two states.")
+    battery: dict[str, Any] = setting(factory=dict, doc="As in a scenario; they charge where they are told to.")
 
 
 @dataclass
@@ -245,6 +253,11 @@ def read_lab(given: str | Path | Mapping[str, Any]) -> LabSettings:
     if isinstance(duration, bool) or not isinstance(duration, (int, float)) or not 1.0 <= duration <= 1e6:
         problems.append(f"duration: expected from 1 to 1e6 s, got {brief(duration)}")
     parts["disturbances"] = read_faults(plain.get("disturbances", {}), problems)
+    if "vehicles" in parts:
+        try:
+            read(BatterySettings, parts["vehicles"].battery, path="vehicles.battery")
+        except FleetSimError as error:
+            problems.append(str(error))
     if "site" in parts and "vehicles" in parts:
         site, vehicles = parts["site"], parts["vehicles"]
         if vehicles.count > len(site["homes"]):
