@@ -15,6 +15,7 @@ from vehicle_bench import VehicleBench, scenario
 from fleet_sim.base.errors import ConfigError, InvalidValueError
 from fleet_sim.warehouse.vda5050.address import PASSWORD, BrokerAddress
 from fleet_sim.warehouse.vda5050.messages import (
+    ANGLE,
     DEEPEST,
     LONGEST_ID,
     MalformedMessage,
@@ -52,6 +53,16 @@ def test_a_shape_reads_by_our_names_and_writes_by_those_of_the_message() -> None
     assert values == {"name": "a", "count": 3, "speed": 2.0, "kind": "two"}
     assert isinstance(values["count"], int)
     assert SHAPE.write(values) == {"name": "a", "count": 3, "maxSpeed": 2.0, "kind": "TWO"}
+
+
+def test_what_is_rounded_stays_within_its_limits() -> None:
+    # A vehicle that looks exactly to the west: readers that check the standard's half a turn would drop its states.
+    shape = WireShape(theta=ANGLE)
+    for heading in (math.pi, -math.pi):
+        written = shape.write({"theta": heading})
+        assert shape.read(written) == {"theta": heading}
+        assert abs(written["theta"]) <= 3.14159265359
+    assert shape.write({"theta": 1.23456789}) == {"theta": 1.234568}
 
 
 def test_another_name_is_understood_and_the_name_of_the_standard_wins() -> None:

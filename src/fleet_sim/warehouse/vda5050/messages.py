@@ -82,7 +82,11 @@ class WireNumber:
 
     def write(self, value: float) -> float | int:
         """Return the number, rounded to what a vehicle could know."""
-        return int(value) if self.whole else round(float(value), 6)
+        if self.whole:
+            return int(value)
+        # Half a turn, rounded, is more than half a turn.
+        rounded = round(float(value), 6)
+        return rounded if self.low <= rounded <= self.high else float(value)
 
 
 @dataclass(frozen=True)
