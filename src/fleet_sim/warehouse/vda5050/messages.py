@@ -82,11 +82,15 @@ class WireNumber:
 
     def write(self, value: float) -> float | int:
         """Return the number, rounded to what a vehicle could know."""
-        if self.whole:
-            return int(value)
-        # Half a turn, rounded, is more than half a turn.
-        rounded = round(float(value), 6)
-        return rounded if self.low <= rounded <= self.high else float(value)
+        return int(value) if self.whole else round(float(value), 6)
+
+
+class WireAngle(WireNumber):
+    """An angle in rad: half a turn, rounded, is more than half a turn, which readers may refuse."""
+
+    def write(self, value: float) -> float | int:
+        """Return the number, rounded, at most half a turn."""
+        return min(max(super().write(value), -math.pi), math.pi)
 
 
 @dataclass(frozen=True)
@@ -227,7 +231,7 @@ COUNT = WireNumber(0, 2**32 - 1, whole=True)
 LENGTH = WireNumber(low=0.0)
 HALF_TURN = 3.1416
 """A little more than pi: what senders round it to."""
-ANGLE = WireNumber(-HALF_TURN, HALF_TURN)
+ANGLE = WireAngle(-HALF_TURN, HALF_TURN)
 
 MOST_NODES, MOST_ACTIONS, MOST_PARAMETERS, MOST_POINTS, MOST_ZONES = 1000, 100, 100, 1000, 500
 """Of an order, of a node or edge, of an action, of a trajectory, of a zone set; factsheets tell them."""
