@@ -118,8 +118,12 @@ def test_the_franka_weighs_what_its_file_says(make_sim: Make, raw: Any) -> None:
     assert arm.agent.mass == pytest.approx(17.96, abs=0.01)
 
 
-def grip(make_sim: Make, engine: str) -> tuple[float, float, float]:
-    """Return the forces in N of both fingers on a cube of 20 mm, and the reaction of an idle finger before."""
+def grip(make_sim: Make, engine: str, aside: float | None = None) -> tuple[float, float, float]:
+    """Return the forces in N of both fingers on a cube of 20 mm, and the reaction of an idle finger before.
+
+    With `aside` the cube is so far in m from the middle of the fingers, which close as `close_gripper` does it; then
+    the third value is how far aside it ends.
+    """
     pytest.importorskip("pybullet" if engine == "bullet" else "mujoco")
     # A force that is large beside the weight of the cube takes an exact solver, as the scenes have it.
     sim = make_sim(physics=True, timestep=1 / 120, engine=engine, enable_floor=False, solver_iterations=1000)
@@ -129,16 +133,16 @@ def grip(make_sim: Make, engine: str) -> tuple[float, float, float]:
     idle = arm.get_end_effector_reaction_forces()[0]
     position, angles = arm.get_gripper_state()
     shape = fs.ShapeParams("box", half_extents=(0.01, 0.01, 0.01))
-    pose = fs.Pose.from_euler(*(position + [0.0, 0.0, 0.004]).tolist(), yaw=float(angles[2]))
+    pose = fs.Pose.from_euler(*(position + [0.0, aside or 0.0, 0.004]).tolist(), yaw=float(angles[2]))
     cube = sim.spawn(fs.SimObjectSpawnParams(shape, shape, pose, mass=0.02, friction=0.9))
-    arm.apply_action_to_gripper(0.0, 0.0)
+    arm.close_gripper() if aside else arm.apply_action_to_gripper(0.0, 0.0)
     for _ in range(40):
         sim.step_once()
     forces = [0.0, 0.0]
     for contact in arm.agent.get_contacts():
         if contact.other is cube:
             forces[arm.end_effector_indices.index(contact.link)] += contact.normal_force
-    return forces[0], forces[1], idle
+    return forces[0], forces[1], float(cube.position[1] - arm.get_gripper_state()[0][1]) if aside else idle
 
 
 @holds(
@@ -153,6 +157,15 @@ def test_the_gripper_holds_with_its_force_and_a_finger_weighs_100_grams(make_sim
     assert second == pytest.approx(80.0, rel=0.05)
     # A finger hangs on its joint, whose axis is level: 0.1 kg.
     assert idle == pytest.approx(-0.1 * 9.81, rel=0.02)
+
+
+@holds("api:FrankaArm.close_gripper", fault="learning/manipulation/arm.py: close_gripper ends before the second move")
+@pytest.mark.parametrize("engine", ["bullet", "mujoco"])
+@pytest.mark.parametrize("aside", [0.003, -0.005])
+def test_what_is_gripped_off_centre_ends_in_the_middle(make_sim: Make, engine: str, aside: float) -> None:
+    first, second, left = grip(make_sim, engine, aside)
+    assert [first, second] == pytest.approx([80.0, 80.0], rel=0.05)
+    assert abs(left) < 0.0013
 
 
 @holds(

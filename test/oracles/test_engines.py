@@ -179,6 +179,37 @@ def test_sliding_ends_where_friction_has_taken_the_speed(make: Make, friction: f
     assert np.hypot(*(box.position - begin)[:2]) == pytest.approx(way, rel=0.05)
 
 
+def tilted(make: Make, angle: float) -> fs.MultiRobotSimulationCore:
+    """Make a world in which gravity pulls along x as on a slope."""
+    return make(timestep=0.01, gravity=(GRAVITY * np.sin(angle), 0.0, -GRAVITY * np.cos(angle)))
+
+
+@holds("api:SimObject.velocity", fault="engines/mujoco/geoms.py: inertia of spheres 0.4 -> 0.5 m r2")
+def test_a_ball_rolls_down_a_slope(make: Make) -> None:
+    sim = tilted(make, 0.3)
+    ball = spawn(sim, BALL, 0.08, friction=0.7)
+    run(sim, 1.0)
+
+    def rate(speed: Any) -> Any:
+        # Of the pull, and of the damping of its way and of its turning: 2/5 m r2, without slip.
+        turning = 0.4 * DAMPING * (1 + speed / 0.08) * speed
+        return (GRAVITY * np.sin(0.3) - DAMPING * (1 + speed) * speed - turning) / 1.4
+
+    speed = integrated(rate, 0.0, 1.0)
+    assert ball.velocity[0] == pytest.approx(speed, rel=0.03)
+    assert sim.world.angular_velocity[ball.row][1] == pytest.approx(ball.velocity[0] / 0.08, rel=0.02)
+
+
+@pytest.mark.parametrize(("share", "falls"), [(0.95, False), (1.05, True)])
+@holds("api:SimObject.get_pose", fault="engines/mujoco/geoms.py: boxes 10 % wider than they are")
+def test_a_tall_box_tips_where_its_weight_leaves_its_foot(make: Make, share: float, falls: bool) -> None:
+    sim = tilted(make, share * np.arctan(0.05 / 0.15))
+    shape = fs.ShapeParams("box", half_extents=(0.05, 0.07, 0.15))
+    box = sim.spawn(fs.SimObjectSpawnParams(shape, shape, fs.Pose((0.0, 0.0, 0.15)), mass=1.7, friction=0.9))
+    run(sim, 2.5)
+    assert (float(box.position[2]) < 0.1) == falls
+
+
 @pytest.mark.parametrize("restitution", [0.3, 0.5, 0.8])
 @holds("api:SimObject.set_material", fault="engines/mujoco/bound.py: the part sent back 1 + e -> 1 + e/2")
 def test_a_ball_bounces_by_the_square_of_its_restitution(make: Make, restitution: float) -> None:

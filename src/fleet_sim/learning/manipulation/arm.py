@@ -120,6 +120,8 @@ VELOCITY_CONTROL, POSITION_CONTROL = 0, 2
 
 AIMED = 0.001
 """Distance in m within which the hand is where it was to move; farther away something holds it."""
+CENTRED, SQUEEZE = 0.001, 0.001
+"""Difference in m of the fingers' positions up to which what they hold is in the middle; how far into it they aim."""
 SHAKE = 0.03
 """Distance in m by which the hand is lifted to test a grip."""
 
@@ -142,8 +144,7 @@ class FrankaArm:
     max_gripper_force = 80.0
     max_steps = 120
     open_position, closed_position = 0.02, 0.0
-    """Target of each finger when the gripper opens and when it closes, in m. Fingers whose target is only slightly less
-    than half the width of the object hold it in the middle; otherwise the object slides along with both fingers."""
+    """Target of each finger when the gripper opens and when it closes, in m."""
 
     def __init__(
         self,
@@ -202,6 +203,8 @@ class FrankaArm:
             self.workspace = self.get_workspace(workspace_origin, workspace_dimensions)
             self._bin = workspace_origin, workspace_dimensions
         self.gripper_is_open = True
+        self._closed_to = self.closed_position
+        """Target of each finger of the closed gripper: a little inside what it holds."""
         self._aim: Floats | None = None
         """Where the last move by a displacement led to: x, y, z and yaw; None after any other move."""
         self.null_space_limits()
@@ -383,7 +386,7 @@ class FrankaArm:
         down = quaternions.from_eulers(np.array([[np.pi, 0.0, yaw]]))[0]
         joints = self.get_joint_poses_ik(target.tolist(), down.tolist(), use_null_space=True)
         # The gripper keeps its state during the move, wherever an object holds its fingers.
-        joints[7:] = self.open_position if self.gripper_is_open else self.closed_position
+        joints[7:] = self.open_position if self.gripper_is_open else self._closed_to
         joints = np.clip(joints, self._lower, self._upper)
         self._hold(joints)
         forces = self.at_target(joints, 7)
@@ -474,9 +477,20 @@ class FrankaArm:
         return self.apply_action_to_gripper(self.open_position, self.open_position)
 
     def close_gripper(self) -> Forces:
-        """Close the gripper, as far as an object between the fingers allows."""
-        self.gripper_is_open = False
-        return self.apply_action_to_gripper(self.closed_position, self.closed_position)
+        """Close the gripper, as far as an object between the fingers allows, which ends in the middle.
+
+        In the real hand one motor moves both fingers. Here each has its own: two that push alike against each other
+        would slide along with the object, wherever a third force moves it.
+        """
+        self.gripper_is_open, self._closed_to = False, self.closed_position
+        forces = self.apply_action_to_gripper(self.closed_position, self.closed_position)
+        first, second = self.agent.joint_positions[7:].tolist()
+        self._closed_to = max(0.5 * (first + second) - SQUEEZE, self.closed_position)
+        if abs(first - second) <= CENTRED:
+            self._move_fingers(self._closed_to, self._closed_to)
+            return forces
+        more = self.apply_action_to_gripper(self._closed_to, self._closed_to)
+        return {finger: forces[finger] + more[finger] for finger in forces}
 
     def apply_action_to_gripper(self, target_position_a: float, target_position_b: float) -> Forces:
         """Move only the fingers; the arm does not move."""
