@@ -32,6 +32,8 @@ with of_extra("paho.mqtt", "vda5050", "a manager that speaks MQTT"):
 LIMIT = 10.0
 """How long (s) a broker or a program may take to come or go."""
 LOOPBACK = "127.0.0.1"
+SUBSCRIPTIONS = "$SYS/broker/subscriptions/count"
+"""Where mosquitto tells how many there are."""
 
 
 def free_port() -> int:
@@ -84,6 +86,27 @@ class ProcessHost:
             except OSError as error:
                 raise ConfigError(f"{words[0]!r} cannot be started: {error}", path="manager.command") from error
         self.alive, self._clock, self._at_first = True, None, None
+        self._await_subscription()
+
+    def _await_subscription(self) -> None:
+        """Wait until the program listens: what is published before that is lost. The world stands still meanwhile."""
+        end = time.monotonic() + self._settings.start_within
+        while self.alive and self._subscriptions <= self._own_subscriptions:
+            self._look()
+            if time.monotonic() > end:
+                if isinstance(self._broker, subprocess.Popen):
+                    self.crash = f"it has not subscribed to anything within {self._settings.start_within:g} s"
+                    self._die()
+                # The small broker does not tell who listens.
+                return
+            time.sleep(0.02)
+
+    def _look(self) -> None:
+        """See whether the program has ended by itself."""
+        if self.alive and self._process is not None and self._process.poll() is not None:
+            tail = read_text(self.folder / "log.txt")[-2000:]
+            self.crash = f"{tail}\nit ended with code {self._process.returncode}"
+            self.alive = False
 
     def kill(self, after: int) -> None:
         """Kill it with SIGKILL, at once or when it has sent so many more messages."""
@@ -109,8 +132,6 @@ class ProcessHost:
     def close(self) -> None:
         """End program, broker and folder."""
         self._die()
-        self._client.disconnect()
-        self._client.loop_stop()
         self._stop_broker()
         self._scratch.__exit__(None, None, None)
 
@@ -139,10 +160,7 @@ class ProcessHost:
         # A machine that is too slow makes the world slower, and takes no time from the program.
         if left < -1.0:
             self._clock = now, time.monotonic()
-        if self.alive and self._process is not None and self._process.poll() is not None:
-            tail = read_text(self.folder / "log.txt")[-2000:]
-            self.crash = f"it ended with code {self._process.returncode}:\n{tail}"
-            self.alive = False
+        self._look()
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 
@@ -175,7 +193,7 @@ class ProcessHost:
     def _start_broker(self) -> None:
         program = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
         if program is not None:
-            rules = f"listener {self.port} {LOOPBACK}\nallow_anonymous true\nmax_queued_messages 0\n"
+            rules = f"listener {self.port} {LOOPBACK}\nallow_anonymous true\nmax_queued_messages 0\nsys_interval 1\n"
             write_file(self.folder / "broker.conf", rules)
             self._broker = subprocess.Popen(
                 [program, "-c", str(self.folder / "broker.conf")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -185,9 +203,7 @@ class ProcessHost:
 
             self._broker = OwnBroker(self.port)
         self._client = mqtt.Client(CallbackAPIVersion.VERSION2, client_id="fleet_sim_lab")
-        self._client.on_message = lambda client, data, message: self._came.append(
-            (message.topic, bytes(message.payload), message.retain)
-        )
+        self._client.on_message = lambda client, data, message: self._take_in(message)
         end = time.monotonic() + LIMIT
         while True:
             try:
@@ -198,10 +214,21 @@ class ProcessHost:
                     raise
                 time.sleep(0.02)
         topics = [f"{prefix}/{topic}" for prefix in self._prefixes for topic in ("order", "instantActions")]
-        self._client.subscribe([(topic, 0) for topic in topics] + [(self._settings.reports, 1)])
+        self._own_subscriptions, self._subscriptions = len(topics) + 2, 0
+        self._client.subscribe([(topic, 0) for topic in [*topics, SUBSCRIPTIONS]] + [(self._settings.reports, 1)])
         self._client.loop_start()
 
+    def _take_in(self, message: mqtt.MQTTMessage) -> None:
+        # In the thread of the client.
+        if message.topic == SUBSCRIPTIONS:
+            with contextlib.suppress(ValueError):
+                self._subscriptions = int(message.payload)
+            return
+        self._came.append((message.topic, bytes(message.payload), message.retain))
+
     def _stop_broker(self) -> None:
+        self._client.disconnect()
+        self._client.loop_stop()
         if isinstance(self._broker, subprocess.Popen):
             self._broker.terminate()
             self._broker.wait()
