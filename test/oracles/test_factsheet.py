@@ -85,7 +85,8 @@ MEASURED = {
 @pytest.mark.parametrize("version", VERSIONS)
 @holds(
     "vda5050:state",
-    fault="warehouse/vda5050/reports.py: who turns on the spot does not drive; the end of an interval is not looked at",
+    "vda5050:factsheet",
+    fault="warehouse/vda5050/actions.py: no factsheet on request; reports.py: who turns on the spot does not drive; the end of an interval is not looked at",
 )
 def test_a_state_is_sent_when_it_says_something_new_and_at_the_end_of_an_interval(version: str) -> None:
     robot = {"pose": [1.3, -0.8, 0.17, 0.7], "battery": {"capacity_wh": 20.0}}
@@ -95,7 +96,10 @@ def test_a_state_is_sent_when_it_says_something_new_and_at_the_end_of_an_interva
     order["nodes"][1]["actions"] = [action("wait", "w", duration=0.7)]
     bodies: list[VehicleBody] = []
     outbox, said, sent_at, wrong = VehicleOutbox(bench.desk, bench.sim.world, bodies.extend), {}, -100, []
+    sheets = []
     given: dict[int, Any] = {
+        30: lambda: bench.instant("stateRequest", "s"),
+        45: lambda: bench.instant("factsheetRequest", "f"),
         60: lambda: bench.order(order),
         160: lambda: bench.instant("startPause", "p"),
         210: lambda: bench.instant("stopPause", "q"),
@@ -106,6 +110,7 @@ def test_a_state_is_sent_when_it_says_something_new_and_at_the_end_of_an_interva
         bodies.clear()
         outbox.publish(0.05)
         sent = [json.loads("{" + body.text) for body in bodies if body.topic == "state"]
+        sheets += [step for body in bodies if body.topic == "factsheet"]
         now = {name: value for name, value in bench.state().items() if name not in MEASURED}
         if (now != said or step - sent_at >= 46) != bool(sent):
             wrong.append(step)
@@ -113,6 +118,8 @@ def test_a_state_is_sent_when_it_says_something_new_and_at_the_end_of_an_interva
             said, sent_at = now, step
         given.get(step, bench.sim.step_once)()
     assert wrong == []
+    # Only when it is asked for: who connects asks for it, too.
+    assert sheets == [46]
     assert said["lastNodeId"] == "n3" and not said["nodeStates"]
 
 

@@ -561,7 +561,10 @@ def _enclose(pieces: Pieces, one: int, two: int, scratch: Scratch) -> int:
 
 @compiled
 def _widen(pieces: Pieces, one: int, two: int, count: int, size: float, scratch: Scratch) -> bool:
-    """Add a vertex to less than four; return False where the difference has none off their line or plane."""
+    """Add a vertex to less than four; return False where the difference has none beyond their line or plane.
+
+    Those have the origin between them: where the difference is on one side only, the cores touch, and the depth is 0.
+    """
     v = scratch.vertices
     dx, dy, dz = 0.0, 0.0, 0.0
     if count == 2:
@@ -575,12 +578,10 @@ def _widen(pieces: Pieces, one: int, two: int, count: int, size: float, scratch:
             x, y, z = dy * z - dz * y, dz * x - dx * z, dx * y - dy * x
         elif count == 3:
             x, y, z = dx, dy, dz
-        for _ in range(2):
-            if x * x + y * y + z * z > 0.0:
-                _reach(pieces, one, two, x, y, z, count, scratch)
-                if is_apart(v, count, size):
-                    return True
-            x, y, z = -x, -y, -z
+        if x * x + y * y + z * z > 0.0:
+            _reach(pieces, one, two, x, y, z, count, scratch)
+            if is_apart(v, count, size):
+                return True
     return False
 
 
