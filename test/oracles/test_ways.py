@@ -220,6 +220,28 @@ def test_a_curve_is_followed_at_the_speed_of_the_robot(make_sim: Make, step: flo
     assert ideal - 0.29 <= step * there <= ideal + 0.1
 
 
+@pytest.mark.parametrize("turns", [0.3, 0.9, 2.5])
+@holds("api:FollowAction", fault="robots/actions/follow.py: who begins to turn slowly looks no farther than others")
+def test_who_begins_to_turn_slowly_does_not_swing_about_a_path(make_sim: Make, turns: float) -> None:
+    sim = make_sim(timestep=0.05, collision_check_frequency=0.0, compiled_code="never")
+    shape = fs.ShapeParams("cylinder", radius=RADIUS, height=0.4)
+    limits = {"max_linear_vel": 1.1, "max_linear_accel": 0.9, "max_angular_vel": 1.7, "max_angular_accel": turns}
+    robot = sim.spawn(fs.AgentSpawnParams(shape, shape, fs.Pose.from_yaw(0.3, -0.2, 0.2, 0.7), **limits))
+    # Straight on, a bend by 0.6 rad in 0.8 m, straight on.
+    yaws = 0.7 + np.cumsum(np.r_[np.zeros(20), np.full(8, 0.075), np.zeros(22)])
+    points = np.cumsum(0.1 * np.column_stack((np.cos(yaws), np.sin(yaws))), axis=0) + (0.3, -0.2)
+    action = fs.FollowAction([fs.Pose.from_yaw(x, y, 0.0, 1.3) for x, y in points.tolist()], keep_height=True)
+    places, _ = driven(sim, robot, action)
+    lines = np.diff(points, axis=0)
+    assert action.status == "completed"
+    away = places[:, None] - points[:-1]
+    along = np.clip((away * lines).sum(axis=2) / 0.01, 0.0, 1.0)
+    beside = np.linalg.norm(away - along[..., None] * lines, axis=2).min(axis=1)
+    # The first decimetre leads to the path.
+    assert beside[np.linalg.norm(places - places[0], axis=1) > 0.1].max() < 0.025
+    assert lengths_left(places)[0] == pytest.approx(4.9, abs=0.1)
+
+
 def cubic(times: np.ndarray, points: np.ndarray, rates: np.ndarray, at: float) -> tuple[np.ndarray, np.ndarray]:
     """Return place and rate at a time on the polynomials with given points and rates at both ends of each piece."""
     piece = min(int(np.searchsorted(times, at, "right")) - 1, len(times) - 2)

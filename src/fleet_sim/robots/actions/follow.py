@@ -30,8 +30,9 @@ SHARP = 0.8
 """Turns of more than this (rad) are corners: a robot stops there to turn."""
 AHEAD = 0.15
 """How far ahead (m) on the path it steers to; at high speeds farther, but at most MOST_AHEAD."""
-STEPS_AHEAD, TURN, LONGEST = 3.0, 2.0, 0.4
-"""At high speeds: the way of so many steps, or of the time to come to turn at TURN rad/s, at most of LONGEST s."""
+STEPS_AHEAD, TURN, LONGEST, SLOW = 3.0, 2.0, 0.4, 0.5
+"""At high speeds: the way of so many steps, or of the time to come to turn at TURN rad/s, at most of LONGEST s; of
+robots that begin to turn more slowly than 1.6 rad/s^2 the time in which they turn by SLOW^2 / 2 rad from rest."""
 MOST_AHEAD = 0.5
 ALIGNED = 0.02
 """Off the direction to drive in by less than this (rad), a robot that turned on the spot drives."""
@@ -194,7 +195,7 @@ class FollowAction(DeclaredAction):
         brakes, turns = BRAKING * brakes, BRAKING * turns
         left = self._corners[0] - self._way
         # A robot that begins to turn slowly would swing about the path if it looked no farther than that takes.
-        time = max(STEPS_AHEAD * dt, min(TURN / turns, LONGEST))
+        time = max(STEPS_AHEAD * dt, min(TURN / turns, max(LONGEST, SLOW / math.sqrt(turns))))
         # No faster than it can steer: a point farther ahead would cut bends.
         speed = min(fastest, left / dt, math.sqrt(2.0 * brakes * left), MOST_AHEAD / time)
         at = min(self._way + max(AHEAD, speed * time), self._corners[0])
