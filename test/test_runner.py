@@ -212,6 +212,21 @@ def test_calls_that_make_steps_do_not_call_each_other(sim: Sim) -> None:
     assert (deepest, sim.step_count) == (1, 5)
 
 
+def test_single_steps_of_another_thread_make_room_for_others(sim: Sim) -> None:
+    answers: list[Any] = []
+
+    def ask(sim: Sim, dt: float) -> None:
+        work()
+        if not answers:
+            answers.append(sim.between_steps(lambda: sim.step_count))
+
+    sim.register_callback(ask)
+    sim.pause()
+    with running(sim):
+        sim.single_step(4)
+        assert (answers[0].result(PATIENCE), sim.step_count) == (1, 4)
+
+
 def test_commands_of_others_take_turns_with_steps_and_are_repeated_as_they_came(sim: Sim) -> None:
     def put(own: bool) -> list[Any]:
         command = fs.Call(function=lambda _: (work(), sim.step_count)[1])

@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
+from rcl_interfaces.msg import Parameter
+from rcl_interfaces.srv import SetParameters
 from rclpy.serialization import serialize_message
 from std_msgs.msg import Header, String
 from tf2_msgs.msg import TFMessage
 
 from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.ros import interface
 from fleet_sim.ros import messages as throttle
 from fleet_sim.ros import transforms as tf_listener
 from fleet_sim.ros.commands import LONGEST_REASON, MOST_REASONS, OTHERS, RefusalCounts
@@ -115,6 +118,41 @@ def test_frames_that_come_without_end_are_taken_some_at_once_and_kept_up_to_a_li
     listener.listen()
     assert len(listener.frames) == 1501 and len(refused) == 500
     assert listener.link("frame_7") is not None, "those that are known go on"
+
+
+def test_requests_that_wait_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interface, "MOST_BYTES", 10_000)
+    served, refused = [], []
+    some: Any = SimpleNamespace(
+        create_service=lambda kind, name, answer, **_: served.append(answer),
+        create_subscription=lambda kind, name, hear, *_, **__: served.append(hear),
+        in_line=lambda name, work: work,
+        reject=lambda name, reason: refused.append(name),
+    )
+    bridge = interface.Bridge(some, some, some, some, some, some, some, some, some, some, "", ())
+
+    class Wait:
+        def __await__(self) -> Any:
+            yield
+
+    async def callback(*_: Any) -> Any:
+        await Wait()
+        return SetParameters.Response()
+
+    bridge.serve(SetParameters, "service", callback)
+    bridge.subscribe(String, "topic", callback, some)
+    texts = [Parameter(name="x" * 3000)]
+    request, message = SetParameters.Request(parameters=texts), bytes(serialize_message(String(data="x" * 3000)))
+    begun = [served[0](request, None), served[1](message), served[0](request, None)]
+    for one in begun:
+        one.send(None)
+    for late in (served[0](request, None), served[1](message)):
+        with pytest.raises(StopIteration):
+            late.send(None)
+    assert refused == ["service", "topic"]
+    with pytest.raises(StopIteration):
+        begun[0].send(None)
+    served[0](request, None).send(None)
 
 
 def test_a_chain_of_frames_without_end_is_refused() -> None:

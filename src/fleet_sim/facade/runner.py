@@ -5,11 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from math import inf
 
 from fleet_sim.base.arrays import as_float
 from fleet_sim.base.errors import InvalidValueError, StateError
 from fleet_sim.facade.control import LONGEST_HELD, SimulationParts
 from fleet_sim.facade.view import Monitor, View
+from fleet_sim.world.inbox import SHARE, Turn
 
 LONGEST_WAIT = 3600.0
 """At once, in s."""
@@ -97,20 +100,27 @@ class Runner:
     def single_step(self, count: int = 1) -> None:
         """Make `count` steps while paused, and return after them; from any thread.
 
-        Raises StateError when not paused, and from inside a step.
+        Of a run in another thread they are made some at once, with room for what others ask for in between. Raises
+        StateError when not paused, and from inside a step.
         """
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
             raise InvalidValueError(f"single_step: count must be a whole number of at least 1, got {count!r}")
+        control = self._sim.control
+        if not control.runs_elsewhere:
+            self.make_some(count, Turn(inf))
+            return
+        while count:
+            count -= control.between_steps(partial(self.make_some, count, Turn(SHARE))).result()
+
+    def make_some(self, most: int, turn: Turn) -> int:
+        """Make up to `most` steps, as many as there is time for; return how many. Raises StateError when not paused."""
         if not self._sim.control.is_paused:
             raise StateError("single_step() is for a paused simulation; call pause() first, or use step_once()")
-        if self._sim.control.runs_elsewhere:
-            self._sim.control.between_steps(lambda: self._make_steps(count)).result()
-        else:
-            self._make_steps(count)
-
-    def _make_steps(self, count: int) -> None:
-        for _ in range(count):
+        for made in range(most):
+            if not turn.has_time():
+                return made
             self._make_step()
+        return most
 
     # ---- running -----------------------------------------------------------------------------------------------------
 
@@ -223,7 +233,7 @@ class Runner:
                 (control.resume if control.is_paused else control.pause)()
             elif action == "single_step":
                 if control.is_paused:
-                    self._make_steps(1)
+                    self._make_step()
             else:
                 self._view.apply_key(action)
         return self._view.is_open

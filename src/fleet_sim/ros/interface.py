@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
@@ -16,10 +17,11 @@ import numpy as np
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.callback_groups import CallbackGroup
 from rclpy.qos import QoSProfile
+from rclpy.serialization import serialize_message
 from std_srvs.srv import SetBool
 
 from fleet_sim.base.arrays import NO_ROWS, Bools, Rows
-from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, brief
+from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, StateError, brief
 from fleet_sim.base.scenario import RosParams
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.arrivals import SUBSCRIPTION, Arrivals
@@ -33,6 +35,8 @@ from fleet_sim.world.inbox import SHARE, Turn
 from fleet_sim.world.world import World
 
 MOST_UNNAMED = 10_000
+MOST_BYTES = 100_000_000
+"""Of requests and messages that are being answered, in all; further ones are refused."""
 
 
 def require_packages(packages: Sequence[str], path: str) -> None:
@@ -68,6 +72,24 @@ class OpenRequests:
             self._then = later
         else:
             now()
+
+
+class OpenBytes:
+    """Counts the bytes of what is being answered."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    @contextmanager
+    def more(self, count: int) -> Iterator[None]:
+        """Count so many more meanwhile; raises StateError where they would be too many."""
+        if self._count + count > MOST_BYTES:
+            raise StateError(f"more than {MOST_BYTES:,} bytes of requests would wait; ask again when they are done")
+        self._count += count
+        try:
+            yield
+        finally:
+            self._count -= count
 
 
 class Lacking:
@@ -127,7 +149,7 @@ class Bridge:
     """Robots whose navigation was deactivated: their servers of Nav2 reject goals."""
     served: dict[Any, OpenRequests] = field(default_factory=dict)
     """What the services of `serve` have not answered yet."""
-
+    open_bytes: OpenBytes = field(default_factory=OpenBytes)
     unfinished: Event = field(default_factory=Event)
     """Set where endpoints of robots are still to be made, in the next step: those of thousands would take a minute."""
     lacking: Lacking = field(default_factory=Lacking)
@@ -159,7 +181,7 @@ class Bridge:
 
         async def answer(request: Any, response: Any) -> Any:
             try:
-                with requests:
+                with requests, self.open_bytes.more(len(serialize_message(request))):
                     return await self.gateway.in_line(name, callback(request, response))
             except FleetSimError as error:
                 self.reject(name, error)
@@ -200,11 +222,10 @@ class Bridge:
         async def hear(data: bytes) -> None:
             try:
                 message = decode(data, kind)
-            except InvalidValueError as error:
+                with self.open_bytes.more(len(data)):
+                    await callback(message)
+            except FleetSimError as error:
                 self.reject(name, error)
-                return
-            try:
-                await callback(message)
             except Exception:
                 self.refusals.tell(f"{name}: fault\n{traceback.format_exc()}")
 

@@ -89,16 +89,9 @@ async def make_steps(bridge: Bridge, count: int) -> None:
 
 def _make_some(sim: MultiRobotSimulationCore, most: int) -> int:
     """Make up to `most` steps, as many as there is time for before others who ask for something; return how many."""
-    turn = Turn(SHARE)
     # What was sent before comes before.
     sim.inbox.drain(sim.dispatcher)
-    if len(sim.inbox):
-        return 0
-    for made in range(most):
-        if not turn.has_time():
-            return made
-        sim.single_step()
-    return most
+    return 0 if len(sim.inbox) else sim.runner.make_some(most, Turn(SHARE))
 
 
 # /sim/save and /sim/load: checkpoints by name, and states in files of the operator's folder.
