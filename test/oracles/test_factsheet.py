@@ -86,7 +86,8 @@ MEASURED = {
 @holds(
     "vda5050:state",
     "vda5050:factsheet",
-    fault="warehouse/vda5050/actions.py: no factsheet on request; reports.py: who turns on the spot does not drive; the end of an interval is not looked at",
+    fault="warehouse/vda5050/actions.py: no factsheet on request; reports.py: who turns on the spot does not drive;"
+    " the end of an interval is not looked at",
 )
 def test_a_state_is_sent_when_it_says_something_new_and_at_the_end_of_an_interval(version: str) -> None:
     robot = {"pose": [1.3, -0.8, 0.17, 0.7], "battery": {"capacity_wh": 20.0}}
