@@ -110,9 +110,16 @@ def test_all_that_code_did_to_a_simulation_is_in_the_file(make_sim: MakeSim, tmp
     assert list(goes_on_elsewhere(hall(make_sim), "code", [25], tmp_path, 40)) == [25]
 
 
+# One of each kind: what a scenario has by features, actions and sensors is in the test of them all.
+ELSEWHERE = (
+    *("bin_picking.yaml", "mobile_manipulator.yaml", "parking.yaml", "flocking.yaml", "milling.yaml"),
+    *("sites/office.yaml", "sites/vda5050.yaml"),
+)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(table.load()))
-def test_every_shipped_scenario_goes_on_in_another_process(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_every_kind_of_scenario_goes_on_in_another_process(name: str, tmp_path: Path) -> None:
     if reason := table.hindrance(table.load()[name]):
         pytest.skip(reason)
     with opened(name) as sim:

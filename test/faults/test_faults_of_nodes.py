@@ -215,7 +215,7 @@ def test_reliable_readers_of_all_topics_that_hang_hold_nobody_up(tmp_path: Path)
 def test_resets_in_the_middle_of_goals(fleet: Running) -> None:
     _, client = fleet
     clocks = client.listen(Clock, "/clock", 100)
-    for _ in range(10):
+    for _ in range(4):
         sent = client.send_goal(MoveTo, "/fleet/move_to", goal_to("robot_0", 1e3))
         client.until(lambda sent=sent: sent.feedback, "motion")
         assert client.call(Trigger, "/sim/reset").success

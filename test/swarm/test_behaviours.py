@@ -15,7 +15,7 @@ from fleet_sim.swarm import registry
 from fleet_sim.swarm.swarm_state import Metric
 from fleet_sim.swarm.world import RectangularWorld, World_from_config
 
-SEEDS = range(20)
+SEEDS = range(10)
 
 
 class Behaviour(NamedTuple):
