@@ -364,6 +364,21 @@ def test_actions_of_ones_own_are_named_by_path_and_may_be_tried_again() -> None:
     assert set(VEHICLE_ACTIONS.names()) - {"initPosition"} == set(offered) - {"beep"}
 
 
+@pytest.mark.parametrize(("version", "speed"), [("2.0", "maxSpeed"), ("2.1", "maxSpeed"), ("3.0", "maximumSpeed")])
+def test_the_factsheet_lists_what_orders_may_have(version: str, speed: str) -> None:
+    # By the standard, what is not listed must not be sent.
+    bench = VehicleBench(scenario(version))
+    listed = optional_fields(bench)
+    assert {"order.nodes.nodePosition", "order.nodes.nodePosition.theta", f"order.edges.{speed}"} <= listed
+    assert ("order.edges.corridor" in listed) == (version != "2.0")
+
+
+def optional_fields(bench: VehicleBench) -> set[str]:
+    """The optional fields of orders that the first vehicle's factsheet lists."""
+    sheet = bench.vehicle.version.body("factsheet").write(factsheet_values(bench.vehicle, bench.desk))
+    return {entry["parameter"] for entry in sheet["protocolFeatures"]["optionalParameters"]}
+
+
 def test_a_trigger_ends_waiting_for_it() -> None:
     bench = VehicleBench(scenario("3.0"))
     bench.order(with_actions(action("waitForTrigger", "w", triggerType=["LOCAL"])))
@@ -474,6 +489,7 @@ def test_vehicles_in_the_traffic_are_sent_by_it(tmp_path: Path) -> None:
     limited = line("slow", [(x, y), far])
     limited["edges"][0]["maxSpeed"] = 0.5
     assert "a" in bench.order(limited)
+    assert "order.edges.maxSpeed" not in optional_fields(bench)
     assert bench.order(line("o", [(x, y), far, (x, y)])) == {}
     bench.run(lambda state: state["lastNodeId"] == "n1")
     assert bench.place == pytest.approx(far)

@@ -314,20 +314,36 @@ def _limits(vehicle: Vehicle) -> dict[str, Any]:
 
 
 OPTIONAL = {
-    "order.nodes.nodePosition.theta": "turns to it",
-    "order.nodes.nodePosition.allowedDeviationXY": "of the first node of an order; all others are passed exactly",
-    "order.nodes.nodePosition.allowedDeviationTheta": "turns only where it is off by more",
-    "order.edges.maxSpeed": "not for vehicles in the traffic of a site",
-    "order.edges.orientation": "0 and pi; any for omnidirectional vehicles",
-    "order.edges.trajectory": "driven as it is",
+    "nodes.nodePosition": "a node without one is the station of its name",
+    "nodes.nodePosition.theta": "turns to it",
+    "nodes.nodePosition.allowedDeviationXY": "of the first node of an order; all others are passed exactly",
+    "nodes.nodePosition.allowedDeviationTheta": "turns only where it is off by more",
+    "edges.maxHeight": "compared with the vehicle and its loads",
+    "edges.maxRotationSpeed": "compared with how fast the vehicle turns",
 }
+"""What a master control must not send to vehicles that do not list it."""
+OPTIONAL_ALONE = {
+    "edges.maxSpeed": "",
+    "edges.orientation": "0 and pi; any for omnidirectional vehicles",
+    "edges.orientationType": "",
+    "edges.trajectory": "driven as it is",
+    "edges.corridor": "never left, as the vehicle stays on the edge",
+}
+"""The same, of vehicles that no traffic drives."""
+IN_THIRD = {"edges.maxSpeed": "edges.maximumSpeed", "edges.maxHeight": "edges.maximumMobileRobotHeight"}
 
 
 def _features(vehicle: Vehicle, desk: VehicleDesk) -> dict[str, Any]:
-    offer = desk.offer_of(vehicle)
+    offer, version = desk.offer_of(vehicle), vehicle.version
+    alone = OPTIONAL_ALONE if desk.context.traffic_of(vehicle.row) is None else {}
+    known = {
+        name: text for name, text in (OPTIONAL | alone).items() if name != "edges.corridor" or version.number != "2.0.0"
+    }
+    names = IN_THIRD if version.is_third else {}
     return {
         "optionalParameters": [
-            {"parameter": name, "support": "SUPPORTED", "description": text} for name, text in OPTIONAL.items()
+            {"parameter": f"order.{names.get(name, name)}", "support": "SUPPORTED", "description": text or None}
+            for name, text in known.items()
         ],
         "agvActions": [_action(vehicle, name, action) for name, action in offer.actions.items()],
     }
