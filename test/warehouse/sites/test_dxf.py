@@ -79,8 +79,10 @@ def test_a_drawing_in_millimetres_with_arcs_and_blocks(tmp_path: Path, caplog: p
     assert site.boxes()[:, 3:].min() == pytest.approx(0.01) and len(site.boxes()) > 20
 
 
-def test_a_drawing_by_hand(tmp_path: Path) -> None:
-    (tmp_path / "box.dxf").write_text("\n".join(HAND.split()) + "\n")
+@pytest.mark.parametrize("more", ["", "0 UNKNOWN 5 99 "])
+def test_a_drawing_by_hand(tmp_path: Path, more: str) -> None:
+    drawing = HAND.replace("0 ENDSEC 0 EOF", f"{more}0 ENDSEC 0 EOF")
+    (tmp_path / "box.dxf").write_text("\n".join(drawing.split()) + "\n")
     site = read_site(tmp_path / "box.dxf", cell=0.5)
     assert len(site.boxes()) == 4 and site.grid.regions().max() >= 0
     inner = site.grid.cells_at(np.array([(1.0, 1.0), (5.0, 3.0), (6.02, 2.0)]))

@@ -60,7 +60,7 @@ class DxfFormat(SiteFormat):
 
         space, table = drawing.modelspace(), list(drawing.layers)
         # Capitals make no difference, and the table need not have all layers.
-        names = [*(entity.dxf.layer for entity in space), *(layer.dxf.name for layer in table)]
+        names = [*map(_layer_of, space), *(layer.dxf.name for layer in table)]
         layers = {name.lower(): name for name in names}
         hidden = {layer.dxf.name.lower() for layer in table if layer.is_off() or layer.is_frozen()}
         shown = [layers[key] for key in sorted(layers.keys() - hidden) if has_walls(key)]
@@ -77,7 +77,7 @@ class DxfFormat(SiteFormat):
                         left_out.add(f"layer {layer}")
                     elif not _add(entity, scale, lines):
                         left_out.add(f"{entity.dxftype()} on {layer}")
-            except (DXFError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+            except (DXFError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
                 if isinstance(error, InvalidValueError):
                     raise
                 fail(path, f"is broken: {brief(str(error))}")
@@ -89,6 +89,11 @@ class DxfFormat(SiteFormat):
             return Site(path.stem, free_space([], walls, cell, THICKNESS), walls=boxes_of(walls, THICKNESS))
 
 
+def _layer_of(entity: Any) -> str:
+    """Return the layer of an entity; that of kinds that the library does not know is 0."""
+    return str(entity.dxf.layer) if entity.dxf.is_supported("layer") else "0"
+
+
 def _entities(given: Iterable[Any], seen: list[int], depth: int = 0, inherited: str = "0") -> Iterator[tuple[Any, str]]:
     """Yield entities and their layers, with those of blocks, which `seen` counts; raises InvalidValueError.
 
@@ -98,7 +103,7 @@ def _entities(given: Iterable[Any], seen: list[int], depth: int = 0, inherited: 
         seen[0] += depth > 0
         if seen[0] > MOST_DRAWN or depth > DEEPEST:
             raise InvalidValueError(f"blocks are more than {DEEPEST} deep, or draw over {MOST_DRAWN:,} entities in all")
-        layer = inherited if entity.dxf.layer == "0" else entity.dxf.layer
+        layer = inherited if _layer_of(entity) == "0" else _layer_of(entity)
         if entity.dxftype() != "INSERT":
             yield entity, layer
         elif entity.mcount > 1:
