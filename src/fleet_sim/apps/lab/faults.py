@@ -49,6 +49,9 @@ FAULTS: dict[str, Fault] = {
     "reboot": Fault(VEHICLE, {"lasts": [1.0, 20.0]}, "It is switched off and on, and forgets its order."),
     "action_failure": Fault(VEHICLE, {"next": [1, 1], "lasts": [60.0, 60.0]}, "Its next action fails."),
     "silent": Fault(VEHICLE, {"lasts": [2.0, 40.0]}, "It sends and hears nothing, and drives on."),
+    "battery_fault": Fault(
+        VEHICLE, {"level": [0.05, 0.15], "lasts": [1.0, 1.0]}, "Its battery is nearly empty at once."
+    ),
 }
 """What the lab does by itself, and kinds of the section `disturbances`; a lab file may name all others of those."""
 
@@ -90,8 +93,8 @@ def _round(low: float, high: float, random: Random) -> float:
     return min(max(round(random.uniform(low, high), 1), low), high)
 
 
-def read_faults(given: object, problems: list[str]) -> Faults:
-    """Return what a lab file says about disturbances; what is wrong is added to `problems`."""
+def read_faults(given: object, problems: list[str], *, batteries: bool) -> Faults:
+    """Return what a lab file says about disturbances of vehicles; what is wrong is added to `problems`."""
     if not isinstance(given, Mapping):
         problems.append(
             f"disturbances: expected kinds with ranges, such as {{lost: {{count: [1, 3]}}}}, got {brief(given)}"
@@ -102,10 +105,13 @@ def read_faults(given: object, problems: list[str]) -> Faults:
         problems.append(f"disturbances.most: expected a whole number up to 1000, got {brief(most)}")
     kinds = {key: value for key, value in given.items() if key != "most"}
     if not kinds:
-        return Faults({name: dict(fault.ranges) for name, fault in FAULTS.items()}, most)
+        names = [name for name in FAULTS if batteries or name != "battery_fault"]
+        return Faults({name: dict(FAULTS[name].ranges) for name in names}, most)
     found: dict[str, dict[str, Range]] = {}
     for name, ranges in kinds.items():
         path = f"disturbances.{name}"
+        if name == "battery_fault" and not batteries:
+            problems.append(f"{path}: the vehicles have no battery")
         if name not in FAULTS and name not in DISTURBANCES:
             problems.append(f"{path}: expected one of {', '.join(sorted({*FAULTS, *DISTURBANCES.names()}))}")
             continue

@@ -18,6 +18,7 @@ from fleet_sim.base.errors import ConfigError, unknown_name
 
 if TYPE_CHECKING:
     from fleet_sim.apps.lab.bus import Message
+    from fleet_sim.apps.lab.faults import Event
     from fleet_sim.apps.lab.run import LabRun, OrderTrack
     from fleet_sim.apps.lab.settings import LabSettings
 
@@ -301,7 +302,7 @@ class Charged(Oracle):
 
     def told(self, message: Message, state: dict[str, Any]) -> None:
         lab, name = self.lab, message.vehicle
-        spoiled = any(event["on"] == name and event["do"] == "battery_fault" for event in lab.case.events)
+        spoiled = any(event["on"] == name and _spoils(event) for event in lab.case.events)
         if lab.settings.vehicles.battery and state["batteryState"]["batteryCharge"] <= 0.0 and not spoiled:
             self.fail("runs empty", f"{name} is empty at {_at(lab.place(name))}")
 
@@ -350,6 +351,12 @@ def oracles_of(lab: LabSettings) -> list[type[Oracle]]:
             raise ConfigError.of(unknown_name("oracle", name, known)).within("rules.without", source=lab.source)
     own = [class_at(path, "rules.more", lab.source) for path in lab.rules.more]
     return [*(oracle for name, oracle in known.items() if name not in lab.rules.without), *own]
+
+
+def _spoils(event: Event) -> bool:
+    """Return whether an event leaves a manager no way to keep a vehicle from running empty."""
+    hopeless = event.get("level") == 0.0 or event.get("charge_error", 0.0) != 0.0 or not event.get("charges", True)
+    return event["do"] == "battery_fault" and hopeless
 
 
 def _at(place: Any) -> str:

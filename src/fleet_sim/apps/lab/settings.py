@@ -252,7 +252,8 @@ def read_lab(given: str | Path | Mapping[str, Any]) -> LabSettings:
     duration = plain.get("duration", 300.0)
     if isinstance(duration, bool) or not isinstance(duration, (int, float)) or not 1.0 <= duration <= 1e6:
         problems.append(f"duration: expected from 1 to 1e6 s, got {brief(duration)}")
-    parts["disturbances"] = read_faults(plain.get("disturbances", {}), problems)
+    has_batteries = "vehicles" in parts and bool(parts["vehicles"].battery)
+    parts["disturbances"] = read_faults(plain.get("disturbances", {}), problems, batteries=has_batteries)
     if "vehicles" in parts:
         try:
             read(BatterySettings, parts["vehicles"].battery, path="vehicles.battery")
