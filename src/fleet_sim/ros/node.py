@@ -288,17 +288,11 @@ class NodeParameters:
 
 
 STANDARD: dict[str, type[Interface]] = {}
-# The packages simulation_interfaces and control_msgs are not part of every ROS 2.
+# The package simulation_interfaces is not part of every ROS 2.
 if find_spec("simulation_interfaces") is not None:
     from fleet_sim.ros.simulation_interfaces import StandardServices
 
     STANDARD = {"standard_services": StandardServices}
-
-CONTROLLERS: dict[str, type[Interface]] = {}
-if find_spec("control_msgs") is not None:
-    from fleet_sim.ros.controller_state import ControllerStateTopic
-
-    CONTROLLERS = {"controller_state": ControllerStateTopic}
 
 BUILT_IN: dict[str, type[Interface]] = {
     "clock": ClockTopic,
@@ -311,7 +305,6 @@ BUILT_IN: dict[str, type[Interface]] = {
     "joint_trajectory": JointTrajectoryTopic,
     "odom": OdomTopic,
     "joint_states": JointStatesTopic,
-    **CONTROLLERS,
     "plan": PlanTopic,
     "robot_description": RobotDescriptionTopic,
     "fleet_command": FleetCommandInterface,

@@ -160,15 +160,6 @@ def curve_positions(world: World, slots: Ints, time: float) -> Floats:
     return np.clip(value, joints.lower[slots], joints.upper[slots])
 
 
-def curve_velocities(world: World, slots: Ints, time: float) -> Floats:
-    """Return the velocities of the curves of the joints in `slots` at a simulation time; 0 before and after them."""
-    joints = world.joints
-    spans = joints.curve_span[slots]
-    u = (time - joints.curve_begin[slots]) / spans
-    rate = joints.curve_1[slots] + u * (2.0 * joints.curve_2[slots] + u * 3.0 * joints.curve_3[slots])
-    return np.where((u >= 0.0) & (u <= 1.0), rate / spans, 0.0)
-
-
 def _settled(world: World, ended: Ints) -> Rows:
     """Return the rows of the joints `ended` that have no other joint moving to a target."""
     joints = world.joints
