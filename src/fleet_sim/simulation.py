@@ -46,7 +46,7 @@ from fleet_sim.world.clock import Clock
 from fleet_sim.world.collision_rules import LinkPairs
 from fleet_sim.world.features import Features
 from fleet_sim.world.inbox import Inbox
-from fleet_sim.world.pipeline import Phase, Pipeline, Profiler, System, each_step
+from fleet_sim.world.pipeline import Phase, Pipeline, Profiler, System, any_span, each_step
 from fleet_sim.world.snapshot import SnapshotBoard
 from fleet_sim.world.user_code import FaultGuard
 from fleet_sim.world.world import World
@@ -240,7 +240,7 @@ class MultiRobotSimulationCore(DocumentedNames):
 
         update = Update(self, events, CompiledCode(world, collisions, params.compiled_code))
         for system in (
-            System("begin_step", Phase.UPDATE, each_step(update.begin)),
+            System("begin_step", Phase.UPDATE, each_step(update.begin), span=any_span),
             System("inbox", Phase.UPDATE, each_step(update.take_commands), self.inbox.asking),
             System("pre_step", Phase.UPDATE, events.pre_step, world.events.asking("pre_step")),
             System("pre_update", Phase.UPDATE, events.pre_update, events.wants_update),
@@ -248,17 +248,17 @@ class MultiRobotSimulationCore(DocumentedNames):
                 "actions", Phase.UPDATE, actions.run, lambda: actions.woken or actions.polled or actions.timers.heap
             ),
             System("controllers", Phase.UPDATE, events.run_controllers, world.hooks.asking_controllers),
-            System("motion", Phase.UPDATE, update.move),
+            System("motion", Phase.UPDATE, update.move, span=update.span),
             System("joints", Phase.UPDATE, update.move_joints, lambda: world.joints.used),
             System("entity_callbacks", Phase.UPDATE, events.run_entity_callbacks, events.wants_update),
             System("callbacks", Phase.UPDATE, each_step(extensions.run_callbacks), extensions.has_callbacks),
             System("plugins", Phase.UPDATE, each_step(extensions.run_plugins), extensions.has_plugins),
             System("attachments", Phase.UPDATE, each_step(attachments.follow, world), lambda: world.may_carry),
-            System("finite", Phase.UPDATE, self.finite.run),
-            System("pose_flush", Phase.FLUSH, each_step(self.mirror.flush)),
+            System("finite", Phase.UPDATE, self.finite.run, span=any_span),
+            System("pose_flush", Phase.FLUSH, each_step(self.mirror.flush), span=any_span),
             System("physics", Phase.PHYSICS, self._step_physics, lambda: self.params.physics),
-            System("bounds", Phase.BOUNDS, collisions.bounds, checks),
-            System("collisions", Phase.COLLIDE, collisions.run, checks),
+            System("bounds", Phase.BOUNDS, collisions.bounds, checks, any_span),
+            System("collisions", Phase.COLLIDE, collisions.run, checks, collisions.span),
             System(
                 "collision_events",
                 Phase.COLLIDE,
@@ -288,8 +288,8 @@ class MultiRobotSimulationCore(DocumentedNames):
         self._advance()
         return self.monitor.profile() if return_profiling else None
 
-    def _advance(self) -> None:
-        """Make one step, paused or not, then run the calls waiting for its end."""
+    def _advance(self, most: int = 1) -> None:
+        """Make one step of up to `most` ticks, paused or not, then run the calls waiting for its end."""
         if self._closed:
             raise StateError("this simulation was closed; build a new one")
         # Before the initial state is saved, so that it includes their effects.
@@ -301,7 +301,7 @@ class MultiRobotSimulationCore(DocumentedNames):
             self.state.remember_initial()
         try:
             with self.control.quiet:
-                self.pipeline.step(self.clock.dt)
+                self.pipeline.step(self.clock.dt, self.pipeline.ticks_at_once(most) if most > 1 else 1)
         finally:
             self.mirror.end_step()
         self.profiler.end_step()

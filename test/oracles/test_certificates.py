@@ -92,6 +92,34 @@ def test_pieces_go_through_all_poses_of_the_run_and_are_certified(tmp_path: Path
     assert 0.0 < proof["gap"] < 0.5 and 0.0 < proof["clearance"] < 0.2
 
 
+def worked(path: Path, *, strides: bool) -> tuple[bytes, dict[str, Any], str, int]:
+    """Return the certificate of a run, its figures, where it ended, and how many steps it took."""
+    params = fs.SimulationParams(gui=False, timestep=0.1, target_rtf=0, seed=5, duration=47.3)
+    grid = Grid(np.ones((7, 9), bool), 1.0, ORIGIN)
+    with fs.MultiRobotSimulationCore(params) as sim:
+        shape = fs.ShapeParams("cylinder", radius=0.3, height=0.4)
+        for place in grid.positions(np.arange(0, 63, 4)).tolist():
+            pose = fs.Pose.from_yaw(*place, 0.2, ORIGIN[2])
+            sim.spawn(fs.AgentSpawnParams(shape, shape, pose, controller={"type": "differential"}))
+        traffic = offer_traffic(sim, Site("hall", grid), planner="pibt", network="grid")
+        traffic.enroll(sim.agents)
+        work = offer_tasks(sim, traffic, TasksSettings(goals="random", dwell=0.7))
+        with certified(sim, traffic, path):
+            if strides:
+                sim.run_simulation()
+            else:
+                for _ in range(473):
+                    sim.step_once()
+        figures = {name: value for name, value in work.figures().items() if not name.startswith("planning")}
+        return path.read_bytes(), figures, sim.state_hash(), len(sim.profiler.totals)
+
+
+def test_a_run_without_readers_takes_a_step_a_plan_and_is_the_same(tmp_path: Path) -> None:
+    whole, stepped = worked(tmp_path / "a.bin", strides=True), worked(tmp_path / "b.bin", strides=False)
+    assert stepped[3] == 473 and whole[3] < 60 and stepped[1]["tasks_done"] > 20
+    assert whole[:3] == stepped[:3]
+
+
 def test_robots_that_come_in_a_run_and_drive_at_once_do_not_jump(tmp_path: Path) -> None:
     grid, shape = Grid(np.ones((5, 8), bool), 1.0), fs.ShapeParams("cylinder", radius=0.3, height=0.4)
     params = fs.SimulationParams(gui=False, timestep=0.05, target_rtf=0)

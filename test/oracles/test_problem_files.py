@@ -14,6 +14,7 @@ from oracle_rows import holds
 
 import fleet_sim as fs
 from fleet_sim.base.arrays import Floats
+from fleet_sim.facade.runner import Runner
 from fleet_sim.warehouse.sites import read_site
 from fleet_sim.warehouse.traffic import TrafficSettings
 from fleet_sim.warehouse.traffic.runs import drive_workload
@@ -68,7 +69,7 @@ class Watched:
         self.delays: list[list[list[int]]] = [[] for _ in range(count)]
         """[first, last step] by robot."""
         visited, since = np.zeros(count, np.int64), np.full(count, -1)
-        step, following = fs.MultiRobotSimulationCore.step_once, type(workload.tasks).next
+        step, following = Runner.step_over, type(workload.tasks).next
 
         def next_goals(tasks: Any, robots: Any, cells: Any) -> Any:
             goals = following(tasks, robots, cells)
@@ -88,8 +89,9 @@ class Watched:
                 visited[robot] = 0
             return goals
 
-        def look(sim: fs.MultiRobotSimulationCore) -> None:
-            step(sim)
+        def look(runner: Runner, most: int) -> None:
+            step(runner, 1)
+            sim: Any = runner._sim
             # Others are simulated, too, to load machine code.
             if len(sim.agents) == count and (not times or sim.sim_time > times[-1]):
                 late = sim.world.tables["traffic"].held[[agent.row for agent in sim.agents]] & LATE != 0
@@ -100,7 +102,7 @@ class Watched:
                 times.append(sim.sim_time)
                 poses.append([(pose.x, pose.y, pose.yaw) for pose in (agent.get_pose() for agent in sim.agents)])
 
-        monkeypatch.setattr(fs.MultiRobotSimulationCore, "step_once", look)
+        monkeypatch.setattr(Runner, "step_over", look)
         monkeypatch.setattr(type(workload.tasks), "next", next_goals)
         self.outcome = drive_workload(workload, seconds, traffic=TrafficSettings(period=period))
         monkeypatch.undo()

@@ -13,6 +13,7 @@ from fleet_sim.base.errors import InvalidValueError, StateError
 from fleet_sim.facade.control import LONGEST_HELD, SimulationParts
 from fleet_sim.facade.view import Monitor, View
 from fleet_sim.world.inbox import SHARE, Turn
+from fleet_sim.world.pipeline import ANY
 
 LONGEST_WAIT = 3600.0
 """At once, in s."""
@@ -87,8 +88,8 @@ class Runner:
     `pacer` is that of the run under way, or of the last one: how many of its steps were late, and by how much.
     """
 
-    def __init__(self, sim: SimulationParts, make_step: Callable[[], object], monitor: Monitor, view: View) -> None:
-        """`make_step()` makes one step, paused or not."""
+    def __init__(self, sim: SimulationParts, make_step: Callable[..., object], monitor: Monitor, view: View) -> None:
+        """`make_step(most=1)` makes one step of up to `most` ticks, paused or not."""
         self._sim, self._make_step, self._monitor, self._view = sim, make_step, monitor, view
         self.pacer = Pacer(sim.clock.dt)
         self._last_frame = 0.0
@@ -121,6 +122,11 @@ class Runner:
                 return made
             self._make_step()
         return most
+
+    def step_over(self, most: int) -> None:
+        """Make one step of as many ticks, at most `most`, as pass before something has to look; unless paused."""
+        if not self._sim.control.holds_back("step_over"):
+            self._make_step(most)
 
     # ---- running -----------------------------------------------------------------------------------------------------
 
@@ -196,7 +202,9 @@ class Runner:
                 if wait > LONGEST_HELD and inbox.drain(dispatcher):
                     sim.snapshots.refresh()
                 continue
-            self._make_step()
+            # Nobody waits for a moment in between where nobody looks, and time passes as fast as it can.
+            looks = update_callback is not None or self._sim.params.target_rtf > 0.0
+            self._make_step(1 if looks else ANY if last_tick is None else last_tick - clock.tick)
             has_stepped = True
             self._steps_since_frame += 1
             self._monitor.update_if_due()

@@ -27,9 +27,10 @@ from fleet_sim.sensing.collision.blocking_system import Blocked
 from fleet_sim.sensing.collision.system import CollisionSystem
 from fleet_sim.world.collision_rules import LinkPairs
 from fleet_sim.world.columns import Scalars
+from fleet_sim.world.pipeline import ANY
 from fleet_sim.world.ports import PhysicsEngine
 from fleet_sim.world.schema import KIND_AGENT, LogLevelManager
-from fleet_sim.world.steering import POSE
+from fleet_sim.world.steering import IDLE, POSE
 from fleet_sim.world.world import MANY_RAYS, World
 
 # The events of a step, and the hooks of single entities between them.
@@ -221,6 +222,12 @@ class Update:
     def take_commands(self) -> None:
         """Apply the commands that were in the inbox when the step began, up to one that must run between steps."""
         self._sim.inbox.drain(self._sim.dispatcher, self._commands_due, in_step=True)
+
+    def span(self) -> int:
+        """Return for how many ticks no robot follows a law of motion: for any, where all stand still or are driven."""
+        world = self._sim.world
+        moves = world.on_drive or np.count_nonzero(world.motion.control != IDLE)
+        return 1 if moves or np.count_nonzero(world.dynamic) else ANY
 
     def move(self, dt: float) -> None:
         """Move the robots' bases with avoidance and blocking; wake the actions of robots that arrived."""

@@ -31,12 +31,25 @@ class System:
 
     `wanted` is asked when its turn comes: where it returns something false, the system has nothing to do and is passed
     over. In a small world, calling and timing such systems would be a third of a step.
+
+    `span` returns for how many ticks it need not look, if nothing else does; without it a system that is wanted looks
+    at each.
     """
 
     name: str
     phase: Phase
     run: Callable[[float], object]
     wanted: Callable[[], object] | None = None
+    span: Callable[[], int] | None = None
+
+
+ANY = 1 << 30
+"""The span in ticks of what looks at the end of a step, however long that is."""
+
+
+def any_span() -> int:
+    """Return the span of a system that only looks at how things are."""
+    return ANY
 
 
 def each_step(function: Callable[..., object], *args: object) -> Callable[[float], object]:
@@ -73,6 +86,8 @@ class Pipeline:
         """The longest of these, in s."""
         self.total = 0.0
         """Seconds that the last step took."""
+        self.ticks = 1
+        """Ticks of the step under way, or of the last one."""
         self._begin = 0.0
         self._world = world
         self._systems: tuple[System, ...] = ()
@@ -156,8 +171,22 @@ class Pipeline:
         # Built when systems change: a step under way keeps its own tuple.
         self._order = tuple((known.wanted, (turn, known.run, known.phase)) for turn, known in enumerate(systems))
 
-    def step(self, dt: float) -> None:
-        """Run every system once and count the tick; raises StateError from inside a step.
+    def ticks_at_once(self, most: int) -> int:
+        """Return how many ticks the next step may take, at most `most`: until a system has to look in between."""
+        least = ANY
+        for system in self._systems:
+            if system.wanted is None or system.wanted():
+                least = 1 if system.span is None else min(least, system.span())
+                if least == 1:
+                    break
+        # Where nothing makes ticks of its own time would only jump, and nobody could stop it.
+        return 1 if least == ANY else min(least, most)
+
+    def step(self, dt: float, ticks: int = 1) -> None:
+        """Run every system once and count the ticks; raises StateError from inside a step.
+
+        In a step of several `ticks` the system that moves things makes them one by one, each of `dt` s, and counts them
+        as it goes; all others look before or after.
 
         Systems added or removed meanwhile take effect in the next step. An exception from a system ends the step, which
         still counts as a tick: the simulation can be stepped again.
@@ -166,7 +195,7 @@ class Pipeline:
         if world.in_step:
             raise StateError("step_once() was called from inside a step; let the running step end first")
         order, read_clock = self._order, perf_counter
-        self._timed = self._systems
+        self._timed, self.ticks, last = self._systems, ticks, world.clock.tick + ticks - 1
         ends = self._ends = [0.0] * len(order)
         begin = self._begin = read_clock()
         try:
@@ -177,6 +206,7 @@ class Pipeline:
                     self._turn = place, run, _ = turn
                     run(dt)
                     ends[place] = read_clock()
+            world.clock.tick = last
         finally:
             self._turn = None
             world.in_step = False

@@ -19,7 +19,7 @@ from fleet_sim.sensing.collision.distances import DistanceSolver, contact_pairs,
 from fleet_sim.world import steering
 from fleet_sim.world.clock import Schedule
 from fleet_sim.world.collision_rules import NO_PAIRS
-from fleet_sim.world.pipeline import Phase, Pipeline, System
+from fleet_sim.world.pipeline import ANY, Phase, Pipeline, System
 from fleet_sim.world.shapes import BASE, RobotModel
 from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import World
@@ -170,6 +170,12 @@ class CollisionSystem:
     def bounds(self, dt: float) -> None:
         """Update the AABBs."""
         refresh_bounds(self._world)
+
+    def span(self) -> int:
+        """Return how many ticks may pass between two checks: any, where nobody is told of what they find."""
+        events, rate = self._world.events, self.schedule and self.schedule.frequency
+        told = events.has_handlers("collision_started") or events.has_handlers("collision_ended")
+        return 1 if rate is not None or told or len(self._world.entity_events) else ANY
 
     def run(self, dt: float) -> None:
         """Run a check if one is due and anything moved since the last one."""

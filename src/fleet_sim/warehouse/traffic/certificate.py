@@ -23,9 +23,8 @@ from fleet_sim.warehouse.traffic.columns import limits_of
 from fleet_sim.warehouse.traffic.figures import outlines_of
 from fleet_sim.warehouse.traffic.graph import wrapped
 from fleet_sim.warehouse.traffic.traffic import Traffic
-from fleet_sim.world.pipeline import Phase, System
 
-NAME, FORMAT = "certificate", "fleet_sim certificate 1"
+FORMAT = "fleet_sim certificate 1"
 WIDTH = 11
 """Numbers of a piece: robot, time, place, velocity, acceleration, yaw, and its two derivatives."""
 SAME = 1e-9
@@ -214,9 +213,9 @@ def certified(sim: MultiRobotSimulationCore, traffic: Traffic | None, path: str 
         raise InvalidValueError("a certificate is of one floor, and this traffic is in a building with several")
     with writing(path, "wb") as stream:
         made = _Certificate(sim, traffic, stream)
-        sim.pipeline.add(System(NAME, Phase.OBSERVE, made.step))
+        traffic.watchers.append(made.step)
         try:
             yield
         finally:
-            sim.pipeline.remove(NAME)
+            traffic.watchers.remove(made.step)
             made.flush()

@@ -169,6 +169,13 @@ class Disturbances:
         self._seen = -1
         """The version of the conditions of robots that paces are of."""
 
+    @property
+    def are_there(self) -> bool:
+        """Whether anything may happen to robots or places at some time."""
+        settings, areas = self._settings, self._world.routes.closed
+        given = settings.delays or settings.breakdowns or self._closures or areas or self._areas
+        return bool(given) or conditions_of(self._world) is not None
+
     def enter(self, rows: Rows) -> None:
         """Choose which of `rows` are slow; slower still are those that something else slows down."""
         slow, conditions = self._settings.slow, conditions_of(self._world)

@@ -74,7 +74,7 @@ class Stride(NamedTuple):
 
     `tops` in m/s and `accels` in m/s2 of each robot; the place `passed` of its way before the step; what it did in bits
     MOVED, TURNED, ARRIVED (for the first time at its goal); `velocities` (n, 2) in m/s; who `asks` to follow the one
-    before it into its next node.
+    before it into its next node, and then who is in a circle.
     """
 
     tops: Floats
@@ -119,6 +119,9 @@ def follow(
     for index in range(len(rows)):
         row, asks = rows[index], step.asks[index]
         leader, place = drivers.leader[row], marks.granted[row]
+        # Most follow nobody.
+        if leader == NOBODY and not asks and drivers.gap[row] == 0.0:
+            continue
         if asks:
             leader, place = ways.leaders[row, place + 1], place + 1
         node = ways.nodes[row, place]
@@ -306,104 +309,112 @@ def advance(rows: Rows, dt: float, roads: Roads, plans: Plans, drivers: Drivers,
     """
     tracks, open_mask, barred = roads
     marks, ways, uses, rounds = plans
-    begin_step(rows, marks, drivers, limits, step)
-    grant(rows, dt, roads, plans, drivers, step)
+    for index in range(len(rows)):
+        begin_step(index, rows[index], marks, drivers, limits, step)
+        grant(index, rows[index], dt, roads, plans, drivers, step)
     follow(rows, open_mask, tracks, marks, ways, uses, drivers, step)
     if len(rounds.sizes) > 1:
         start_rounds(rows, open_mask, barred, tracks, marks, ways, rounds, drivers)
-    turn(rows, dt, tracks, marks, ways, drivers, limits, step)
-    drive(rows, dt, tracks, marks, ways, drivers, step)
-    drive_rounds(rows, dt, open_mask, tracks, marks, ways, drivers, step)
-    leave(rows, tracks, marks, ways, uses, drivers, step)
-    locate(rows, tracks, marks, ways, drivers, step)
+    rotates = False
+    # All of one robot at once, as what it needs is at hand then: nobody looks at others from here on.
+    for index in range(len(rows)):
+        row = rows[index]
+        # Those of a circle drive together, see below.
+        step.asks[index] = drivers.round[row] >= 0
+        rotates = rotates or step.asks[index]
+        turn(index, row, dt, tracks, marks, ways, drivers, limits, step)
+        drive(index, row, dt, tracks, marks, ways, drivers, step)
+        if not step.asks[index]:
+            leave(index, row, tracks, marks, ways, uses, drivers, step)
+            locate(index, row, tracks, marks, ways, drivers, step)
+    if rotates:
+        drive_rounds(rows, dt, open_mask, tracks, marks, ways, drivers, step)
+        for index in range(len(rows)):
+            if step.asks[index]:
+                leave(index, rows[index], tracks, marks, ways, uses, drivers, step)
+                locate(index, rows[index], tracks, marks, ways, drivers, step)
 
 
 @inlined
-def begin_step(rows: Rows, marks: Marks, drivers: Drivers, limits: Limits, step: Stride) -> None:
-    """Find the top speeds and the accelerations of robots along their lanes; nobody has done anything yet."""
-    for index in range(len(rows)):
-        row = rows[index]
-        step.passed[index], step.motions[index], step.asks[index] = marks.at[row], 0, False
-        step.velocities[index, 0] = step.velocities[index, 1] = 0.0
-        speed, accel = limits.linear_limits[row, 0], limits.linear_accels[row, 0]
-        if not drivers.turns[row]:
-            # It drives in any direction of its own frame: what holds for both axes holds for all directions.
-            speed, accel = min(speed, limits.linear_limits[row, 1]), min(accel, limits.linear_accels[row, 1])
-        step.tops[index] = min(limits.linear_limit[row], speed) * drivers.pace[row]
-        step.accels[index] = min(limits.linear_accel[row], accel)
+def begin_step(index: int, row: int, marks: Marks, drivers: Drivers, limits: Limits, step: Stride) -> None:
+    """Find the top speed and the acceleration of a robot along its lane; it has not done anything yet."""
+    step.passed[index], step.motions[index], step.asks[index] = marks.at[row], 0, False
+    step.velocities[index, 0] = step.velocities[index, 1] = 0.0
+    speed, accel = limits.linear_limits[row, 0], limits.linear_accels[row, 0]
+    if not drivers.turns[row]:
+        # It drives in any direction of its own frame: what holds for both axes holds for all directions.
+        speed, accel = min(speed, limits.linear_limits[row, 1]), min(accel, limits.linear_accels[row, 1])
+    step.tops[index] = min(limits.linear_limit[row], speed) * drivers.pace[row]
+    step.accels[index] = min(limits.linear_accel[row], accel)
 
 
 # ---- grants ----------------------------------------------------------------------------------------------------------
 
 
 @inlined
-def grant(rows: Rows, dt: float, roads: Roads, plans: Plans, drivers: Drivers, step: Stride) -> None:
-    """Grant nodes until robots need not brake in this step, while nobody has to pass them before."""
+def grant(index: int, row: int, dt: float, roads: Roads, plans: Plans, drivers: Drivers, step: Stride) -> None:
+    """Grant nodes until a robot need not brake in this step, while nobody has to pass them before."""
     tracks, open_mask, barred = roads
     marks, ways, uses, rounds = plans
-    for index in range(len(rows)):
-        row = rows[index]
-        if drivers.held[row] or drivers.round[row] >= 0:
-            continue
-        speed, accel, at, last = drivers.speed[row], step.accels[index], marks.at[row], marks.length[row] - 1
-        fastest = max(min(speed + accel * dt, step.tops[index]), speed - accel * dt)
-        # What it drives in this step at most, and what it needs to stop after it.
-        needed = 0.5 * dt * (speed + fastest) + 0.5 * fastest * fastest / accel
-        ahead, place = -drivers.progress[row], at
-        while ahead <= needed and place < last:
-            at_goal = ways.nodes[row, place] == drivers.goal[row] and not drivers.arrived[row]
-            # It stops here anyway, and is granted more when it stands.
-            if place > at and (at_goal or ways.bends[row, place + 1]):
+    if drivers.held[row] or drivers.round[row] >= 0:
+        return
+    speed, accel, at, last = drivers.speed[row], step.accels[index], marks.at[row], marks.length[row] - 1
+    fastest = max(min(speed + accel * dt, step.tops[index]), speed - accel * dt)
+    # What it drives in this step at most, and what it needs to stop after it.
+    needed = 0.5 * dt * (speed + fastest) + 0.5 * fastest * fastest / accel
+    ahead, place = -drivers.progress[row], at
+    while ahead <= needed and place < last:
+        at_goal = ways.nodes[row, place] == drivers.goal[row] and not drivers.arrived[row]
+        # It stops here anyway, and is granted more when it stands.
+        if place > at and (at_goal or ways.bends[row, place + 1]):
+            break
+        place += 1
+        lane = ways.lanes[row, place]
+        if place > marks.granted[row]:
+            # What stands there is in nobody's way but that of who carries something wide.
+            node = ways.nodes[row, place]
+            if barred[node] and drivers.wide[row] and drivers.goal[row] != node:
                 break
-            place += 1
-            lane = ways.lanes[row, place]
-            if place > marks.granted[row]:
-                # What stands there is in nobody's way but that of who carries something wide.
-                node = ways.nodes[row, place]
-                if barred[node] and drivers.wide[row] and drivers.goal[row] != node:
-                    break
-                # Who follows another one is granted no more before that one has cleared the node.
-                if drivers.leader[row] >= 0 or drivers.halted[row]:
-                    break
-                # Granted to all who move round at once, when they stand and are ready.
-                if rounds.sizes[ways.rounds[row, place]] > 0:
-                    break
-                free = (
-                    open_mask[ways.nodes[row, place]] and uses.left[ways.nodes[row, place]] >= ways.needs[row, place, 0]
-                )
-                for at_claim in range(tracks.begins[lane], tracks.begins[lane + 1]):
-                    need = ways.needs[row, place, 1 + at_claim - tracks.begins[lane]]
-                    free = free and uses.left[tracks.claims[at_claim]] >= need
-                first = 1 + tracks.begins[lane + 1] - tracks.begins[lane] - tracks.firsts[node]
-                for at_stand in range(tracks.firsts[node], tracks.firsts[node + 1]):
-                    free = free and uses.left[tracks.stands[at_stand]] >= ways.needs[row, place, first + at_stand]
-                if not free:
-                    # Lanes that claim others may be crossed; and who holds more than a node needs all of it.
-                    single = tracks.firsts[node] == tracks.firsts[node + 1]
-                    step.asks[index] = open_mask[node] and single and not len(tracks.claims)
-                    break
-                marks.granted[row] = place
-            ahead += tracks.lengths[lane]
+            # Who follows another one is granted no more before that one has cleared the node.
+            if drivers.leader[row] >= 0 or drivers.halted[row]:
+                break
+            # Granted to all who move round at once, when they stand and are ready.
+            if rounds.sizes[ways.rounds[row, place]] > 0:
+                break
+            free = open_mask[ways.nodes[row, place]] and uses.left[ways.nodes[row, place]] >= ways.needs[row, place, 0]
+            for at_claim in range(tracks.begins[lane], tracks.begins[lane + 1]):
+                need = ways.needs[row, place, 1 + at_claim - tracks.begins[lane]]
+                free = free and uses.left[tracks.claims[at_claim]] >= need
+            first = 1 + tracks.begins[lane + 1] - tracks.begins[lane] - tracks.firsts[node]
+            for at_stand in range(tracks.firsts[node], tracks.firsts[node + 1]):
+                free = free and uses.left[tracks.stands[at_stand]] >= ways.needs[row, place, first + at_stand]
+            if not free:
+                # Lanes that claim others may be crossed; and who holds more than a node needs all of it.
+                single = tracks.firsts[node] == tracks.firsts[node + 1]
+                step.asks[index] = open_mask[node] and single and not len(tracks.claims)
+                break
+            marks.granted[row] = place
+        ahead += tracks.lengths[lane]
 
 
 @inlined
-def leave(rows: Rows, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses, drivers: Drivers, step: Stride) -> None:
-    """End the uses of nodes that robots have cleared, and of the claims of lanes that they drove to the end."""
-    for index in range(len(rows)):
-        row = rows[index]
-        at = marks.at[row]
-        for place in range(step.passed[index] + 1, at + 1):
-            lane = ways.lanes[row, place]
-            for claim in range(tracks.begins[lane], tracks.begins[lane + 1]):
-                uses.left[tracks.claims[claim]] += 1
-        while marks.behind[row] < at:
-            _end_stand(ways.nodes[row, marks.behind[row]], tracks, uses)
-            marks.behind[row] += 1
-        if marks.behind[row] > at or at == marks.granted[row]:
-            continue
-        if drivers.progress[row] >= tracks.clears[ways.lanes[row, at + 1]]:
-            _end_stand(ways.nodes[row, at], tracks, uses)
-            marks.behind[row] += 1
+def leave(
+    index: int, row: int, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses, drivers: Drivers, step: Stride
+) -> None:
+    """End the uses of nodes that a robot has cleared, and of the claims of lanes that it drove to the end."""
+    at = marks.at[row]
+    for place in range(step.passed[index] + 1, at + 1):
+        lane = ways.lanes[row, place]
+        for claim in range(tracks.begins[lane], tracks.begins[lane + 1]):
+            uses.left[tracks.claims[claim]] += 1
+    while marks.behind[row] < at:
+        _end_stand(ways.nodes[row, marks.behind[row]], tracks, uses)
+        marks.behind[row] += 1
+    if marks.behind[row] > at or at == marks.granted[row]:
+        return
+    if drivers.progress[row] >= tracks.clears[ways.lanes[row, at + 1]]:
+        _end_stand(ways.nodes[row, at], tracks, uses)
+        marks.behind[row] += 1
 
 
 @inlined
@@ -419,127 +430,132 @@ def _end_stand(node: int, tracks: Tracks, uses: Uses) -> None:
 
 @inlined
 def turn(
-    rows: Rows, dt: float, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers, limits: Limits, step: Stride
+    index: int,
+    row: int,
+    dt: float,
+    tracks: Tracks,
+    marks: Marks,
+    ways: Ways,
+    drivers: Drivers,
+    limits: Limits,
+    step: Stride,
 ) -> None:
-    """Turn standing robots towards their next lanes, or at their goals to the headings that they were sent with."""
-    for index in range(len(rows)):
-        row = rows[index]
-        if drivers.speed[row] != 0.0 or drivers.progress[row] != 0.0:
-            continue
-        accel = min(limits.angular_accel[row], limits.angular_accels[row, 2])
-        limit = min(limits.angular_limit[row], limits.angular_limits[row, 2])
-        spin, place = drivers.spin[row], marks.at[row] + 1
-        onward = place < marks.length[row] and drivers.turns[row]
-        wanted = tracks.yaws[ways.lanes[row, place]] if onward else drivers.heading[row]
-        # Also when it has been there before, and had to give way since.
-        if not onward and ways.nodes[row, place - 1] != drivers.goal[row]:
-            wanted = np.nan
-        if drivers.held[row] or np.isnan(wanted):
-            if spin != 0.0:
-                new_spin = max(abs(spin) - accel * dt, 0.0) * np.sign(spin)
-                drivers.yaw[row] = wrapped(drivers.yaw[row] + 0.5 * dt * (spin + new_spin))
-                drivers.spin[row] = new_spin
-                step.motions[index] = TURNED
-            continue
+    """Turn a standing robot towards its next lane, or at its goal to the heading that it was sent with."""
+    if drivers.speed[row] != 0.0 or drivers.progress[row] != 0.0:
+        return
+    accel = min(limits.angular_accel[row], limits.angular_accels[row, 2])
+    limit = min(limits.angular_limit[row], limits.angular_limits[row, 2])
+    spin, place = drivers.spin[row], marks.at[row] + 1
+    onward = place < marks.length[row] and drivers.turns[row]
+    wanted = tracks.yaws[ways.lanes[row, place]] if onward else drivers.heading[row]
+    # Also when it has been there before, and had to give way since.
+    if not onward and ways.nodes[row, place - 1] != drivers.goal[row]:
+        wanted = np.nan
+    if drivers.held[row] or np.isnan(wanted):
+        if spin != 0.0:
+            new_spin = max(abs(spin) - accel * dt, 0.0) * np.sign(spin)
+            drivers.yaw[row] = wrapped(drivers.yaw[row] + 0.5 * dt * (spin + new_spin))
+            drivers.spin[row] = new_spin
+            step.motions[index] = TURNED
+        return
+    error = wrapped(wanted - drivers.yaw[row])
+    if spin == 0.0:
+        lead = drivers.lead[row]
+        backward = lead == BACKWARD or (lead == EITHER and abs(error) > 0.5 * np.pi + STRAIGHT)
+        drivers.reversing[row] = onward and backward
+    if drivers.reversing[row]:
+        wanted = wrapped(wanted + np.pi)
         error = wrapped(wanted - drivers.yaw[row])
-        if spin == 0.0:
-            lead = drivers.lead[row]
-            backward = lead == BACKWARD or (lead == EITHER and abs(error) > 0.5 * np.pi + STRAIGHT)
-            drivers.reversing[row] = onward and backward
-        if drivers.reversing[row]:
-            wanted = wrapped(wanted + np.pi)
-            error = wrapped(wanted - drivers.yaw[row])
-        if spin == 0.0 and abs(error) <= STRAIGHT:
-            continue
-        step.motions[index] = TURNED
-        sign = 1.0 if error >= 0.0 else -1.0
-        new_spin = sign * next_speed(sign * spin, abs(error), 0.0, limit, accel, dt)
-        stops = can_stop(abs(error), sign * spin, limit, accel, dt)
-        drivers.yaw[row] = wanted if stops else wrapped(drivers.yaw[row] + 0.5 * dt * (spin + new_spin))
-        drivers.spin[row] = 0.0 if stops else new_spin
+    if spin == 0.0 and abs(error) <= STRAIGHT:
+        return
+    step.motions[index] = TURNED
+    sign = 1.0 if error >= 0.0 else -1.0
+    new_spin = sign * next_speed(sign * spin, abs(error), 0.0, limit, accel, dt)
+    stops = can_stop(abs(error), sign * spin, limit, accel, dt)
+    drivers.yaw[row] = wanted if stops else wrapped(drivers.yaw[row] + 0.5 * dt * (spin + new_spin))
+    drivers.spin[row] = 0.0 if stops else new_spin
 
 
 @inlined
-def drive(rows: Rows, dt: float, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers, step: Stride) -> None:
-    """Move robots that do not turn along their ways, at most to the ends of what they were granted.
+def drive(
+    index: int, row: int, dt: float, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers, step: Stride
+) -> None:
+    """Move a robot that does not turn along its way, at most to the end of what it was granted.
 
     Places are indices into the way of a robot: its nodes, with the lane into each.
     """
-    for index in range(len(rows)):
-        row = rows[index]
-        drivers.waiting[row] = False
-        place, granted_place = marks.at[row], marks.granted[row]
-        if step.motions[index] == TURNED or drivers.round[row] >= 0:
-            continue
-        if place == granted_place:
-            wants_to_go = (
-                drivers.goal[row] >= 0 and not drivers.arrived[row] and ways.nodes[row, place] != drivers.goal[row]
-            )
-            drivers.waiting[row] = wants_to_go
-            drivers.waited[row] += wants_to_go
-            continue
-        speed, accel, is_held = drivers.speed[row], step.accels[index], drivers.held[row] != 0
-        lane = ways.lanes[row, place + 1]
-        # Within a place: it may stand half turned, and needs the room for that until it has done.
-        if is_held and tracks.lengths[lane] == 0.0:
-            continue
-        top_speed = min(step.tops[index], tracks.limits[lane])
-        new_speed = max(speed - accel * dt, 0.0) if is_held else min(top_speed, speed + accel * dt)
-        # It has to stop at the end of what it was granted, before a bend, or at its goal.
-        stop_place, to_stop = place + 1, tracks.lengths[lane] - drivers.progress[row]
-        while stop_place < granted_place and not ways.bends[row, stop_place + 1]:
-            if ways.nodes[row, stop_place] == drivers.goal[row] and not drivers.arrived[row]:
-                break
-            lane = ways.lanes[row, stop_place + 1]
-            # A lower limit ahead holds from the lane's first node on.
+    drivers.waiting[row] = False
+    place, granted_place = marks.at[row], marks.granted[row]
+    if step.motions[index] == TURNED or drivers.round[row] >= 0:
+        return
+    if place == granted_place:
+        wants_to_go = (
+            drivers.goal[row] >= 0 and not drivers.arrived[row] and ways.nodes[row, place] != drivers.goal[row]
+        )
+        drivers.waiting[row] = wants_to_go
+        drivers.waited[row] += wants_to_go
+        return
+    speed, accel, is_held = drivers.speed[row], step.accels[index], drivers.held[row] != 0
+    lane = ways.lanes[row, place + 1]
+    # Within a place: it may stand half turned, and needs the room for that until it has done.
+    if is_held and tracks.lengths[lane] == 0.0:
+        return
+    top_speed = min(step.tops[index], tracks.limits[lane])
+    new_speed = max(speed - accel * dt, 0.0) if is_held else min(top_speed, speed + accel * dt)
+    # It has to stop at the end of what it was granted, before a bend, or at its goal.
+    stop_place, to_stop = place + 1, tracks.lengths[lane] - drivers.progress[row]
+    while stop_place < granted_place and not ways.bends[row, stop_place + 1]:
+        if ways.nodes[row, stop_place] == drivers.goal[row] and not drivers.arrived[row]:
+            break
+        lane = ways.lanes[row, stop_place + 1]
+        # A lower limit ahead holds from the lane's first node on.
+        if tracks.limits[lane] < np.inf:
             new_speed = min(new_speed, next_speed(speed, to_stop, tracks.limits[lane], np.inf, accel, dt))
-            to_stop += tracks.lengths[lane]
-            stop_place += 1
-        # Behind the one before it, a follower stops before the node.
-        clearance = drivers.gap[row] if stop_place == granted_place else 0.0
-        allowed = max(to_stop - clearance, 0.0)
-        new_speed = min(new_speed, next_speed(speed, allowed, 0.0, top_speed, accel, dt))
-        new_speed = max(new_speed, speed - accel * dt)
-        # It may come to rest within the step.
-        distance = min(0.5 * dt * (speed + new_speed), allowed)
-        if not is_held and can_stop(allowed, speed, top_speed, accel, dt):
-            distance, new_speed = allowed, 0.0
-        if distance > 0.0 or speed != 0.0:
-            step.motions[index] = MOVED
-        elif not is_held:
-            # For the one before it, in the middle of a lane.
-            drivers.waiting[row] = True
-            drivers.waited[row] += 1
-        drivers.driven[row] += distance
-        if distance >= to_stop:
-            marks.at[row], drivers.progress[row], drivers.speed[row] = stop_place, 0.0, 0.0
-            continue
-        drivers.speed[row] = new_speed
-        drivers.progress[row] += distance
-        while place + 1 < stop_place and drivers.progress[row] >= tracks.lengths[ways.lanes[row, place + 1]]:
-            place += 1
-            drivers.progress[row] -= tracks.lengths[ways.lanes[row, place]]
-        marks.at[row] = place
+        to_stop += tracks.lengths[lane]
+        stop_place += 1
+    # Behind the one before it, a follower stops before the node.
+    clearance = drivers.gap[row] if stop_place == granted_place else 0.0
+    allowed = max(to_stop - clearance, 0.0)
+    new_speed = min(new_speed, next_speed(speed, allowed, 0.0, top_speed, accel, dt))
+    new_speed = max(new_speed, speed - accel * dt)
+    # It may come to rest within the step.
+    distance = min(0.5 * dt * (speed + new_speed), allowed)
+    if not is_held and can_stop(allowed, speed, top_speed, accel, dt):
+        distance, new_speed = allowed, 0.0
+    if distance > 0.0 or speed != 0.0:
+        step.motions[index] = MOVED
+    elif not is_held:
+        # For the one before it, in the middle of a lane.
+        drivers.waiting[row] = True
+        drivers.waited[row] += 1
+    drivers.driven[row] += distance
+    if distance >= to_stop:
+        marks.at[row], drivers.progress[row], drivers.speed[row] = stop_place, 0.0, 0.0
+        return
+    drivers.speed[row] = new_speed
+    drivers.progress[row] += distance
+    while place + 1 < stop_place and drivers.progress[row] >= tracks.lengths[ways.lanes[row, place + 1]]:
+        place += 1
+        drivers.progress[row] -= tracks.lengths[ways.lanes[row, place]]
+    marks.at[row] = place
 
 
 @inlined
-def locate(rows: Rows, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers, step: Stride) -> None:
-    """Write where robots are and their velocities, and which of them stand at their goals for the first time."""
-    for index in range(len(rows)):
-        row = rows[index]
-        if step.motions[index] != TURNED:
-            at, progress, speed = marks.at[row], drivers.progress[row], drivers.speed[row]
-            x, y = tracks.positions[ways.nodes[row, at], 0], tracks.positions[ways.nodes[row, at], 1]
-            # As it is: a robot that stands is exactly on its node.
-            if progress != 0.0 or speed != 0.0:
-                end, length = ways.nodes[row, at + 1], tracks.lengths[ways.lanes[row, at + 1]]
-                along_x, along_y = (tracks.positions[end, 0] - x) / length, (tracks.positions[end, 1] - y) / length
-                x, y = x + along_x * progress, y + along_y * progress
-                step.velocities[index, 0], step.velocities[index, 1] = along_x * speed, along_y * speed
-            drivers.place[row, 0], drivers.place[row, 1] = x, y
-        stands = drivers.speed[row] == 0.0 and drivers.progress[row] == 0.0
-        if stands and not drivers.arrived[row] and ways.nodes[row, marks.at[row]] == drivers.goal[row]:
-            heading = drivers.heading[row]
-            if np.isnan(heading) or (drivers.spin[row] == 0.0 and abs(wrapped(heading - drivers.yaw[row])) <= STRAIGHT):
-                drivers.arrived[row] = True
-                step.motions[index] |= ARRIVED
+def locate(index: int, row: int, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers, step: Stride) -> None:
+    """Write where a robot is and its velocity, and whether it stands at its goal for the first time."""
+    if step.motions[index] != TURNED:
+        at, progress, speed = marks.at[row], drivers.progress[row], drivers.speed[row]
+        x, y = tracks.positions[ways.nodes[row, at], 0], tracks.positions[ways.nodes[row, at], 1]
+        # As it is: a robot that stands is exactly on its node.
+        if progress != 0.0 or speed != 0.0:
+            end, length = ways.nodes[row, at + 1], tracks.lengths[ways.lanes[row, at + 1]]
+            along_x, along_y = (tracks.positions[end, 0] - x) / length, (tracks.positions[end, 1] - y) / length
+            x, y = x + along_x * progress, y + along_y * progress
+            step.velocities[index, 0], step.velocities[index, 1] = along_x * speed, along_y * speed
+        drivers.place[row, 0], drivers.place[row, 1] = x, y
+    stands = drivers.speed[row] == 0.0 and drivers.progress[row] == 0.0
+    if stands and not drivers.arrived[row] and ways.nodes[row, marks.at[row]] == drivers.goal[row]:
+        heading = drivers.heading[row]
+        if np.isnan(heading) or (drivers.spin[row] == 0.0 and abs(wrapped(heading - drivers.yaw[row])) <= STRAIGHT):
+            drivers.arrived[row] = True
+            step.motions[index] |= ARRIVED

@@ -147,6 +147,7 @@ class Execution:
         self._version = -1
         self._drivers, self._marks = named_columns(driving.Drivers, table), marks_of(table)
         self._limits = named_columns(driving.Limits, world.motion)
+        self._poses = poses_of(world)
         self._step = driving.stride_of(0)
 
     @property
@@ -217,14 +218,17 @@ class Execution:
             self._drivers, self._marks = named_columns(driving.Drivers, table), marks_of(table)
         if self._limits.linear_limit is not motion.linear_limit:
             self._limits = named_columns(driving.Limits, motion)
+        world = self._world
+        if self._poses.bodies.position is not world.position or self._poses.body_linear is not motion.body_linear:
+            self._poses = poses_of(world)
         if len(self._step.motions) != count:
             self._step = driving.stride_of(count)
 
     def _write(self, step: driving.Stride) -> None:
         """Write where the robots have come to in this step."""
-        rows, table, world = self.rows, self._table, self._world
+        table = self._table
         where = (table.place, step.velocities, table.yaw, table.spin, table.tilt, table.offset)
-        write_poses(rows, step.motions, *where, poses_of(world))
+        write_poses(self.rows, step.motions, *where, self._poses)
 
 
 # Planned paths: where the plan leads the robots of the traffic, as readers outside of it see their paths.

@@ -117,15 +117,20 @@ def nearest(outlines: RobotOutlines, order: Ints, distance: float, gap: float) -
     largest = 0.0
     for one in range(len(order)):
         largest = max(largest, rims[one] + np.sqrt(halves[one, 0] ** 2 + halves[one, 1] ** 2))
+    # In their order, as each is looked at several times.
+    sorted_places = places[order]
     for place in range(len(order)):
         one = order[place]
         reach = rims[one] + np.sqrt(halves[one, 0] ** 2 + halves[one, 1] ** 2)
+        most = max(distance, gap + reach + largest)
         # Sorted along x: those behind the first that is too far away are farther still.
         for after in range(place + 1, len(order)):
-            other = order[after]
-            across = places[other, 0] - places[one, 0]
-            if across >= distance and across >= gap + reach + largest:
+            across = sorted_places[after, 0] - sorted_places[place, 0]
+            if across >= most:
                 break
+            if abs(sorted_places[after, 1] - sorted_places[place, 1]) >= most:
+                continue
+            other = order[after]
             # One above the other are on two floors.
             if heights[one, 0] >= heights[other, 1] or heights[other, 0] >= heights[one, 1]:
                 continue
@@ -286,6 +291,9 @@ class HeatMap:
         self.passages: Floats = np.zeros(self.grid.count)
         self.waited: Floats = np.zeros(self.grid.count)
         self._last: Ints = np.full(0, -1, np.int64)
+        x, y, yaw = grid.origin
+        # As numbers with a fraction, whatever a file has: each type would be machine code of its own.
+        self._frame: Floats = np.array((x, y, *trig.sin_cos_of(yaw)), np.float64)
 
     @property
     def free_mask(self) -> Bools:
@@ -297,10 +305,7 @@ class HeatMap:
         if count > len(self._last):
             self._last = np.append(self._last, np.full(count - len(self._last), -1))
         grid = self.grid
-        x, y, yaw = grid.origin
-        # As numbers with a fraction, whatever a file has: each type would be machine code of its own.
-        frame = np.array((x, y, *trig.sin_cos_of(yaw)), np.float64)
-        return HeatSquares(self.passages, self.waited, self._last, frame, grid.cell, grid.width, grid.height)
+        return HeatSquares(self.passages, self.waited, self._last, self._frame, grid.cell, grid.width, grid.height)
 
 
 _ROLES = list(Role)
@@ -517,7 +522,9 @@ class FigureCollector:
 
     def _by_role(self, counts: Ints) -> Ints:
         """Return how many robots (4,) are in each role, from those (S,) in each state."""
-        return np.bincount(self._roles, weights=counts, minlength=len(Role)).astype(np.int64)
+        found: Ints = np.zeros(len(Role), np.int64)
+        np.add.at(found, self._roles, counts)
+        return found
 
     def _grow(self, count: int) -> None:
         more = count - len(self._driven)

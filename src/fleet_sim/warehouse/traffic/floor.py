@@ -96,6 +96,11 @@ class CoveredNodes:
         self._covered = self._still | self._under(self._movers)
         return self._covered, not np.array_equal(before, self._covered)
 
+    @property
+    def may_move(self) -> bool:
+        """Whether bodies outside of the traffic may move, or came since the last look."""
+        return len(self._movers) > 0 or self._version != self._world.version
+
     def pass_under(self, ids: Sequence[int]) -> None:
         """Let the bodies with these object ids be in nobody's way while they are not carried."""
         self._passed.update(ids)
@@ -299,6 +304,11 @@ class Gates:
         self.shut: Bools = np.zeros(len(execution.open_mask), np.bool_)
         """Nodes (N,) that nobody may be granted, as a door there is not open."""
 
+    @property
+    def are_there(self) -> bool:
+        """Whether there may be doors."""
+        return len(self._passages) > 0 or self._version != self._world.version
+
     def ask(self) -> bool:
         """Open what robots have entered or come to; return whether it changed which nodes are shut."""
         self._find()
@@ -435,6 +445,11 @@ class Floor:
     def blocked(self) -> Bools:
         """The nodes (N,) that are closed or covered."""
         return self.network.meeting(self.closed | self.scheduled | self.covered | self.occupied_nodes)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing outside of the traffic acts on its robots: no doors, lifts, moving bodies or disturbances."""
+        return not (self.rides.cabins or self.gates.are_there or self.obstacles.may_move or self.disturbances.are_there)
 
     def look(self) -> None:
         """See what is closed and covered now."""

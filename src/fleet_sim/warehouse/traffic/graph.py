@@ -277,13 +277,13 @@ def wrapped(angle: float) -> float:
 WAITS = -1
 
 
-@compiled
+@inlined
 def _needs_of(node: int, lane: int, tracks: Tracks) -> int:
     """Return how many resources a move along `lane` to `node` needs: the node, claims of the lane, what that holds."""
     return 1 + tracks.begins[lane + 1] - tracks.begins[lane] + tracks.firsts[node + 1] - tracks.firsts[node]
 
 
-@compiled
+@inlined
 def _needed(node: int, lane: int, slot: int, tracks: Tracks) -> int:
     """Return one of the resources that a move needs, by its number."""
     if slot == 0:
@@ -292,7 +292,7 @@ def _needed(node: int, lane: int, slot: int, tracks: Tracks) -> int:
     return tracks.claims[place] if place < last else tracks.stands[tracks.firsts[node] + place - last]
 
 
-@compiled
+@inlined
 def _lane(before: int, node: int, tracks: Tracks) -> int:
     """Return the lane from one node to a neighbour, WAITS where they are the same."""
     if node == before:
@@ -339,7 +339,7 @@ def _mixed(digest: np.int64, number: int) -> np.int64:
     return np.int64(digest ^ np.int64(number)) * np.int64(1099511628211)
 
 
-@compiled
+@inlined
 def _keep_granted(row: int, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses) -> None:
     """Move what the robot still holds to the front of its way, and count its uses of what it leaves or stands on."""
     # A robot that has cleared the node that it passed last is still on the lane that begins there.
@@ -359,7 +359,7 @@ def _keep_granted(row: int, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses
             _count_stand(row, ways.nodes[row, place], tracks, uses)
 
 
-@compiled
+@inlined
 def _count_ahead(row: int, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses) -> None:
     """Count the uses of the nodes that the robot was granted and has not reached."""
     for place in range(marks.at[row] + 1, marks.granted[row] + 1):
@@ -370,7 +370,7 @@ def _count_ahead(row: int, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses)
             _count(row, tracks.claims[at], uses)
 
 
-@compiled
+@inlined
 def _plan_move(
     row: int, node: int, lane: int, number: int, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses
 ) -> None:
@@ -392,7 +392,7 @@ def _plan_move(
         ways.needs[row, place, first + at] = _count(row, tracks.stands[at], uses)
 
 
-@compiled
+@inlined
 def _count_stand(row: int, node: int, tracks: Tracks, uses: Uses) -> None:
     """Count the uses of a node, and of all that a robot holds there."""
     _count(row, node, uses)
@@ -400,7 +400,7 @@ def _count_stand(row: int, node: int, tracks: Tracks, uses: Uses) -> None:
         _count(row, tracks.stands[at], uses)
 
 
-@compiled
+@inlined
 def _count(row: int, resource: int, uses: Uses) -> int:
     """Count one more use of a resource by `row`; return how many others must have ended before."""
     # Nobody waits for himself: a robot that comes back, with no one between, waits for whom it waited before.
@@ -437,7 +437,7 @@ def withdraw(holders: Rows, row: int, tracks: Tracks, marks: Marks, ways: Ways, 
                 uses.left[tracks.claims[at]] += 1
 
 
-@compiled
+@inlined
 def _waive(holders: Rows, gone: int, resource: int, need: int, tracks: Tracks, marks: Marks, ways: Ways) -> None:
     """Let each planned use of `resource` behind the one with `need` wait for one use less."""
     for row in holders:

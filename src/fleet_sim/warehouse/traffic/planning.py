@@ -330,6 +330,9 @@ WAYS = 16
 """Nodes to which the distance is measured in the time that a planner looks at one; each robot may have a new goal."""
 
 
+MOST_TICKS = 100
+
+
 class PlanTiming:
     """Makes plans when the policy says so, from the ends of what is granted, and gives them to the execution."""
 
@@ -381,6 +384,22 @@ class PlanTiming:
             return
         self._next_tick = tick + max(self._world.clock.ticks(self._settings.period), 1)
         self._plan(blocked, tick)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether a plan may be made in this step."""
+        return self._pending is None and self._world.clock.tick >= self._next_tick
+
+    def span(self) -> int:
+        """Return the ticks until the next plan, that of this step not counted; 1 where it may come at any time.
+
+        At most MOST_TICKS: between two steps it can be paused and stopped.
+        """
+        settings, clock = self._settings, self._world.clock
+        if settings.policy != "period" or settings.planning_time != FREE or settings.on_failure is OnFailure.REPLAN:
+            return 1
+        left = max(clock.ticks(settings.period), 1) if self.is_due else self._next_tick - clock.tick
+        return min(left, MOST_TICKS)
 
     def hurry(self) -> None:
         """Plan in the next step, if the policy agrees."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Bools, Bytes, Ints, as_float
 from fleet_sim.base.errors import InvalidValueError, PlanError
-from fleet_sim.base.kernels import compiled, compiled_step
+from fleet_sim.base.kernels import compiled, inlined
 from fleet_sim.warehouse.traffic.network import Links, Network
 
 MOST_SHOWN = 5
@@ -188,7 +188,7 @@ def holds_of(network: Network) -> Holds:
     return Holds(claims.begins, claims.ids, stands.begins, stands.ids)
 
 
-@compiled_step
+@inlined
 def mark(holds: Holds, node: int, robot: int, marks: Links | Ints) -> None:
     """Write a robot to a node, and to all that it holds there."""
     marks[node] = robot

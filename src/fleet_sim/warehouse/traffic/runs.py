@@ -32,7 +32,7 @@ from fleet_sim.warehouse.sites.section import until_cleared
 from fleet_sim.warehouse.sites.site import Site
 from fleet_sim.warehouse.traffic import figures as counting
 from fleet_sim.warehouse.traffic.certificate import certified
-from fleet_sim.warehouse.traffic.columns import BROKEN, STOPPED, UNFIT
+from fleet_sim.warehouse.traffic.columns import BROKEN, SERVING, STOPPED, UNFIT
 from fleet_sim.warehouse.traffic.network import Network
 from fleet_sim.warehouse.traffic.planners.planner import checked_plan
 from fleet_sim.warehouse.traffic.planners.registry import make_planner
@@ -50,7 +50,7 @@ from fleet_sim.warehouse.traffic.workload import (
     league_traffic,
     make_fleet,
 )
-from fleet_sim.world.pipeline import Phase, System
+from fleet_sim.world.pipeline import Phase, System, any_span
 
 # Outcome: what a run came to.
 
@@ -128,7 +128,7 @@ def step_to(
     try:
         # The tolerance is for times like 0.1 s, whose multiples fall just short.
         while sim.sim_time < seconds - 1e-9 and not done():
-            sim.step_once()
+            sim.runner.step_over(sim.clock.ticks(seconds) - sim.clock.tick)
             now = time.perf_counter()
             # By wall time: a fast run has thousands of steps between two looks.
             if progress is not None and now - shown >= SHOWN_EACH:
@@ -389,9 +389,33 @@ def plan_scenario(
 # Work: robots in a traffic that go from task to task, and the figures of that.
 
 
-TASKS, FIGURES = "tasks", "figures"
+TASKS = "tasks"
 NOT_SERVING = -1
 """The tick at which a robot ends its stay, where it has none."""
+
+
+@compiled_step
+def serve_rows(
+    rows: Rows, robots: Ints, active: Bools, until: Ints, tick: int, dwell: int, arrived: Bools, held: Bytes
+) -> tuple[bool, bool]:
+    """Let those of `rows` (K,) stay that arrived, and go that stayed long enough.
+
+    By robot: whether it is `active`, and `until` when it stays, NOT_SERVING for those on their way. Returns whether
+    one was held or let go, and whether the stay of one ends now.
+    """
+    changed, ended = False, False
+    for place in range(len(rows)):
+        row, robot = rows[place], robots[place]
+        # Who has no task has not just arrived.
+        if until[robot] < 0 and arrived[row] and active[robot]:
+            until[robot] = tick + dwell
+            # Without a stay nobody has to be held.
+            if dwell > 0:
+                held[row], changed = held[row] | SERVING, True
+        elif 0 <= until[robot] <= tick and held[row] & SERVING:
+            held[row], changed = held[row] & ~SERVING, True
+        ended = ended or until[robot] == tick
+    return changed, ended
 
 
 class Work:
@@ -416,31 +440,39 @@ class Work:
         self._active: Bools = np.ones(crew.count, bool)
         self._watch = Watch(sim, traffic, crew, self.collector)
         self._send(crew.robots, crew.rows, self._network.cells[traffic.nodes(crew.rows)])
-        # Goals are given before the traffic plans; figures are taken when all has been moved and checked.
-        sim.pipeline.add(System(TASKS, Phase.UPDATE, self.step), before="traffic")
-        sim.pipeline.add(System(FIGURES, Phase.OBSERVE, self._look))
+        # Goals are given before the traffic plans.
+        sim.pipeline.add(System(TASKS, Phase.UPDATE, self.step, span=any_span), before="traffic")
+        traffic.between.append(self.serve)
+        traffic.watchers.append(self._look)
         sim.checkpoints.register_late(TASKS, self)
 
     def step(self, dt: float) -> None:
-        """Let those who arrived stay, and send on those who stayed long enough."""
+        """Let those who arrived stay, and send on those who stayed long enough, when the traffic may plan for them."""
+        self.serve()
         crew, tick = self._crew, self._sim.clock.tick
-        crew.renew()
+        if not self.traffic.may_plan:
+            return
         until = self._until[crew.robots]
-        # Who stays already, and who has no task, has not just arrived.
-        arrived_mask = crew.table.arrived[crew.rows] & self._active[crew.robots] & (until < 0)
-        if arrived_mask.any():
-            until[arrived_mask] = tick + self._dwell_ticks
-            self._until[crew.robots] = until
-            # Without a stay nobody has to be held, as the next goal comes in the same step.
-            if self._dwell_ticks:
-                self.traffic.pause_rows(crew.rows[arrived_mask])
         done_mask = (until >= 0) & (until <= tick)
         if done_mask.any():
             robots, rows = crew.robots[done_mask], crew.rows[done_mask]
-            if self._dwell_ticks:
-                self.traffic.continue_rows(rows)
             self._until[robots] = NOT_SERVING
             self._send(robots, rows, self._network.cells[crew.table.goal[rows]])
+
+    def serve(self) -> None:
+        """Let those stay who arrived in the last tick, and let those go who stayed long enough."""
+        crew, clock = self._crew, self._sim.clock
+        crew.renew()
+        stays = clock.tick, self._dwell_ticks, crew.table.arrived, crew.table.held
+        held, ended = serve_rows(crew.rows, crew.robots, self._active, self._until, *stays)
+        if held:
+            self.traffic.floor.timing.changed = True
+        if ended:
+            robots = crew.robots[self._until[crew.robots] == clock.tick]
+            done = robots[self._tasks.ends(robots)]
+            # From when a robot had the task until now.
+            self.collector.tasks_ended(clock.time - self._since[done])
+            self._since[done] = clock.time
 
     def _send(self, robots: Ints, rows: Ints, cells: Ints) -> None:
         """Ask the tasks for the next goals of robots that arrived, and send those that get one.
@@ -449,11 +481,6 @@ class Work:
         goal cell on which no robot has room.
         """
         goals = self._tasks.next(robots, cells)
-        now = self._sim.clock.time
-        ended = robots[goals.done_mask]
-        # From when a robot had the task until now; the first goals have ended none.
-        self.collector.tasks_ended(now - self._since[ended])
-        self._since[ended] = now
         going_mask = goals.cells >= 0
         self._active[robots] = going_mask
         if not going_mask.any():
@@ -469,7 +496,8 @@ class Work:
         # Robots may have been removed since goals were given.
         self._crew.renew()
         robots = self._crew.robots
-        self._watch.look(dt, np.asarray(self._until[robots] >= 0), np.asarray(self._active[robots]))
+        serving_mask = np.asarray(self._until[robots] > self._sim.clock.tick)
+        self._watch.look(dt, serving_mask, np.asarray(self._active[robots]))
 
     @property
     def delivered(self) -> int:
@@ -482,9 +510,10 @@ class Work:
         return not self._active[self._crew.robots].any()
 
     def leave(self) -> None:
-        """Take the systems out of the simulation, as when its robots are gone."""
-        for name in (TASKS, FIGURES):
-            self._sim.pipeline.remove(name)
+        """Take it out of the simulation, as when its robots are gone."""
+        self._sim.pipeline.remove(TASKS)
+        self.traffic.between.remove(self.serve)
+        self.traffic.watchers.remove(self._look)
 
     def figures(self) -> dict[str, float | None]:
         """Return the figures so far; see docs/reports.md."""

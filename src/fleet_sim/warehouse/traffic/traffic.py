@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -219,6 +219,10 @@ class Traffic:
             self._world, table, lambda: None if self._floor is None else self._floor.execution.graph
         )
         """Where the last plan leads robots: `planned.paths_of(rows)`."""
+        self.between: list[Callable[[], object]] = []
+        """Called before each tick of a step but the first: what acts on robots before that is a system of its own."""
+        self.watchers: list[Callable[[float], object]] = []
+        """Called at the end of each tick with its length in s."""
 
     @property
     def floor(self) -> Floor:
@@ -734,11 +738,40 @@ class Traffic:
 
     # ---- the step ----------------------------------------------------------------------------------------------------
 
+    def span(self) -> int:
+        """Return for how many ticks robots drive by what they have been told: until the next plan, at most."""
+        floor, world = self._floor, self._world
+        if floor is None or len(world.drive_rules) > 1 or any(rule.in_traffic for rule in world.speed_rules):
+            return 1
+        told = world.events.has_handlers("traffic_arrived") or len(world.entity_events)
+        if told or len(world.actions.busy(self.rows)) or not floor.is_quiet:
+            return 1
+        return floor.timing.span()
+
+    @property
+    def may_plan(self) -> bool:
+        """Whether a plan may be made in this step: before that, new goals have no effect."""
+        return self._floor is None or self._floor.timing.is_due
+
     def step(self, dt: float) -> None:
-        """Plan if it is time to, and move the robots; emits traffic_arrived for those that stand at their goals."""
+        """Plan if it is time to, and move the robots; emits traffic_arrived for those that stand at their goals.
+
+        In a step of several ticks they move by one after the other, as they would in as many steps.
+        """
         floor = self._floor
-        if floor is None or not len(floor.execution.rows):
-            return
+        if floor is not None and len(floor.execution.rows):
+            self._prepare(floor)
+        for number in range(self._sim.pipeline.ticks):
+            if number:
+                self._world.clock.tick += 1
+                for act in self.between:
+                    act()
+            if floor is not None and len(floor.execution.rows):
+                self._move(floor, dt)
+            for watch in self.watchers:
+                watch(dt)
+
+    def _prepare(self, floor: Floor) -> None:
         self._keep_others_off()
         displaced = floor.execution.displaced()
         if len(displaced):
@@ -754,6 +787,8 @@ class Traffic:
         floor.look()
         floor.ask()
         floor.timing.step(floor.blocked)
+
+    def _move(self, floor: Floor, dt: float) -> None:
         rules = [rule for rule in self._world.speed_rules if rule.in_traffic]
         for rule in rules:
             rule.lower()
@@ -1025,7 +1060,7 @@ def offer_traffic(
     # First, as the name may be another manager's.
     until_cleared(sim, traffic, NAME, leave)
     sim.checkpoints.register_late(NAME, traffic)
-    sim.pipeline.add(System(NAME, Phase.UPDATE, traffic.step), before="motion")
+    sim.pipeline.add(System(NAME, Phase.UPDATE, traffic.step, span=traffic.span), before="motion")
     # Machine code is loaded for the traffic anyway.
     sim.collisions.use_kernels()
     world.compiled = True

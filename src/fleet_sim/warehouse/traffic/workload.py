@@ -63,6 +63,10 @@ class Tasks(ABC):
         self._given[robots] += 1
         return NextGoals(goals.cells, goals.done_mask & ~first_mask)
 
+    def ends(self, robots: Ints) -> Bools:
+        """Return which of `robots` (K,) end a task at their goals: what `next` says when it is asked there."""
+        return np.ones(len(robots), bool)
+
     @abstractmethod
     def _next(self, robots: Ints, cells: Ints) -> NextGoals:
         """Return the goals; the first `done_mask` of a robot is not looked at."""
@@ -150,6 +154,11 @@ class TaskList(Tasks):
             if (task := int(self._task[robot])) != NO_TASK:
                 goals[place] = self._stops(task)[int(self._visited[robot])]
         return NextGoals(goals, done_mask)
+
+    def ends(self, robots: Ints) -> Bools:
+        """Return which of `robots` (K,) are at the last stops of their tasks."""
+        stops = zip(self._task[robots].tolist(), self._visited[robots].tolist(), strict=True)
+        return np.array([task != NO_TASK and visited + 1 >= len(self._stops(task)) for task, visited in stops], bool)
 
     def _stops(self, task: int) -> Sequence[int]:
         return self._tasks[task % len(self._tasks)]
@@ -455,8 +464,8 @@ def make_fleet(
 ) -> tuple[MultiRobotSimulationCore, Traffic]:
     """Return a simulation with a robot on each of the cells `starts` (R,) of `site`, and their traffic.
 
-    Close the simulation when done. Each step looks for collisions, also with walls. Raises InvalidValueError for robots
-    that do not fit.
+    Close the simulation when done. Each step ends with a look for collisions, also with walls. Raises InvalidValueError
+    for robots that do not fit.
     """
     params = SimulationParams(
         gui=False,

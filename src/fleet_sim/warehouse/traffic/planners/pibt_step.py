@@ -199,7 +199,7 @@ it stands, whether it waits for others, who follows it, and whether it holds sev
 KEPT = 6
 
 
-@compiled_step
+@inlined
 def give_way(
     arrays: StepArrays,
     now: Ints,
@@ -521,7 +521,7 @@ def _next_in_the_way(links: Links, holds: Holds, then: Ints, standing: Links, ow
     return NOBODY
 
 
-@compiled_step
+@inlined
 def let_go(links: Links, holds: Holds, begin: int, end: int, holding: Links, robot: int) -> None:
     """Free what `robot` holds for its move, but not what another one has taken since."""
     begins, ids = holds.begins, holds.ids
