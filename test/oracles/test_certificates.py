@@ -275,6 +275,22 @@ def test_a_run_without_a_traffic_of_one_floor_has_no_certificate(
     assert not (tmp_path / "run.bin").exists()
 
 
+def test_a_reset_ends_what_a_certificate_can_be_of(tmp_path: Path) -> None:
+    grid, shape = Grid(np.ones((3, 4), bool), 1.0), fs.ShapeParams("cylinder", radius=0.3, height=0.4)
+    with fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, timestep=0.1)) as sim:
+        sim.spawn(
+            fs.AgentSpawnParams(shape, shape, fs.Pose.from_yaw(0.5, 0.5, 0.2, 0.0), controller={"type": "differential"})
+        )
+        traffic = offer_traffic(sim, Site("hall", grid), network="grid")
+        traffic.enroll(sim.agents)
+        with certified(sim, traffic, tmp_path / "run.bin"):
+            sim.step_once()
+            sim.step_once()
+            sim.reset()
+            with pytest.raises(fs.StateError, match=r"at 0\.2 s the simulation was reset"):
+                sim.step_once()
+
+
 def test_runs_write_certificates_that_the_command_reads_with_their_map(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,7 +15,7 @@ from typing import IO
 import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, Floats, Ints, Rows
-from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.errors import InvalidValueError, StateError
 from fleet_sim.base.files import writing
 from fleet_sim.base.kernels import compiled_step, inlined
 from fleet_sim.simulation import MultiRobotSimulationCore
@@ -178,7 +178,11 @@ class _Certificate:
     def step(self, dt: float) -> None:
         """Note how robots moved in a step, at its end."""
         world, table, clock = self._sim.world, self._traffic.table, self._sim.clock
-        self._time = clock.time
+        if clock.time != self._time:
+            raise StateError(
+                f"a certificate is of one stretch of time: at {self._time:g} s the simulation was reset, or a state"
+                " restored; begin another certificate after that"
+            )
         if self._version != world.version:
             self._look(dt)
         self._room(2 * len(self._rows))
