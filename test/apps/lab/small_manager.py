@@ -147,11 +147,33 @@ class ThroughOthers(Manager):
         super().begin({**order, "to": "p3"}, now)
 
 
+class Fragile(Manager):
+    """Ends at a state that comes twice."""
+
+    def on_message(self, topic: str, payload: bytes, now: float, retained: bool = False) -> None:
+        before = self.state
+        super().on_message(topic, payload, now, retained)
+        if (
+            before
+            and self.state["headerId"] == before["headerId"]
+            and topic.endswith(f"{self.vehicle['serial']}/state")
+        ):
+            raise ValueError("a state came twice")
+
+
 class Raises(Manager):
     """Cannot start."""
 
     def __init__(self, *given: Any) -> None:
         raise RuntimeError("no licence")
+
+
+class Hangs(Manager):
+    """Does not return."""
+
+    def on_time(self, now: float) -> None:
+        while now > 1.0:
+            pass
 
 
 class Mute(Manager):

@@ -24,7 +24,7 @@ def lab_of(name: str = "Manager", **other: Any) -> LabSettings:
         "site": {"grid": {"rows": 2, "columns": 4}},
         "vehicles": {"count": 2},
         "orders": {"count": 2, "every": 10.0, "cancelled": 0.0},
-        "rules": {"end_within": 120.0, "patience": 20.0, "answer_within": 10.0},
+        "rules": {"end_within": 120.0, "patience": 20.0, "answer_within": 10.0, "call_within": 0.5},
         "duration": 60.0,
         **other,
     }
@@ -76,6 +76,7 @@ def test_equal_cases_are_equal_runs() -> None:
         ("ThroughOthers", [], ("place", "released while another is there")),
         ("EarlyReport", [], ("report", "finished without delivery")),
         ("Raises", [], ("manager", "RuntimeError: no licence")),
+        ("Hangs", [], ("manager", "on_time does not return")),
         ("Mute", [], ("manager", "says nothing")),
         ("Floods", [], ("manager", "floods")),
     ],
@@ -85,33 +86,40 @@ def test_a_fault_is_found_by_its_oracle(name: str, events: Any, found: tuple[str
 
 
 def test_a_failure_is_shrunk_written_and_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    events = [LOST, *({"at": 10.0 + at, "do": "twice", "on": "v1", "way": "from", "count": 2} for at in range(5)), KILL]
-    lab = lab_of("NeverAgain")
+    twice = {"do": "twice", "on": "v0", "way": "from"}
+    events = [
+        LOST,
+        *({**twice, "at": 3.0 + at, "on": "v1", "count": 2} for at in range(5)),
+        {**twice, "at": 6.0, "count": 3},
+    ]
+    lab = lab_of("Fragile", orders={"count": 1})
     shrunk = Shrinker(lab, run_case(lab, case_of(lab, 1, events)), most=60).shrink()
-    assert shrunk.case.events == [LOST]
-    assert len(shrunk.case.vehicles) == 1 and len(shrunk.case.orders) == 1
+    assert shrunk.case.events == [{**twice, "at": 6.0, "count": 1}]
+    assert shrunk.case.vehicles == ["v0"] and shrunk.case.orders == []
     assert came_back(lab, shrunk.outcome) == "in each replay, bit for bit"
     write_files(tmp_path / "case", lab, shrunk.outcome, "twice")
     _, case, failure = read_case(tmp_path / "case.yaml")
     assert (case, failure) == (shrunk.case, shrunk.outcome.failure)
     assert main(["lab", "replay", str(tmp_path / "case.yaml")]) == 1
-    assert "something goes on" in capsys.readouterr().out
+    assert "a state came twice" in capsys.readouterr().out
     page, text = (tmp_path / "case.html").read_text(), (tmp_path / "case.md").read_text()
-    assert "lost v0" in page and "<svg" in page
-    assert "- 0.0 s: lost v0" in text and "nothing moves" in text
+    assert "twice v0" in page and "<svg" in page
+    assert "- 6.0 s: twice v0" in text and "a state came twice" in text
 
 
 def test_a_night_groups_what_it_finds_and_goes_on(tmp_path: Path) -> None:
-    lab = lab_of("NeverAgain", disturbances={"most": 2, "lost": {"way": ["to"], "count": [3, 4]}})
+    lab = lab_of(
+        "Fragile", disturbances={"most": 2, "twice": {"way": ["from"], "count": [3, 4]}}, vehicles={"count": 1}
+    )
     lines: list[str] = []
     night = Night(lab, tmp_path, runs=4, most_shrinking=10, show=lines.append)
     night.run()
     assert night.done == 4
     assert night.figures()["undisturbed run"] == "nothing broke"
     groups = night.groups()
-    assert [(group.oracle, group.cause) for group in groups] == [("progress", "nothing moves")]
+    assert [(group.oracle, group.cause) for group in groups] == [("manager", "ValueError: a state came twice")]
     assert (tmp_path / groups[0].file).exists()
-    assert "nothing moves" in (tmp_path / "index.html").read_text()
+    assert "a state came twice" in (tmp_path / "index.html").read_text()
     again = Night(lab, tmp_path, runs=5, most_shrinking=10, show=lines.append)
     again.resume()
     assert again.done == 4 and again.groups() == groups

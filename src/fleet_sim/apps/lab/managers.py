@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import copy
 import inspect
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, Protocol
@@ -43,6 +46,10 @@ class ManagerHost(Protocol):
 
 class Killed(BaseException):
     """Passes through a manager that is killed inside a call."""
+
+
+class Hangs(BaseException):
+    """Passes through a manager that does not return."""
 
 
 def class_at(path: str, what: str, source: str = "") -> Any:
@@ -83,8 +90,10 @@ class InProcess:
         vehicles: list[dict[str, Any]],
         publish: Callable[[str, bytes | str, bool], bool],
         report: Report,
+        call_within: float,
     ) -> None:
         self.alive, self.crash = False, ""
+        self._call_within = call_within
         self._make, self._site, self._vehicles = make, site, vehicles
         self._publish, self._report = publish, report
         self._storage: dict[str, Any] = {}
@@ -106,12 +115,7 @@ class InProcess:
 
         site, vehicles = copy.deepcopy((self._site, self._vehicles))
         self.alive = True
-        try:
-            self._manager = self._make(site, vehicles, publish, report, self._storage)
-        except Killed:
-            self._die()
-        except Exception:  # a manager is code of others
-            self._crashes()
+        self._try("the constructor", lambda: self._make(site, vehicles, publish, report, self._storage))
 
     def kill(self, after: int) -> None:
         """Kill it at once, or when it has sent `after` more messages."""
@@ -123,16 +127,26 @@ class InProcess:
     def call(self, name: str, *given: Any) -> bool:
         """Call a method, if it is there; return whether it returned."""
         method = getattr(self._manager, name, None) if self.alive else None
-        if method is None:
-            return False
+        return method is not None and self._try(name, lambda: method(*given))
+
+    def _try(self, name: str, act: Callable[[], Any]) -> bool:
+        """Run code of the manager; return whether it ended, and keep what the constructor makes."""
         try:
-            method(*given)
+            with _limited(self._call_within):
+                made = act()
         except Killed:
+            self._die()
+            return False
+        except Hangs:
+            self.crash = f"{name} does not return"
             self._die()
             return False
         except Exception:  # a manager is code of others
             self._crashes()
             return False
+        if self._manager is None:
+            # What the constructor made.
+            self._manager = made
         return True
 
     def close(self) -> None:
@@ -160,6 +174,25 @@ class InProcess:
     def _crashes(self) -> None:
         self.crash = traceback.format_exc(limit=-4)
         self._die()
+
+
+@contextmanager
+def _limited(seconds: float) -> Iterator[None]:
+    """Raise Hangs in what is inside after so much processor time, where signals can do that."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(number: int, frame: Any) -> None:
+        raise Hangs
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 _PLAIN = (dict, list, tuple, set, frozenset)

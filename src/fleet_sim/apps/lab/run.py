@@ -300,7 +300,14 @@ class LabRun:
 
             return ProcessHost(given, self.site, about, self.bus.manager_sends, self._report, STEP)
         make = class_at(given.python, "manager.python", self.settings.source)
-        return InProcess(partial(make, **given.options), self.site, about, self.bus.manager_sends, self._report)
+        return InProcess(
+            partial(make, **given.options),
+            self.site,
+            about,
+            self.bus.manager_sends,
+            self._report,
+            self.rules.call_within,
+        )
 
     def _start(self) -> None:
         self._note("start", buses.MANAGER, "the manager starts")
@@ -472,6 +479,7 @@ class LabRun:
         }
         # Touches are found from poses; loads collide with nothing.
         plain = {"timestep": STEP, "monitor": False, "gui": False, "target_rtf": 0, "seed": self.case.seed}
+        plain["collision_check_frequency"] = 0.0
         return {"simulation": plain, "robots": robots, "vda5050": {"fleets": [fleet]}}
 
 
