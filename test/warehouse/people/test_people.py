@@ -76,6 +76,15 @@ def gap_to_walls(points: Floats) -> float:
     return float(min(gaps))
 
 
+def gap_to_person(sim: Any) -> tuple[float, float, float]:
+    """The gap between the robot and the walker, from their poses, and where that one is from it: ahead and aside."""
+    robot, person = sim.get_object("amr").row, sim.get_object("walker_0").row
+    offset = sim.world.position[person, :2] - sim.world.position[robot, :2]
+    yaw = sim.world.tables["traffic"].yaw[robot]
+    ahead, aside = offset @ (np.cos(yaw), np.sin(yaw)), abs(offset @ (-np.sin(yaw), np.cos(yaw)))
+    return float(np.hypot(max(abs(ahead) - 0.3, 0.0), max(aside - 0.25, 0.0)) - 0.2), float(ahead), float(aside)
+
+
 def test_a_robot_and_a_person_meet_in_an_aisle_and_both_get_there(tmp_path: Path) -> None:
     # The aisle is as wide as the robot: the person turns back before it, and comes again.
     with yard(tmp_path, [WALKER], [0.5, 2.5]) as sim:
@@ -84,12 +93,9 @@ def test_a_robot_and_a_person_meet_in_an_aisle_and_both_get_there(tmp_path: Path
         least, arrived, speeds = np.inf, False, []
         for _ in range(900):
             sim.step_once()
-            offset = sim.world.position[person, :2] - sim.world.position[robot, :2]
-            yaw = sim.world.tables["traffic"].yaw[robot]
-            own = np.abs([offset @ (np.cos(yaw), np.sin(yaw)), offset @ (-np.sin(yaw), np.cos(yaw))])
-            gap = np.hypot(*np.maximum(own - (0.3, 0.25), 0.0)) - 0.2
+            gap, ahead, aside = gap_to_person(sim)
             least = min(least, gap)
-            if gap < 0.5 and own[1] < 0.3 and offset @ (np.cos(yaw), np.sin(yaw)) > 0.0:
+            if gap < 0.5 and aside < 0.3 and ahead > 0.0:
                 speeds.append(float(np.hypot(*sim.world.velocity[robot, :2])))
             if not arrived and sim.get_manager("traffic").has_arrived(sim.get_object("amr")):
                 arrived = True
@@ -102,6 +108,17 @@ def test_a_robot_and_a_person_meet_in_an_aisle_and_both_get_there(tmp_path: Path
         figures = sim.get_manager("people").figures()
         assert figures["people"] == 1 and figures["robots_slowed_s"] + figures["robots_stood_s"] > 1.0
         assert sim.collision_count == 0
+
+
+def test_a_robot_makes_room_for_a_person_who_gets_nowhere(tmp_path: Path) -> None:
+    # It has nothing to do, and stands in an aisle that is no wider than both.
+    with yard(tmp_path, [WALKER], [5.5, 2.5]) as sim:
+        robot, person = sim.get_object("amr").row, sim.get_object("walker_0").row
+        for _ in range(500):
+            sim.step_once()
+            assert gap_to_person(sim)[0] > 0.0
+        assert np.hypot(*(sim.world.position[person, :2] - (0.5, 2.5))) < 0.6
+        assert abs(sim.world.position[robot, 1] - 2.5) > 0.9
 
 
 def test_a_robot_that_no_person_slows_down_counts_as_not_slowed(tmp_path: Path) -> None:

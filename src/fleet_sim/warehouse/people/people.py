@@ -29,6 +29,7 @@ from fleet_sim.warehouse.people.safety import NOBODY, Safety, SafetySettings
 from fleet_sim.warehouse.people.walking import AIMS, STANDS, WALKS, Crowd, Law, Machines, Shelves
 from fleet_sim.warehouse.sites.section import until_cleared
 from fleet_sim.warehouse.sites.site import Site
+from fleet_sim.warehouse.traffic.network import Network
 from fleet_sim.world.clock import normals, purpose_key, uniforms
 from fleet_sim.world.collision_rules import CollisionRule
 from fleet_sim.world.columns import FeatureColumns, column
@@ -133,6 +134,7 @@ class PersonColumns(FeatureColumns):
     blocks: Ints = column(np.int64, unit="tick", writer="People", doc="how long it has stood before a robot that waits")
     yields: Ints = column(np.int64, default=-1, unit="tick", writer="People", doc="until then it keeps aside")
     robot: Ints = column(np.int64, default=-1, reference=True, writer="People", doc="for which it does")
+    given: Ints = column(np.int64, default=-1, unit="tick", writer="People", doc="until then robots make room for it")
     spot: Floats = column(
         float, (2,), default=np.nan, unit="m", writer="People", doc="where to, in the frame of the site"
     )
@@ -158,6 +160,8 @@ TOLERANCE = 0.4
 """In m: so near to its point a person is there."""
 CLOSE = 2.0
 """The same in m where it does not get nearer."""
+BOXED_IN, GIVEN, ROOM = 6.0, 15.0, 1.6
+"""For people who got nowhere for 6 s robots make room for 15 s: within 1.6 m of them, and of where they go."""
 BESIDE = 0.08
 """In m: so near to touching those on a node people keep robots from it; between four nodes, from all of them."""
 SPEED, CHOICE, POINT, STAY, TURN, GAP = range(6)
@@ -290,31 +294,53 @@ class People(Stateful):
         if told != self._told and len(rows):
             traffic.bars.pass_under(self._world.handles.of(rows))
             self._told = told
-        taken: Bools = np.zeros(len(network), np.bool_)
-        reach = traffic.bars.radius + BESIDE + self._table.radius[rows]
-        places = self._world.position[rows, :2]
-        askers = np.full(len(network), NOBODY)
         robots, nodes = traffic.asked_nodes()
-        askers[nodes] = robots
-        self._asked, self._needs = (
-            np.full(len(rows), NOBODY),
-            (robots, network.positions[nodes], traffic.bars.radius + BESIDE),
-        )
+        keep = traffic.bars.radius + BESIDE
+        reaches = keep + self._table.radius[rows]
+        taken, self._asked = self._around(network, self._world.position[rows, :2], reaches, robots, nodes)
+        self._needs = robots, network.positions[nodes], keep
+        traffic.wait_for(taken, self._room(network, rows, traffic.rows, traffic.nodes(traffic.rows)))
+
+    def _around(
+        self, network: Network, places: Floats, reaches: Floats, robots: Rows, nodes: Ints
+    ) -> tuple[Bools, Ints]:
+        """Return which nodes (K,) are in reach of `places` (N, 2), and for each place one of the `robots`
+        (M,) whose node (M,) is, else NOBODY."""
+        found, whose = np.zeros(len(network), np.bool_), np.full(len(places), NOBODY)
+        owners = np.full(len(network), NOBODY)
+        owners[nodes] = robots
         if network.grid is None:
             # Roadmaps have few nodes.
-            for row, place in zip(range(len(rows)), places, strict=True):
-                near = trig.hypot(*(network.positions - place).T) < reach[row]
-                taken |= near
-                self._asked[row] = askers[near].max(initial=NOBODY)
-        else:
-            if self._nodes is None or self._nodes[0] is not network:
-                table = np.full(network.grid.count, -1, np.int64)
-                table[network.cells] = np.arange(len(network))
-                self._nodes = network, table.reshape(network.grid.free_mask.shape)[::-1].copy()
-            walking.mark(
-                network.grid.to_own(places), reach, self._nodes[1], network.grid.cell, askers, taken, self._asked
-            )
-        traffic.wait_for(taken)
+            for number, (place, reach) in enumerate(zip(places, reaches, strict=True)):
+                near = trig.hypot(*(network.positions - place).T) < reach
+                found |= near
+                whose[number] = owners[near].max(initial=NOBODY)
+            return found, whose
+        if self._nodes is None or self._nodes[0] is not network:
+            table = np.full(network.grid.count, -1, np.int64)
+            table[network.cells] = np.arange(len(network))
+            self._nodes = network, table.reshape(network.grid.free_mask.shape)[::-1].copy()
+        walking.mark(network.grid.to_own(places), reaches, self._nodes[1], network.grid.cell, owners, found, whose)
+        return found, whose
+
+    def _room(self, network: Network, rows: Rows, robots: Rows, nodes: Ints) -> Bools:
+        """Return which nodes (K,) are to be left for people who get nowhere between `robots` on their `nodes`."""
+        table, clock, grid = self._table, self._world.clock, self._places.grid
+        stands = np.where(table.until[rows] < 0, table.stuck[rows], 0)
+        boxed = rows[np.maximum(stands, table.blocks[rows]) > clock.ticks(BOXED_IN)]
+        if len(boxed):
+            places = self._world.position[boxed, :2]
+            beside = self._around(network, places, np.full(len(boxed), ROOM), robots, nodes)[1]
+            table.given[boxed[beside != NOBODY]] = clock.tick + clock.ticks(GIVEN)
+        given = rows[table.given[rows] >= clock.tick]
+        if not len(given):
+            return np.zeros(len(network), np.bool_)
+        places = self._own(given)
+        columns, lines = np.floor(places / grid.cell).astype(np.int64).T
+        ways = np.array([self._places.way(max(target, 0)) for target in table.target[given].tolist()])
+        ahead = np.where(table.target[given] >= 0, 1.0, 0.0)[:, None] * self._places.ground.ways[ways, lines, columns]
+        middles = grid.to_world(np.concatenate((places, places + ROOM * ahead)))
+        return self._around(network, middles, np.full(len(middles), ROOM), NO_ROWS, NO_ROWS)[0]
 
     def _decide(self, rows: Rows) -> None:
         """Let stays end and begin, shifts end, and those who get nowhere go elsewhere."""
@@ -411,7 +437,7 @@ class People(Stateful):
         around = max(walking.LOOKS + 1.0, float(drives.max(initial=0.0)))
         shelves, near = self._shelved(places, reach), self._shelved(machines.places, around)
         self._give_way(rows, crowd, shelves, robots, machines, near)
-        speeds[does == AIMS] = np.minimum(speeds[does == AIMS], floor.PACE)
+        speeds[does == AIMS] = np.minimum(speeds[does == AIMS], walking.PACE)
         walking.walk(crowd, shelves, self._places.ground, machines, near, self._law, dt)
         walked = trig.hypot(crowd.velocities[:, 0], crowd.velocities[:, 1])
         slow = (does == WALKS) & (walked < 0.1 * speeds)
@@ -442,30 +468,31 @@ class People(Stateful):
         asking = index[self._needs[0]]
         # Some may have been removed since they asked.
         needs[asking[asking >= 0]] = self._places.grid.to_own(self._needs[1][asking >= 0])
-        waiting = floor.Waiting(machines, near, np.flatnonzero(self._safety.wants(robots)), needs, self._needs[2])
+        wants = np.flatnonzero(self._safety.wants(robots))
+        before, queue = np.empty((2, walking.STEPS * walking.STEPS), np.int64)
+        waiting = walking.Waiting(wants, needs, self._needs[2], before, queue, np.empty_like(wants))
+        ticks = clock.ticks(walking.LOOK)
         for at in yielding.tolist():
             row, machine = rows[at], int(index[table.robot[rows[at]]])
             if machine < 0:
                 continue  # it was removed
             gap, wide = crowd.places[at] - machines.places[machine], machines.radii[machine] + table.radius[row]
             distance = trig.hypot_of(*gap)
-            behind = gap @ machines.headings[machine] < 0.0 and distance > wide + floor.CLEAR
+            behind = gap @ machines.headings[machine] < 0.0 and distance > wide + walking.CLEAR
             if distance > 5.0 or behind:
                 table.yields[row] = -1
                 continue
             if begins[at]:
                 table.spot[row] = np.nan
-            if begins[at] or clock.tick % clock.ticks(floor.LOOK) == 0:
-                table.spot[row], table.aside[row] = floor.make_room(
-                    at,
-                    clock.tick // clock.ticks(floor.LOOK),
-                    table.spot[row],
-                    machine,
-                    crowd,
-                    shelves,
-                    self._places.ground,
-                    waiting,
-                )
+            # Not all of them in the same step.
+            if begins[at] or (clock.tick + at) % ticks == 0:
+                # Elsewhere each time, so that no narrow gap is missed for long.
+                look = clock.tick // ticks
+                shift = look * 0.618034 % 1.0 - 0.5, look * 0.754878 % 1.0 - 0.5
+                spot: tuple[float, float] = tuple(table.spot[row].tolist())
+                ground = self._places.ground
+                chosen = walking.make_room(at, machine, shift, spot, crowd, shelves, ground, machines, near, waiting)
+                table.spot[row], table.aside[row] = chosen[:2], chosen[2:]
             crowd.does[at] = AIMS if table.aside[row].any() else STANDS
             crowd.aims[at] = table.aside[row]
 

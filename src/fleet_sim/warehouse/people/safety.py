@@ -18,7 +18,7 @@ from fleet_sim.base.settings import Checked, setting
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots.attachments import footprint_box, footprint_radius
-from fleet_sim.warehouse.people.walking import Machines
+from fleet_sim.warehouse.people.walking import IN_THE_WAY, Machines
 from fleet_sim.warehouse.traffic.columns import TrafficColumns
 from fleet_sim.world.columns import FeatureColumns, column
 from fleet_sim.world.features import FAULTS, Feature, FeatureHost
@@ -33,8 +33,6 @@ BESIDE = 0.03
 """In m: people so near to the strip that a robot drives along count as in it."""
 CLOSE = 0.01
 """In m: people nearer to the disc that a robot sweeps when it turns keep it from turning."""
-IN_THE_WAY = 1.2
-"""In m: people so near before a robot that waits are in its way."""
 NOBODY = -1
 
 
@@ -217,7 +215,8 @@ class Safety(FeatureRows[SafetyColumns], SpeedRule):
         limits, blocked = np.full(len(rows), np.inf), np.full(len(self.people), NOBODY)
         close: Bools = np.zeros(len(rows), np.bool_)
         places = np.ascontiguousarray(self.world.position[self.people, :2])
-        order = np.argsort(places[:, 0], kind="stable")
+        # Of two at the same x either may come first.
+        order = np.argsort(places[:, 0])
         strips = places[order, 0].copy()
         wants = self.wants(rows)
         look(machines, fields, speeds, accels, wants, places, self.radii, order, strips, limits, close, blocked, dt)
@@ -268,6 +267,8 @@ def look(
             person = order[at]
             at += 1
             dx, dy = places[person, 0] - x, places[person, 1] - y
+            if abs(dy) > reach:
+                continue
             width = machines.radii[machine] + radii[person]
             gap = np.sqrt(dx * dx + dy * dy) - width
             if gap < CLOSE:

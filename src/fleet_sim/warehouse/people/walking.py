@@ -482,6 +482,10 @@ def _is_off(x: float, y: float, ox: float, oy: float, radius: float, machine: in
     """Return whether a person may come from (ox, oy) to (x, y), for all that one robot does: it does not come nearer
     to it than ROOM, and does not enter its way."""
     dx, dy = x - machines.places[machine, 0], y - machines.places[machine, 1]
+    reach = max(machines.stops[machine], machines.claims[machine]) + machines.rounds[machine] + radius + ROOM
+    reach += machines.sizes[machine, 0] + machines.sizes[machine, 1]
+    if dx * dx + dy * dy > reach * reach:
+        return True
     px, py = ox - machines.places[machine, 0], oy - machines.places[machine, 1]
     hx, hy, stop = machines.headings[machine, 0], machines.headings[machine, 1], machines.stops[machine]
     long, wide = machines.halves[machine, 0], machines.halves[machine, 1]
@@ -505,35 +509,158 @@ def _square_to(dx: float, dy: float, hx: float, hy: float, long: float, wide: fl
     return along * along + across * across
 
 
+# How people make room for robots that wait for them: they look for a spot off the ways of these, and go there.
+
+LOOK = 0.25
+"""In s: so often they look around."""
+PACE = 0.4
+"""In m/s: how fast they go at most."""
+CLEAR = 0.04
+"""In m: kept to the ways of robots."""
+IN_THE_WAY = 1.2
+"""In m: people so near before a robot that waits are in its way."""
+STEP, STEPS = 0.12, 41
+"""They look at so many points in a row, so far apart in m."""
+MIDDLE = STEPS // 2
+KEPT, CLEARED, NOWHERE = 0, 1, 6
+"""How good a spot is: the one that it had, and off all ways where robots can also turn, are the best."""
+
+
+class Waiting(NamedTuple):
+    """Robots around people: `wants` (K,), the numbers of those that want to drive; `needs` (M, 2), the places of the
+    nodes that they wait for, nan for none; within `keep` m of these they may not be entered.
+
+    `before` (STEPS * STEPS,), `queue` (STEPS * STEPS,) and `close` (K,) are room to work in.
+    """
+
+    wants: Ints
+    needs: Floats
+    keep: float
+    before: Ints
+    queue: Ints
+    close: Ints
+
+
 @compiled
-def room_around(
+def make_room(
     index: int,
-    points: Floats,
+    machine: int,
+    shift: tuple[float, float],
+    spot: tuple[float, float],
     crowd: Crowd,
     shelves: Shelves,
     ground: Ground,
     machines: Machines,
     near: Shelves,
-    free: Bools,
-) -> None:
-    """Find at which of `points` (K, K, 2) around it a person can stand beside robots and others, in `free` (K, K).
+    waiting: Waiting,
+) -> tuple[float, float, float, float]:
+    """Return the spot (x, y) to which a person goes, nan for none, and the direction (x, y) there, 0 to stand.
+
+    It keeps to the `spot` that it had while it can get there. `machine` is the robot that waits for it. Points are
+    looked at along the ways there, the nearest first, `shift` (x, y) of their distance off the person.
+    """
+    before, queue, close = waiting.before, waiting.queue, waiting.close
+    px, py = crowd.places[index, 0], crowd.places[index, 1]
+    # The point in the middle is where it stands, but for the shift.
+    x, y = px + STEP * (shift[0] - MIDDLE), py + STEP * (shift[1] - MIDDLE)
+    count = 0
+    for number in range(len(waiting.wants)):
+        other = waiting.wants[number]
+        dx, dy = machines.places[other, 0] - px, machines.places[other, 1] - py
+        if other != machine and dx * dx + dy * dy < (STEP * STEPS) ** 2:
+            close[count] = other
+            count += 1
+    middle, kept = MIDDLE * STEPS + MIDDLE, -1
+    if not np.isnan(spot[0]):
+        column, row = int(np.floor((spot[0] - x) / STEP + 0.5)), int(np.floor((spot[1] - y) / STEP + 0.5))
+        # Where it is already, it looks for another one.
+        if 0 <= column < STEPS and 0 <= row < STEPS and row * STEPS + column != middle:
+            kept = row * STEPS + column
+    before[:] = -1
+    before[middle], queue[0] = middle, middle
+    best, rank, first, last = -1, NOWHERE, 0, 1
+    while first < last and rank > (KEPT if kept >= 0 else CLEARED):
+        at = queue[first]
+        first += 1
+        row, column = at // STEPS, at % STEPS
+        found = KEPT
+        if at != kept:
+            edge = row == 0 or column == 0 or row == STEPS - 1 or column == STEPS - 1
+            found = _rank_of(
+                x + STEP * column, y + STEP * row, crowd.radii[index], edge, machine, count, machines, waiting
+            )
+        if found < rank:
+            best, rank = at, found
+        for side in range(4):
+            up, right = row + (side == 2) - (side == 3), column + (side == 0) - (side == 1)
+            if 0 <= up < STEPS and 0 <= right < STEPS and before[up * STEPS + right] == -1:
+                free = _can_stand(index, x + STEP * right, y + STEP * up, crowd, shelves, ground, machines, near)
+                before[up * STEPS + right] = at if free else -2
+                if free:
+                    queue[last] = up * STEPS + right
+                    last += 1
+    if best < 0:
+        return np.nan, np.nan, 0.0, 0.0
+    ex, ey = x + STEP * (best % STEPS), y + STEP * (best // STEPS)
+    if best == middle:
+        return ex, ey, 0.0, 0.0
+    while before[best] != middle:
+        best = before[best]
+    dx, dy = x + STEP * (best % STEPS) - px, y + STEP * (best // STEPS) - py
+    norm = max(np.sqrt(dx * dx + dy * dy), 1e-9)
+    return ex, ey, dx / norm, dy / norm
+
+
+@inlined
+def _rank_of(
+    x: float, y: float, radius: float, edge: bool, machine: int, count: int, machines: Machines, waiting: Waiting
+) -> int:
+    """Return how good a spot is: off all ways, else off that of the `machine` that waits for this person, each best
+    where the robots can turn as well; else, between walls, ahead of it as far as it sees; or NOWHERE."""
+    rank = CLEARED
+    for number in range(count):
+        bars, keeps = _in_the_way(x, y, radius, waiting.close[number], machines, waiting)
+        rank = max(rank, 3 if bars else 2 if keeps else CLEARED)
+    bars, keeps = _in_the_way(x, y, radius, machine, machines, waiting)
+    if bars:
+        dx, dy = x - machines.places[machine, 0], y - machines.places[machine, 1]
+        ahead = dx * machines.headings[machine, 0] + dy * machines.headings[machine, 1] > 0.0
+        return 5 if edge and ahead else NOWHERE
+    return max(rank, (4 if rank == 3 else 2) if keeps else rank)
+
+
+@inlined
+def _in_the_way(
+    x: float, y: float, radius: float, machine: int, machines: Machines, waiting: Waiting
+) -> tuple[bool, bool]:
+    """Return whether a person at (x, y) is on the way of a robot, and whether it keeps that from turning."""
+    dx, dy = x - machines.places[machine, 0], y - machines.places[machine, 1]
+    hx, hy = machines.headings[machine, 0], machines.headings[machine, 1]
+    if machines.claims[machine] > 0.0:
+        hx, hy = machines.ways[machine, 0], machines.ways[machine, 1]
+    ahead, aside = dx * hx + dy * hy, abs(hx * dy - hy * dx)
+    around, wide = machines.radii[machine] + radius, machines.sizes[machine, 1] + radius
+    bars = aside <= wide + CLEAR and 0.0 <= ahead <= around + IN_THE_WAY
+    nx, ny = x - waiting.needs[machine, 0], y - waiting.needs[machine, 1]
+    bars = bars or nx * nx + ny * ny < (waiting.keep + radius + CLEAR) ** 2
+    return bars, dx * dx + dy * dy <= (around + CLEAR) ** 2
+
+
+@inlined
+def _can_stand(
+    index: int, x: float, y: float, crowd: Crowd, shelves: Shelves, ground: Ground, machines: Machines, near: Shelves
+) -> bool:
+    """Return whether a person can stand at (x, y) beside robots and others.
 
     Those that are in its way already may be, unless it would come nearer to them.
     """
-    x, y, radius = crowd.places[index, 0], crowd.places[index, 1], crowd.radii[index]
-    height, width = ground.blocked.shape
-    for up in range(len(free)):
-        for right in range(len(free)):
-            px, py = points[up, right, 0], points[up, right, 1]
-            column, row = int(np.floor(px / ground.cell)), int(np.floor(py / ground.cell))
-            inside = 0 <= column < width and 0 <= row < height
-            free[up, right] = inside and _wall(px, py, radius, ground)[2] > radius - SLACK
-            if not free[up, right]:
-                continue
-            below, above, first, last = _around(px, py, near)
-            for begin in range(below * near.columns, above * near.columns, near.columns):
-                for at in range(near.begins[begin + first], near.begins[begin + last]):
-                    if not _is_off(px, py, x, y, radius, near.order[at], machines):
-                        free[up, right] = False
-            if not _is_off_others(index, px, py, crowd, shelves):
-                free[up, right] = False
+    radius, (height, width) = crowd.radii[index], ground.blocked.shape
+    column, row = int(np.floor(x / ground.cell)), int(np.floor(y / ground.cell))
+    if not (0 <= column < width and 0 <= row < height) or _wall(x, y, radius, ground)[2] <= radius - SLACK:
+        return False
+    below, above, left, right = _around(x, y, near)
+    for begin in range(below * near.columns, above * near.columns, near.columns):
+        for at in range(near.begins[begin + left], near.begins[begin + right]):
+            if not _is_off(x, y, crowd.places[index, 0], crowd.places[index, 1], radius, near.order[at], machines):
+                return False
+    return _is_off_others(index, x, y, crowd, shelves)

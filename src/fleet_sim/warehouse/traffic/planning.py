@@ -354,6 +354,8 @@ class PlanTiming:
         """Nodes (N,) that wide robots enter only as their goals."""
         self.first: Rows = NO_ROWS
         """Robots that go before all others, set anew in each step by who sends them."""
+        self.left: Bools = np.zeros(len(network), np.bool_)
+        """Nodes (N,) that robots leave, and that nobody goes to, set anew in each step."""
         self._world = world
         self._table = table
         self._network = network
@@ -528,17 +530,34 @@ class PlanTiming:
         taken = self._network.meeting(taken)
         # Robots without a goal are planned for, too: they may have to give way.
         goals = np.where(table.goal[rows] >= 0, table.goal[rows], starts)
+        if self.left.any():
+            goals = self._goals_elsewhere(starts, goals, taken | ~self._execution.open_mask)
         problem = self._asked(starts, goals, taken, rows)
         lost_mask = problem.unreachable()
         self.cut_off = int(np.count_nonzero(lost_mask))
         # Who cannot reach its goal is asked to stay, so that one closed door stops nobody else.
         return self._asked(starts, np.where(lost_mask, starts, goals), taken, rows) if self.cut_off else problem
 
+    def _goals_elsewhere(self, starts: Ints, goals: Ints, shut: Bools) -> Ints:
+        """Return `goals` (R,) for nodes that are to be left: who stands there goes to the nearest other one that
+        nobody goes to, and past none that is `shut` (N,); who would go there waits."""
+        goals, used = np.where(self.left[goals], starts, goals), self.left.copy()
+        used[goals] = True
+        for robot in np.flatnonzero(self.left[starts]).tolist():
+            found = [int(starts[robot])]
+            for node in found:
+                if not used[node]:
+                    goals[robot], used[node] = node, True
+                    break
+                ends = self._network.neighbours[node].tolist()
+                found += [end for end in ends if end >= 0 and not shut[end] and end not in found]
+        return goals
+
     def _asked(self, starts: Ints, goals: Ints, blocked: Bools, rows: Rows) -> Problem:
         ids, wide = self._world.object_id[rows], self._table.wide[rows]
         barred = self.barred if wide.any() else np.empty(0, bool)
         limits = (self._window(rows), self._settings.time_limit, self._seed)
-        first = np.isin(rows, self.first) if len(self.first) else np.empty(0, bool)
+        first = np.isin(rows, self.first) | self.left[starts]
         return Problem(self._network, starts, goals, blocked, *limits, ids, barred, wide, first, self._most_work)
 
     def charge(self, present: Rows, new: Rows) -> None:

@@ -723,12 +723,14 @@ class Traffic:
         rows = rows[table.waiting[rows] & (table.held[rows] == 0) & (table.granted[rows] + 1 < table.length[rows])]
         return rows, self.floor.execution.graph.ways.nodes[rows, table.granted[rows] + 1]
 
-    def wait_for(self, nodes: Bools) -> None:
+    def wait_for(self, nodes: Bools, left: Bools | None = None) -> None:
         """Let robots wait before these nodes (N,) until it is called with others: plans lead through, as it is short.
 
-        A robot that cannot stop before one any more enters it.
+        A robot that cannot stop before one any more enters it. Robots that stand on nodes that are to be `left` (N,)
+        leave these first of all, and those that would go there wait where they are.
         """
         self.floor.wait_for(nodes)
+        self.floor.timing.left = np.zeros_like(nodes) if left is None else left
 
     @property
     def blocked(self) -> tuple[Bools, Bools]:
