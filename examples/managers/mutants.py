@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -135,3 +137,147 @@ class BatteryIgnored(Manager):
 
     def low(self, serial: str) -> bool:
         return False
+
+
+@mutant
+class ForgetsWho(Manager):
+    """After a restart it does not know any more which vehicle was to fetch what."""
+
+    def __init__(self, site: Json, vehicles: list[Json], publish: Any, report: Any, storage: Json) -> None:
+        super().__init__(site, vehicles, publish, report, storage)
+        for vehicle in self.vehicles.values():
+            order = self.orders.get(vehicle["order"] or "")
+            if order is not None and not order["loaded"]:
+                vehicle["order"] = order["vehicle"] = None
+
+
+@mutant
+class LeaseExpires(Manager):
+    """Nodes of a vehicle that was not heard for some seconds are free for others."""
+
+    def on_time(self, now: float) -> None:
+        self.now = now
+        super().on_time(now)
+
+    def held(self, but: str) -> set[str]:
+        all_vehicles = self.vehicles
+        heard = {name for name, state in self.states.items() if self.now - state["came"] < 8.0}
+        self.vehicles = {name: one for name, one in all_vehicles.items() if name in heard}
+        try:
+            return super().held(but)
+        finally:
+            self.vehicles = all_vehicles
+
+    def see(self, serial: str, state: Json, now: float) -> None:
+        self.now = state["came"] = now
+        super().see(serial, state, now)
+
+
+@mutant
+class OldStatesTrusted(Manager):
+    """It takes a retained state for a new one."""
+
+    def on_message(self, topic: str, payload: bytes | bytearray, now: float, retained: bool = False) -> None:
+        self.retained = retained
+        super().on_message(topic, payload, now)
+
+    def is_old(self, vehicle: Json, state: Json) -> bool:
+        return not self.retained and super().is_old(vehicle, state)
+
+
+@mutant
+class OrderIdReused(Manager):
+    """What is tried again has the order id of the first time."""
+
+    def number(self, name: str) -> str:
+        return f"{name}.0" if name in self.orders else super().number(name)
+
+
+@mutant
+class JunkCrashes(Manager):
+    """It expects JSON on all topics."""
+
+    def on_message(self, topic: str, payload: bytes | bytearray, now: float, retained: bool = False) -> None:
+        json.loads(payload)
+        super().on_message(topic, payload, now, retained)
+
+
+@mutant
+class StopFreesNodes(Manager):
+    """It gives the order of a vehicle that is stopped to another one, and its nodes back."""
+
+    def see(self, serial: str, state: Json, now: float) -> None:
+        super().see(serial, state, now)
+        if not state["fit"] and self.vehicles[serial]["mission"] is not None:
+            self.leave_mission(serial, state)
+
+
+@mutant
+class FailedIsFinished(Manager):
+    """An order whose drop has failed has ended for it, and what has ended is finished."""
+
+    def see_actions(self, vehicle: Json, mission: Json, state: Json) -> None:
+        if state["actions"].get(f"{mission['id']}-drop") == "FAILED" and vehicle["order"] is not None:
+            self.end(vehicle["order"], "finished")
+        super().see_actions(vehicle, mission, state)
+
+
+@mutant
+class SavedTooLate(Manager):
+    """It saves what it remembers twice a second."""
+
+    def __init__(self, site: Json, vehicles: list[Json], publish: Any, report: Any, storage: Json) -> None:
+        self.kept = storage
+        super().__init__(site, vehicles, publish, report, copy.deepcopy(storage))
+
+    def order(self, order: Json, now: float) -> None:
+        super().order(order, now)
+        self.save()
+
+    def on_time(self, now: float) -> None:
+        super().on_time(now)
+        self.save()
+
+    def save(self) -> None:
+        """Write what it remembers."""
+        self.kept.update(copy.deepcopy(self.storage))
+
+
+@mutant
+class ReassignedUncancelled(Manager):
+    """It gives the order of a vehicle that cannot drive for long to another one, and cancels nothing."""
+
+    def cancel_mission(self, serial: str, now: float) -> None:
+        if serial in self.unfit and self.vehicles[serial]["mission"] is not None:
+            self.leave_mission(serial, self.states[serial])
+        else:
+            super().cancel_mission(serial, now)
+
+
+@mutant
+class OfflineReassigned(Manager):
+    """It gives the order of a vehicle without a connection to another one at once."""
+
+    def on_message(self, topic: str, payload: bytes | bytearray, now: float, retained: bool = False) -> None:
+        super().on_message(topic, payload, now, retained)
+        for serial, online in self.online.items():
+            if not online and serial in self.states and self.vehicles[serial]["mission"] is not None:
+                self.leave_mission(serial, self.states[serial])
+
+
+@mutant
+class StaleHorizon(Manager):
+    """A vehicle whose order was lost is sent on as it was planned before, whoever is there by now."""
+
+    def leave_mission(self, serial: str, state: Json) -> None:
+        mission = self.vehicles[serial]["mission"]
+        self.vehicles[serial]["stale"] = mission is not None and mission["passed"] < len(mission["nodes"]) - 1
+        super().leave_mission(serial, state)
+
+    def held(self, but: str) -> set[str]:
+        return set() if self.vehicles[but].get("stale") else super().held(but)
+
+    def begin(self, serial: str, now: float, order: Json | None) -> bool:
+        began = super().begin(serial, now, order)
+        self.vehicles[serial]["stale"] = False
+        return began
