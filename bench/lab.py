@@ -29,11 +29,11 @@ def lab_of(name: str) -> dict[str, Any]:
     file = "vda5050_manager.py" if name == "Manager" else "mutants.py"
     return {
         "site": {"grid": {"rows": 3, "columns": 5}},
-        "vehicles": {"count": 5},
-        "orders": {"count": 10, "every": 8, "cancelled": 0.2},
+        "vehicles": {"count": 4, "battery": {"capacity_wh": 50, "idle_power": 40, "charge_power": 4000}},
+        "orders": {"count": 8, "every": 7, "cancelled": 0.2},
         "manager": {"python": f"{MANAGERS / file}:{name}"},
         "disturbances": {"most": 8},
-        "duration": 120,
+        "duration": 100,
     }
 
 
@@ -56,7 +56,7 @@ def search(name: str, seed: int, most: float, folder: str) -> dict[str, Any]:
     if answer.get("failure") is None:
         return found
     found["failure"] = answer["failure"] | {"strategy": answer["strategy"]}
-    shrink = {"do": "shrink", **lab, "case": answer["case"], "failure": answer["failure"], "most": 300}
+    shrink = {"do": "shrink", **lab, "case": answer["case"], "failure": answer["failure"], "most": 120}
     return found | {"shrunk": perform(shrink | {"file": f"{folder}/{name}"}), "all": time.process_time() - begin}
 
 
