@@ -165,7 +165,7 @@ def test_seeds_are_read_and_mutants_read_or_refused(targets: ModuleType, name: s
     for number, seed in enumerate(target.seeds):
         assert outcome_of(target, seed, watch).where.startswith("accepted"), f"seed {number}"
     fuzzing = Run(name, target, tmp_path)
-    feed_mutants(fuzzing, target, Random(7), seconds=60.0, most=len(target.seeds) + MUTANTS.get(name, 300))
+    feed_mutants(fuzzing, target, Random(7), seconds=60.0, most=len(target.seeds) + MUTANTS.get(name, 60))
     faults = [path.read_text(encoding="utf-8") for path in tmp_path.glob("*.txt")]
     assert faults == []
     # What is refused in a sequence of operations is an answer, and no end of it.
