@@ -187,6 +187,10 @@ def test_robots_that_ride_reach_no_higher_and_wait_where_it_is_open() -> None:
         sim.step_once()
         traffic.send(robot, traffic.node_of((5.4, 3.4, FLOOR)))
         place = int(traffic.table.goal[robot.row])
+        # Who waits is not next to a station: those of the building's vertices.
+        stations = [traffic.node_of((x + 0.4, y + 0.4, 0.0)) for x in range(2, 12, 3) for y in (2, 4)]
+        ways = traffic.network.positions[stations] - traffic.network.positions[place]
+        assert np.abs(ways).max(axis=1).min() > 1.5
         traffic.close(place)
         sim.step_once()
         assert int(traffic.table.goal[robot.row]) != place

@@ -18,8 +18,7 @@ TABLES = ("door", "lift")
 
 def fittings_mask(world: World) -> Bools:
     """Return which rows (N,) are leaves of doors, or parts of lifts."""
-    mask: Bools = ~world.alive
-    mask &= False
+    mask = np.zeros(len(world.alive), bool)
     for name in TABLES:
         table = world.tables.get(name)
         if isinstance(table, FeatureColumns):
