@@ -66,7 +66,7 @@ def new_sim(**more: Any) -> fs.MultiRobotSimulationCore:
 
 
 class Run:
-    """Two minutes of random tasks, and where all robots were after each step, along the axes of the grid."""
+    """Random tasks, and where all robots were after each step, along the axes of the grid."""
 
     def __init__(self, seconds: float) -> None:
         grid = Grid(FREE, 1.0, ORIGIN)
@@ -126,7 +126,7 @@ def apart_of_disc(box: Floats, disc: Floats) -> Floats:
 
 @pytest.fixture(scope="module")
 def run() -> Run:
-    return Run(120.0)
+    return Run(60.0)
 
 
 @holds(

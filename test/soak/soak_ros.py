@@ -83,15 +83,16 @@ class Manager:
         self.states += 1
 
     def on_diagnostics(self, message: DiagnosticArray) -> None:
-        """Take the node's figures."""
-        values = {item.key: item.value for item in message.status[0].values}
-        before, self.newest = self.newest, int(values["steps"])
-        # A reset begins to count anew.
-        self.node.steps += self.newest - (before if self.newest >= before else 0)
-        self.node.step_times.append(float(values["step_ms"]))
-        self.node.refused = int(values["refused_commands"])
-        self.node.lost = int(values["faults"])
-        self.node.operations = self.tally.operations
+        """Take the node's figures; what it hosts, such as orders, has messages of its own."""
+        found = ({item.key: item.value for item in one.values} for one in message.status)
+        for values in (values for values in found if "faults" in values):
+            before, self.newest = self.newest, int(values["steps"])
+            # A reset begins to count anew.
+            self.node.steps += self.newest - (before if self.newest >= before else 0)
+            self.node.step_times.append(float(values["step_ms"]))
+            self.node.refused = int(values["refused_commands"])
+            self.node.lost = int(values["faults"])
+            self.node.operations = self.tally.operations
 
     def call(self, kind: Any, service: str, request: Any = None, *, refused: bool = False) -> Any:
         """Call a service and count the response; `refused` is what it must be."""

@@ -285,7 +285,7 @@ def main(file: str, map_file: str | None = None) -> int:
     try:
         with open(file, "rb") as stream:
             proof, lines = certify(stream, rows_of_map(map_file) if map_file else None)
-    except (OSError, KeyError, TypeError, ValueError) as error:
+    except (OSError, ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
         print(f"error: {file}: {error!r}", file=sys.stderr)
         return 2
     print("{robots} robots, {seconds:g} s, {robot_seconds:g} robot-seconds, {pieces} pieces".format(**proof))
