@@ -78,7 +78,7 @@ def _size_of(world: World, table: TrafficColumns, row: int, grid: Grid, margin: 
 
 def _reach(half: float, cell: float) -> int:
     """Return over how many cells on each side of its own something of `half` m reaches."""
-    return max(math.ceil((half - TOUCH) / cell - 0.5) - 1, 0)
+    return max(math.ceil((half - TOUCH) / cell - 0.5), 0)
 
 
 def _block(length: float, width: float, cell: float) -> list[tuple[int, int]]:
