@@ -123,6 +123,9 @@ class ProcessHost:
             topic, payload, _, retained = given
             self._client.publish(topic, payload, qos=0, retain=retained)
         elif name in ("order", "cancel"):
+            if isinstance(self._broker, subprocess.Popen) and self._subscriptions <= self._own_subscriptions:
+                # Its connection is cut: it is given the order when it listens again.
+                return False
             body = {"do": name, **(given[0] if name == "order" else {"id": given[0]})}
             self._client.publish(self._settings.orders, json.dumps(body), qos=1)
         elif name == "on_connection" and not given[0]:
@@ -194,6 +197,7 @@ class ProcessHost:
         program = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
         if program is not None:
             rules = f"listener {self.port} {LOOPBACK}\nallow_anonymous true\nmax_queued_messages 0\nsys_interval 1\n"
+            rules += f"persistence true\npersistence_location {self.folder}/\n"
             write_file(self.folder / "broker.conf", rules)
             self._broker = subprocess.Popen(
                 [program, "-c", str(self.folder / "broker.conf")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

@@ -7,6 +7,7 @@ the lab.
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -220,14 +221,15 @@ class LabRun:
 
     # ---- the run -----------------------------------------------------------------------------------------------------
 
-    def run(self) -> Outcome:
-        """Run the case to its end, or to the first failure."""
+    def run(self, until: float = math.inf) -> Outcome:
+        """Run the case to its end or the first failure; at `until` (s) it is given up, without a last look."""
         failure = None
         try:
             self._begin()
-            while not self._is_over():
+            while not self._is_over() and self.now < until:
                 self._step()
-            self._listen("end")
+            if self.now < until:
+                self._listen("end")
         except Seen as seen:
             failure = seen.failure
             self._note("failure", "", failure.text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,9 +21,15 @@ from fleet_sim.base.settings import load_mapping
 FORMAT = 1
 
 
-def run_case(lab: LabSettings, case: Case) -> Outcome:
+AT_THE_END = ("end", "progress", "vehicle")
+"""Oracles that see a failure long after it was made."""
+LATER = 60.0
+"""How much later (s) than at first a failure may be seen in a smaller case."""
+
+
+def run_case(lab: LabSettings, case: Case, until: float = math.inf) -> Outcome:
     """Run a case with the oracles of its lab."""
-    return LabRun(lab, case, oracles_of(lab)).run()
+    return LabRun(lab, case, oracles_of(lab)).run(until)
 
 
 @dataclass
@@ -40,16 +47,15 @@ class Shrinker:
     The failure is the same where oracle and cause are. It ends after `most` runs with the best case until then.
     """
 
-    def __init__(
-        self, lab: LabSettings, failed: Outcome, most: int = 200, run: Callable[..., Outcome] = run_case
-    ) -> None:
+    def __init__(self, lab: LabSettings, failed: Outcome, most: int = 200) -> None:
         assert failed.failure is not None
-        self._lab, self._run, self._left, self._most = lab, run, most, most
+        self._lab, self._left, self._most = lab, most, most
         self._wanted = failed.failure.oracle, failed.failure.cause
         self.best, self.outcome = failed.case, failed
 
     def shrink(self) -> Shrunk:
         """Return the smallest case that was found."""
+        self._end_early()
         size = -1
         while size != self._size() and self._left > 0:
             size = self._size()
@@ -59,6 +65,18 @@ class Shrinker:
             self._simpler()
         return Shrunk(self.best, self.outcome, self._most - self._left)
 
+    def _end_early(self) -> None:
+        """Leave out all that comes after the failure."""
+        assert self.outcome.failure is not None
+        case, at = self.best, self.outcome.failure.at
+        self._fails(
+            replace(
+                case,
+                events=[event for event in case.events if event["at"] <= at],
+                orders=[order for order in case.orders if order["at"] <= at],
+            )
+        )
+
     def _size(self) -> int:
         return len(self.best.events) + len(self.best.orders) + len(self.best.vehicles)
 
@@ -67,7 +85,9 @@ class Shrinker:
         if self._left <= 0:
             return False
         self._left -= 1
-        outcome = self._run(self._lab, case)
+        assert self.outcome.failure is not None
+        until = math.inf if self._wanted[0] in AT_THE_END else self.outcome.failure.at + LATER
+        outcome = run_case(self._lab, case, until)
         if outcome.failure is None or (outcome.failure.oracle, outcome.failure.cause) != self._wanted:
             return False
         self.best, self.outcome = case, outcome
