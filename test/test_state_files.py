@@ -74,6 +74,7 @@ def test_every_action_sensor_and_feature_goes_on_in_another_process(tmp_path: Pa
         "bullet": (9,),
         "mujoco": (9,),
         "sites/two_floors_orders.yaml": (40,),
+        "floor": (60,),
         "shift": (40,),
     }
     for name in moments:

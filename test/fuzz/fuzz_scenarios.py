@@ -82,7 +82,7 @@ def scenario_target() -> Target:
     file = files.write(b"%% scenario.yaml\n%% yard.yaml\n" + YARD, "scenario.yaml")
     # Not bin_picking.yaml: its physics is another engine's, and slow to begin.
     shipped = ("arm", "demo", "mobile_manipulator", "nav2", "sensors", "warehouse")
-    sites = ("office", "warehouse", "vda5050")
+    sites = ("goods_to_person", "office", "warehouse", "vda5050")
     paths = [f"{name}.yaml" for name in shipped] + [f"sites/{name}.yaml" for name in sites]
     shipped_ones = [small(yaml.safe_load((ROOT / "config" / path).read_bytes())) for path in paths]
     seeds = [json.dumps(part).encode() for one in shipped_ones for part in parts_of(one)]
@@ -123,6 +123,8 @@ def small(config: dict[str, Any]) -> dict[str, Any]:
         config["site"].pop("cell", None)
     if "doors" in config:
         config["doors"]["list"] = [{**config["doors"]["list"][0], "begin": [3.0, 2.0], "end": [4.0, 2.0]}]
+    if "pods" in config.get("orders", {}):
+        config["orders"]["pods"] |= {"storage": [[2, 1, 5, 3]], "count": 2, "skus": 4}
     for arrivals in config.get("orders", {}).get("arrivals", []):
         arrivals["per_hour"] = [60]
     return config

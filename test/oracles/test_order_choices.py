@@ -1,4 +1,4 @@
-"""Who serves what, and who charges: each choice against one made by trying all."""
+"""Who serves what, who charges, which pod comes, and what is ordered: each choice against one made by trying all."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from oracle_rows import holds
 from fleet_sim.warehouse.orders import Request
 from fleet_sim.warehouse.orders.allocation import make_allocator
 from fleet_sim.warehouse.orders.charging import ChargingRequest, make_policy
+from fleet_sim.warehouse.orders.pods.pods import POD_CHOICES, REPLENISHMENTS, PodRequest, ReplenishRequest
+from fleet_sim.warehouse.orders.settings import ItemDraws
 
 
 @holds("api:Auction.allocate", fault="warehouse/orders/allocation.py: the way on from the order is not counted")
@@ -115,6 +117,34 @@ def test_robots_charge_that_must_and_the_emptiest_of_those_that_may(seed: int) -
     assert keen.leave(request).tolist() == [level >= full or (waiting > 0 and level >= enough) for level in levels]
 
 
+@holds(
+    "api:ReplenishPolicy.order",
+    "api:PodChoice.choose",
+    fault="warehouse/orders/pods/pods.py: what comes is not counted",
+)
+@pytest.mark.parametrize("seed", range(30))
+def test_what_is_low_is_filled_up_and_the_pod_with_most_lines_comes(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    held, coming, target, asked = random.integers(0, 20, (4, 7))
+    room, below = int(random.integers(0, 50)), 0.63
+    request = ReplenishRequest(held, coming, target, asked, room, 0.0)
+    expected, left = [], room
+    for has, comes, first, wanted in zip(*(values.tolist() for values in (held, coming, target, asked)), strict=True):
+        stock = has + comes
+        short = max(first, wanted) - stock if stock < below * first or stock < wanted else 0
+        expected.append(min(max(short, 0), left))
+        left -= expected[-1]
+    assert REPLENISHMENTS.make("threshold", {"below": below}).order(request).tolist() == expected
+    assert not REPLENISHMENTS.make("never", {}).order(request).any()
+    lines, items = random.integers(0, 3, (2, 9))
+    lengths = random.permutation(9).astype(float)
+    none = np.zeros((9, 1), np.int64)
+    pods = PodRequest(np.arange(9), lengths, lines, items, none, none[0], 0.0)
+    best = max(range(9), key=lambda pod: (lines[pod], items[pod], -lengths[pod]))
+    assert POD_CHOICES.make("most_lines", {}).choose(pods) == best
+    assert POD_CHOICES.make("nearest", {}).choose(pods) == int(lengths.argmin())
+
+
 # ---- where and when ------------------------------------------------------------------------------------------------
 
 
@@ -206,3 +236,20 @@ def test_orders_come_as_a_process_without_memory_in_the_hours_of_the_profile(tmp
     # What is named twice has its last weight.
     picks = [status.stops[0] for status, _ in known]
     assert set(picks) == {"shelf_a", "shelf_b"} and len(times) == len(orders.names)
+
+
+@holds("api:Order.lines", fault="warehouse/orders/settings.py: a sku may come twice; quantities are one too small")
+def test_lines_at_random_have_different_items_as_often_as_their_weights_say() -> None:
+    weights = {"tea": 5.0, "nuts": 0.0, "jam": 2.0, "salt": 1.0, "oil": 2.0}
+    draws = [ItemDraws(list(weights), weights, (1, 3), (2, 5), 77).draw(number) for number in range(1, 3001)]
+    sizes = np.bincount([len(lines) for lines in draws], minlength=4)
+    assert sizes[0] == 0 and sizes[1:] == pytest.approx(1000.0, abs=110.0) and len(sizes) == 4
+    counts = np.bincount([items for lines in draws for _, items in lines])
+    assert counts[:2].sum() == 0 and len(counts) == 6 and counts[2:] == pytest.approx(1500.0, abs=160.0)
+    assert all(len({sku for sku, _ in lines}) == len(lines) for lines in draws)
+    firsts = [lines[0][0] for lines in draws]
+    for sku, weight in weights.items():
+        assert firsts.count(sku) == pytest.approx(300.0 * weight, abs=4.0 * math.sqrt(300.0 * weight))
+    # Of what is left, again by its weights.
+    seconds = [lines[1][0] for lines in draws if len(lines) > 1 and lines[0][0] == "tea"]
+    assert seconds.count("salt") == pytest.approx(0.2 * len(seconds), abs=4.0 * math.sqrt(0.16 * len(seconds)))

@@ -255,15 +255,17 @@ def test_orders_change_as_the_table_says_and_the_urgent_ones_come_first() -> Non
 def test_orders_of_files_say_what_their_lines_say(tmp_path: Path) -> None:
     table = tmp_path / "orders.csv"
     table.write_text(
-        "id,pick,drop,stops,load,priority,release,due\n"
-        "first, shelf ,(1.5 -2),,7.5,3,10,99.5\n"
+        "id,pick,drop,stops,load,priority,release,due,lines\n"
+        "first, shelf ,(1.5 -2),,7.5,3,10,99.5,\n"
         "\n"
-        "round,,,a| (2 3) |b,,,,\n"
+        "round,,,a| (2 3) |b,,,,,\n"
+        "items,,,,,,,,tea:2| sku:1:4\n"
     )
     found = dict(read_orders(table))
     assert found == {
         "line 2": Order(id="first", pick="shelf", drop=(1.5, -2.0), load=7.5, priority=3, release=10.0, due=99.5),
         "line 4": Order(id="round", stops=("a", (2.0, 3.0), "b")),
+        "line 5": Order(id="items", lines=(("tea", 2), ("sku:1", 4))),
     }
     (tmp_path / "hall.tasks").write_text("2\n1,1,9,4\n11,0\n")
     (tmp_path / "hall.map").write_text("type octile\nheight 3\nwidth 4\nmap\n....\n....\n....\n")

@@ -6,12 +6,14 @@ import ast
 import fnmatch
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import yaml
 from depot import depot
 from oracle_rows import holds
+from pod_floor import scenario
 
 import fleet_sim as fs
 from fleet_sim.apps.cli.main import main
@@ -118,6 +120,55 @@ def test_a_robot_that_gives_way_drives(tmp_path: Path) -> None:
         assert shares["share_driving_empty"] >= moved[1] / (2 * steps)
         # In the last step the other one is idle, too.
         assert run.figures()["share_idle"] == pytest.approx((idle + 1) / (2 * steps))
+
+
+@holds(
+    *(f"report:{name}" for name in ("lines_done", "items_picked", "pod_visits", "items_per_visit", "pod_fills")),
+    *(f"report:{name}" for name in ("items_filled", "orders_short", "refused_for_stock", "storage_waits")),
+    *("report:pods_stranded", "report:station_idle_share", "report:orders.pods.*"),
+    fault="warehouse/orders/pods/crew.py: each fill counts as one item",
+)
+def test_pods_are_counted_by_where_they_are(tmp_path: Path) -> None:
+    pods: dict[str, Any] = {
+        "list": [
+            {"id": "one", "at": [4.5, 2.5], "stock": {"tea": 5, "nuts": 4}},
+            {"id": "two", "at": [6.5, 6.5], "stock": {"tea": 2, "salt": 6}},
+        ],
+        "capacity": 20,
+        "go_on": False,
+        "replenishment": {"type": "threshold", "options": {"below": 0.6}},
+    }
+    with scenario(tmp_path, pods) as sim:
+        orders = sim.get_manager("orders")
+        run = OrderRun(sim, orders)
+        lines = [{"tea": 3, "nuts": 1}, {"salt": 4}, {"tea": 4}, {"nuts": 3, "salt": 1}]
+        for number, wanted in enumerate(lines):
+            orders.submit(lines=wanted, drop=("left", "right")[number % 2])
+        with pytest.raises(fs.FleetSimError):
+            orders.submit(lines={"sugar": 1})
+        shelves = {name: sim.get_object(name) for name in ("one", "two")}
+        carried, carries, visits, told = dict.fromkeys(shelves, False), 0, 0, {"fills": 0}
+        while sim.sim_time < 300.0 and (told["fills"] < 2 or orders.delivered < 4 or any(carried.values())):
+            sim.step_once()
+            for name, shelf in shelves.items():
+                carries += shelf.is_attached() and not carried[name]
+                visits += carried[name] and not shelf.is_attached()
+                carried[name] = shelf.is_attached()
+            told = orders.figures()["pods"]
+        run_told = run.figures()
+        items = sum(sum(wanted.values()) for wanted in lines)
+        assert told["lines_done"] == run_told["lines_done"] == sum(len(wanted) for wanted in lines)
+        assert told["items_picked"] == run_told["items_picked"] == told["stock"]["picked"] == items
+        # Each time that a pod is lifted and stored again is a visit to pick or to fill.
+        assert carries == visits == told["visits"] + told["fills"] and told["fills"] > 0
+        assert (run_told["pod_visits"], run_told["pod_fills"]) == (told["visits"], told["fills"])
+        assert told["items_per_visit"] == run_told["items_per_visit"] == pytest.approx(items / told["visits"])
+        came = told["stock"]["on_pods"] + told["stock"]["picked"] - 17
+        assert told["items_filled"] == run_told["items_filled"] == came > 0
+        assert told["orders_short"] == told["refused_for_stock"] == told["storage_waits"] == told["stranded"] == 0
+        assert run_told["orders_refused"] == 1
+        idle = told["station_idle_s"]
+        assert told["station_idle_share"] == pytest.approx(sum(idle.values()) / (len(idle) * sim.sim_time))
 
 
 @holds("report:robot.distance_m", fault="apps/cli/summary.py: distances are speeds at the ends of steps times dt")

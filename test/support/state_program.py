@@ -16,6 +16,7 @@ from fleet_sim.apps.verification import trace as table
 from fleet_sim.apps.verification.trace import quiet
 from fleet_sim.base.settings import load_mapping
 
+FLOOR = "sites/goods_to_person.yaml"
 HALL = "sites/warehouse.yaml"
 PEOPLE = {"groups": [{"name": "picker", "count": 4, "visits": ["workstation"], "stays": [1, 5]}]}
 DISTURBED = [
@@ -24,16 +25,26 @@ DISTURBED = [
     {"kind": "radio", "latency": 0.2, "loss": 0.1},
     {"kind": "station_closed", "at": 2, "lasts": 3, "stations": ["workstation_3"]},
 ]
+TROUBLE = {"delays": {"probability": 0.05}, "breakdowns": {"probability": 0.01}}
 
 
 def opened(name: str) -> MultiRobotSimulationCore:
-    """A simulation of a hall by its name, of a shipped scenario, or of a
+    """A simulation of a hall by its name, of a shipped scenario, of pods and a traffic in trouble ("floor"), or of a
     warehouse with people, a forklift and disturbances ("shift").
     """
     if name in HALLS:
         return MultiRobotSimulationCore.from_dict(HALLS[name])
-    file = str(table.shipped()[HALL if name == "shift" else name])
+    file = str(table.shipped()[{"floor": FLOOR, "shift": HALL}.get(name, name)])
     scenario = quiet(load_mapping(file))
+    if name == "floor":
+        scenario["traffic"] |= {"disturbances": TROUBLE}
+        (robot,) = scenario["robots"]
+        low = {
+            "name": "low",
+            "at": {"site": "free", "count": 5, "seed": 9},
+            "battery": {**robot["battery"], "level": 0.2},
+        }
+        scenario["robots"].append({**robot, **low})
     if name == "shift":
         (robot,) = scenario["robots"]
         robot |= {"at": {"site": "free", "count": 20, "seed": 2}, "safety": {}}

@@ -9,9 +9,11 @@ import yaml
 from depot import MAP, ROBOT
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from node_program import Client, running
+from pod_floor import scenario as floor_with_pods
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_srvs.srv import Trigger
 
+from fleet_sim.warehouse.orders.ros import order_from_msg
 from fleet_sim_msgs.msg import CommandResult, Order, OrderStatus
 from fleet_sim_msgs.srv import CancelOrders, GetOrders, SubmitOrders
 
@@ -52,12 +54,16 @@ def submit_good_and_bad(client: Client) -> None:
         Order(stops=["shelf_a", "dock"], release=math.nan),
         Order(id="long", stops=["x" * 5000, "dock"]),
         Order(id="late", stops=["shelf_b", "gate"], release=1e6),
+        Order(id="items", skus=["tea"], quantities=[2]),
+        Order(id="half", skus=["tea", "nuts"], quantities=[2]),
     )
     assert (list(result.accepted), result.error) == (["first", "late"], "")
-    assert list(result.rejected) == ["lost", "orders[2]", "long"]
+    assert list(result.rejected) == ["lost", "orders[2]", "long", "items", "half"]
     assert "unknown station 'dok'. Did you mean 'dock'" in result.reasons[0]
     assert "release: must be a number" in result.reasons[1]
     assert len(result.reasons[2]) < 1000
+    assert "has lines, and there are no pods" in result.reasons[3]
+    assert "nuts: must be a whole number" in result.reasons[4]
     assert "there is an order 'first' already" in submit(client, good).reasons[0]
     assert "expected at most 1000" in submit(client, *[Order(stops=["shelf_a", "dock"])] * 1001).error
 
@@ -126,3 +132,14 @@ def test_a_robot_without_energy_is_a_warning(tmp_path: Path) -> None:
         status = client.until(warning, "a warning")
         assert status.message == "no energy: amr"
         assert {value.key: value.value for value in status.values}["robots_without_energy"] == "1"
+
+
+def test_orders_of_lines_in_messages_are_those_of_pods(tmp_path: Path) -> None:
+    shelf = {"at": [4.5, 2.5], "stock": {"tea": 5, "nuts": 5}}
+    with floor_with_pods(tmp_path, {"list": [shelf]}) as sim:
+        orders = sim.get_manager("orders")
+        message = Order(id="a", stops=["left"], skus=["tea", "nuts"], quantities=[2, 1], priority=3)
+        orders.submit(order_from_msg(message))
+        orders.submit(order_from_msg(Order(id="b", skus=["tea"], quantities=[1])))
+        kept = [(order.lines, order.drop, order.priority) for order in orders.book.orders]
+        assert kept == [((("tea", 2), ("nuts", 1)), "left", 3), ((("tea", 1),), None, 0)]

@@ -21,7 +21,7 @@ What the sections of a scenario draw from, and what robots and objects may have:
     lift        nothing: columns of an entity that is counted
     traffic     PLANNING; PLACES that commands change
     tasks       PLANNING, of the traffic that has a goal from it for each robot
-    orders      ORDERS, PAIRS; ENTITIES for loads; lists are as long as a message
+    orders      ORDERS, PAIRS; ENTITIES for pods and loads; lists are as long as a message
     battery     nothing: columns of an entity that is counted
     disturbances  EVENTS, those of its robots, doors and stations; CHANCES; for a robot nothing: a column
     vda5050     nothing: what a broker sends is counted where it arrives (`warehouse/vda5050/connection.py`)
@@ -120,4 +120,4 @@ def check_name(name: object, what: str = "name") -> None:
 
 
 ENTITIES = Work("entities", 10_000, 100_000)
-"""Robots, objects and agents, whatever brings them: entries, grids, places, spawners, equipment."""
+"""Robots, objects and agents, whatever brings them: entries, grids, places, spawners, pods, equipment."""

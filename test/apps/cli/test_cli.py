@@ -220,7 +220,7 @@ def test_check_says_how_it_is_written(entry: str, words: str, tmp_path: Path) ->
 def test_the_name_of_a_site_gets_the_names_of_sites(tmp_path: Path) -> None:
     done = fleet_sim_command("check", "sites/warehous.yaml", "sites/x.yaml", cwd=tmp_path)
     near, known = done.stderr.splitlines()
-    assert near.endswith("Did you mean 'sites/warehouse.yaml'?") and "Known: sites/" in known
+    assert near.endswith("Did you mean 'sites/warehouse.yaml'?") and "Known: sites/goods_to_person.yaml" in known
 
 
 def test_check_finds_shipped_scenarios_anywhere(tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ def states(name: str, use: str) -> list[str]:
         return [*hashes, *(sensor.read().ranges.tobytes().hex() for sensor in lidars)]
 
 
-TWINS = ["demo.yaml", "parking.yaml", "sensors.yaml", "flocking.yaml", "milling.yaml", "sites/warehouse.yaml"]
+TWINS = ["demo.yaml", "parking.yaml", "sensors.yaml", "flocking.yaml", "milling.yaml", "sites/goods_to_person.yaml"]
 
 
 @pytest.mark.parametrize("name", TWINS)

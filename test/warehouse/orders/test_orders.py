@@ -11,10 +11,12 @@ import pytest
 from depot import depot, orders_of, run_until
 
 import fleet_sim as fs
+from fleet_sim.base.errors import InvalidValueError, UnknownNameError
 from fleet_sim.warehouse.orders import CancelOrders, OrderState, RobotState, SetStationsOpen, SubmitOrders
 from fleet_sim.warehouse.orders.order import FINAL
 from fleet_sim.warehouse.orders.orders import OrderNews
 from fleet_sim.warehouse.orders.places import Timers
+from fleet_sim.warehouse.orders.pods.floor import PodStock
 from fleet_sim.warehouse.orders.stations import Service
 from fleet_sim.world.commands import Command
 
@@ -369,3 +371,38 @@ def test_places_serve_as_many_as_they_can_and_the_longest_waiting_first(at_once:
             service = Service(at_once, {})
             service.restore(saved)
         assert all(service.length(number) == len(rows) for number, rows in lines.items())
+
+
+def stock() -> PodStock:
+    """Return the stock of two pods of ten items."""
+    made = PodStock(["cup", "pen"], pods=2, capacity=10)
+    made.fill(0, {"cup": 4, "pen": 2}, "pod_0")
+    made.fill(1, {"pen": 5}, "pod_1")
+    return made
+
+
+def check_nothing_is_lost(made: PodStock) -> None:
+    whole = made.held.sum(axis=0) + made.coming + made.picked + made.gone
+    assert whole.tolist() == made.supplied.tolist()
+    assert made.free.min() >= 0
+
+
+def test_items_come_in_and_go_with_their_pod() -> None:
+    made = stock()
+    made.order(np.array([0, 4]))
+    check_nothing_is_lost(made)
+    assert made.room(1) == 5
+    made.put(1, 1, 4)
+    assert (made.room(1), made.coming.tolist()) == (1, [0, 0])
+    made.remove(1)
+    assert (made.gone.tolist(), made.room(1)) == ([0, 9], 10)
+    check_nothing_is_lost(made)
+    assert made.target.tolist() == [4, 7]
+
+
+def test_a_pod_is_not_filled_with_more_than_it_holds() -> None:
+    made = PodStock(["cup", "pen"], pods=1, capacity=3)
+    with pytest.raises(InvalidValueError, match=r"pod 'p' holds 3 items, its stock has 4"):
+        made.fill(0, {"cup": 2, "pen": 2}, "p")
+    with pytest.raises(UnknownNameError, match="Did you mean 'pen'"):
+        made.number("pem")

@@ -110,10 +110,11 @@ def test_what_cannot_be_brought_is_refused_with_the_reason(
         sim.get_manager("orders").submit(pick="pantry", **order)
 
 
-def test_tasks_are_for_one_storey(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("orders", [{"tasks": "tasks.csv"}, {"pods": {"storage": [[3, 1, 4, 3]], "skus": 2}}])
+def test_what_is_for_one_storey_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], orders: Any) -> None:
     (tmp_path / "tasks.csv").write_text("1\n1,2\n")
     path = tmp_path / "scenario.yaml"
-    path.write_text(yaml.safe_dump(scenario({"tasks": "tasks.csv"})))
+    path.write_text(yaml.safe_dump(scenario(orders)))
     assert main(["check", str(path)]) == 1
     assert "for one storey" in capsys.readouterr().err
 

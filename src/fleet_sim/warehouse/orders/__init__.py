@@ -26,11 +26,21 @@ if TYPE_CHECKING:
     from fleet_sim.warehouse.orders.order import SetStationsOpen as SetStationsOpen
     from fleet_sim.warehouse.orders.order import SubmitOrders as SubmitOrders
     from fleet_sim.warehouse.orders.orders import Orders as Orders
+    from fleet_sim.warehouse.orders.pods.pods import POD_CHOICES as POD_CHOICES
+    from fleet_sim.warehouse.orders.pods.pods import REPLENISHMENTS as REPLENISHMENTS
+    from fleet_sim.warehouse.orders.pods.pods import STORAGE_POLICIES as STORAGE_POLICIES
+    from fleet_sim.warehouse.orders.pods.pods import PodChoice as PodChoice
+    from fleet_sim.warehouse.orders.pods.pods import PodRequest as PodRequest
+    from fleet_sim.warehouse.orders.pods.pods import ReplenishPolicy as ReplenishPolicy
+    from fleet_sim.warehouse.orders.pods.pods import ReplenishRequest as ReplenishRequest
+    from fleet_sim.warehouse.orders.pods.pods import StoragePolicy as StoragePolicy
+    from fleet_sim.warehouse.orders.pods.pods import StorageRequest as StorageRequest
     from fleet_sim.warehouse.orders.run_figures import OrderRun as OrderRun
     from fleet_sim.warehouse.orders.run_figures import figure_source as figure_source
     from fleet_sim.warehouse.orders.section import offer_orders as offer_orders
     from fleet_sim.warehouse.orders.settings import OrderRobotSettings as OrderRobotSettings
     from fleet_sim.warehouse.orders.settings import OrdersSettings as OrdersSettings
+    from fleet_sim.warehouse.orders.settings import PodsSettings as PodsSettings
     from fleet_sim.warehouse.orders.transport import Transport as Transport
 else:
     __all__, __getattr__, __dir__ = lazy(globals())

@@ -268,7 +268,7 @@ class Rounds:
 
     def _room(self, courier: Courier) -> int:
         """Return how many more orders a robot may have."""
-        if courier.stage in (Stage.RESTING, Stage.OUT) or courier.task in (Task.CHARGE, Task.RETURN):
+        if courier.stage in (Stage.RESTING, Stage.OUT) or courier.task in (Task.CHARGE, Task.RETURN, Task.POD):
             return 0
         if courier.task is Task.NONE and self._world.actions.queued(courier.row):
             # Somebody else has it do something.

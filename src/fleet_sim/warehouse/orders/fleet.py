@@ -46,6 +46,7 @@ class Task(Enum):
     PARK = "park"
     CHARGE = "charge"
     """Also while it waits for a charger."""
+    POD = "pod"
 
 
 @saved
@@ -112,6 +113,22 @@ class Dock(Protocol):
         """Do without a robot that does not get there, or is removed."""
 
 
+class Porter(Protocol):
+    """Who takes robots through errands with pods (`Task.POD`)."""
+
+    def check(self, courier: Courier) -> None:
+        """Raise InvalidValueError where a robot must not drive now."""
+
+    def arrived(self, courier: Courier) -> None:
+        """Go on with a robot that has got where it was sent."""
+
+    def served(self, courier: Courier) -> None:
+        """Go on with a robot that has stood for as long as it was to."""
+
+    def give_up(self, courier: Courier, reason: str) -> None:
+        """Do without a robot that is removed, or that has no pod and cannot go on."""
+
+
 SERVED, RETRY = "served", "retry"
 LOST = "its load was taken from the robot or removed"
 
@@ -159,6 +176,8 @@ class OrderFleet(Stateful):
 
     charging: Dock
     """Set by the Dock itself."""
+    porter: Porter
+    """Set by the Porter itself, where there are pods."""
 
     def __init__(
         self, parts: OrderParts, transport: Transport, timers: Timers, settings: OrdersSettings, times: TimeSheet
@@ -229,6 +248,16 @@ class OrderFleet(Stateful):
                 on.FAILED:    (self._leave_stand,     Task.NONE,   self.rest),
                 on.CLOSED:    (self._nothing,         SAME,        self._drive_there),
                 on.EMPTIED:   (self._nothing,         Task.NONE,   self._stay),
+            },
+            Task.POD: {
+                on.ARRIVED:   (self._pod_arrived,     SAME,        self._stay),
+                on.SERVED:    (self._pod_served,      SAME,        self._stay),
+                on.FAILED:    (self._drop_pod,        SAME,        self.rest),
+                on.RESTED:    (self._nothing,         SAME,        self._drive_again),
+                on.CLOSED:    (self._nothing,         SAME,        self._drive_there),
+                on.EMPTIED:   (self._drop_pod,        SAME,        self._stay),
+                on.POWERED:   (self._nothing,         SAME,        self._drive_there),
+                on.REMOVED:   (self._give_up_pod,     SAME,        self._stay),
             },
         }
         # fmt: on
@@ -457,6 +486,8 @@ class OrderFleet(Stateful):
             return
         courier.stage = Stage.DRIVING
         try:
+            if courier.task is Task.POD:
+                self.porter.check(courier)
             self._transport.send(courier.row, self._places.points[place])
         except FleetSimError as error:
             self.fail(courier, str(error))
@@ -601,6 +632,21 @@ class OrderFleet(Stateful):
     def _connect(self, courier: Courier, reason: str) -> None:
         self.stand(courier)
         self.charging.arrived(courier)
+
+    def _pod_arrived(self, courier: Courier, reason: str) -> None:
+        self.porter.arrived(courier)
+
+    def _pod_served(self, courier: Courier, reason: str) -> None:
+        self.porter.served(courier)
+
+    def _drop_pod(self, courier: Courier, reason: str) -> None:
+        """Do without a pod that the robot does not have yet; one that it has stays on it."""
+        if courier.load == NO_LOAD:
+            self._give_up_pod(courier, reason)
+            self._clear(courier)
+
+    def _give_up_pod(self, courier: Courier, reason: str) -> None:
+        self.porter.give_up(courier, reason)
 
     # ---- details -----------------------------------------------------------------------------------------------------
 

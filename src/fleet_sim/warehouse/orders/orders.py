@@ -30,6 +30,7 @@ from fleet_sim.warehouse.orders.order import (
     SubmitOrders,
 )
 from fleet_sim.warehouse.orders.places import OrderBook, OrderParts, OrderPlaces, Stands, Timers
+from fleet_sim.warehouse.orders.pods.pods import Pods
 from fleet_sim.warehouse.orders.settings import ARRIVED, ArrivalStreams, OrderRobotSettings, OrdersSettings
 from fleet_sim.warehouse.orders.stations import StationLanes
 from fleet_sim.warehouse.orders.transport import TAKEN_AWAY, Odometer, TimeSheet
@@ -79,6 +80,7 @@ class Orders(Stateful):
         "odometer",
         "_samples",
         "_arrivals",
+        "pods",
         "_round_due",
     )
 
@@ -104,6 +106,8 @@ class Orders(Stateful):
         self._charging = Charging(world, self.book, self.fleet, chargers, policy)
         self._rounds = Rounds(parts, self.fleet, allocator, chosen)
         self._arrivals = ArrivalStreams(world, self._timers, self.submit)
+        self.pods: Pods | None = None
+        """The pods with stock, in simulations that have some."""
         self._timers.add(world.clock.tick, SAMPLED, 0)
         self._timers.add(world.clock.tick, LOOKED, 0)
         self._known = -1
@@ -129,15 +133,24 @@ class Orders(Stateful):
         self.book.check_new(name)
         self._join()
         stops = [self.places.number(place) for place in order.places]
+        if order.lines:
+            self._require_pods(name).check(order)
         self._check_stops(name, stops)
         self._check_load(name, order.load)
         now = self._world.clock.time
         number = self.book.add(name, replace(order, id=name), stops, now)
+        if order.lines:
+            self._require_pods(name).counter.add(number)
         if order.release > now:
             self._timers.add(self._world.clock.ticks(order.release), RELEASED, number)
         else:
             self._release(number)
         return name
+
+    def _require_pods(self, name: str) -> Pods:
+        if self.pods is None:
+            raise InvalidValueError(f"order {name!r} has lines, and there are no pods; add `pods` to the orders")
+        return self.pods
 
     def _check_stops(self, name: str, stops: Sequence[int]) -> None:
         for stop, following in pairwise(stops):
@@ -157,7 +170,10 @@ class Orders(Stateful):
         A robot that has its load already brings it back to the first stop.
         """
         number = self.book.number(name)
-        self.fleet.cancel(number, reason)
+        if self.book.orders[number].lines:
+            self._require_pods(name).cancel(number, reason)
+        else:
+            self.fleet.cancel(number, reason)
 
     def status(self, name: str) -> OrderStatus:
         """Return what became of an order; raises UnknownNameError."""
@@ -184,7 +200,7 @@ class Orders(Stateful):
     @property
     def released_waiting(self) -> int:
         """How many orders wait that were released."""
-        return len(self.book.waiting)
+        return len(self.book.waiting) + (0 if self.pods is None else len(self.pods.counter.waiting))
 
     @property
     def totals(self) -> dict[str, int]:
@@ -241,6 +257,7 @@ class Orders(Stateful):
                 **_spread(late),
             },
             "robots": self._of_robots(),
+            **({} if self.pods is None else {"pods": self.pods.figures()}),
         }
 
     def _of_robots(self) -> dict[str, Any]:
@@ -341,6 +358,8 @@ class Orders(Stateful):
                 self.fleet.loads.take_away(timer.subject)
             else:
                 self.fleet.timer(timer.what, timer.subject, timer.token)
+        if self.pods is not None:
+            self.pods.run()
         if self.fleet.changed and world.clock.tick >= self._round_due:
             self.fleet.changed = False
             self._round_due = world.clock.tick + world.clock.ticks(self.settings.allocation.period)
@@ -350,11 +369,14 @@ class Orders(Stateful):
 
     def begin_arrivals(self) -> None:
         """Let orders come at random, as set; raises ConfigError naming the stream."""
-        self._arrivals.begin(self.settings.arrivals, self.places)
+        self._arrivals.begin(self.settings.arrivals, self.places, () if self.pods is None else self.pods.stock.skus)
 
     def _release(self, number: int) -> None:
         # It may have been cancelled before.
         if self.book.state(number) is OrderState.WAITING:
+            if self.book.orders[number].lines:
+                self._require_pods("").release(number)
+                return
             self.book.release(number)
             self.fleet.changed = True
 
@@ -371,6 +393,8 @@ class Orders(Stateful):
 
     def removed(self, rows: Rows) -> None:
         """Called before entities are removed."""
+        if self.pods is not None:
+            self.pods.removed(rows)
         for row in rows[self._table.present[rows]].tolist():
             self.odometer.retire(row)
             self.fleet.on_robot_removed(row)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -38,6 +39,13 @@ def order_from_msg(message: Order) -> dict[str, Any]:
         "priority": message.priority,
         "release": message.release,
     }
+    if message.skus or message.quantities:
+        # Where one list is longer something is missing, which is refused with the order.
+        pairs = zip_longest(message.skus, message.quantities)
+        settings["lines"] = [(sku, None if count is None else int(count)) for sku, count in pairs]
+        # Where it is picked is its drop station: there is none before.
+        if len(message.stops) == 1:
+            settings["stops"], settings["drop"] = (), message.stops[0]
     if message.due != 0.0:
         settings["due"] = message.due
     for name in _TIMES:

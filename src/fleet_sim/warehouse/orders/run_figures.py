@@ -21,6 +21,7 @@ from fleet_sim.warehouse.disturbances.disturbances import cost_tables
 from fleet_sim.warehouse.equipment.lift import LiftLines
 from fleet_sim.warehouse.orders.order import FINAL, OrderColumns, OrderState, RobotState, Spent
 from fleet_sim.warehouse.orders.orders import Orders
+from fleet_sim.warehouse.orders.places import NO_PLACE
 from fleet_sim.warehouse.orders.transport import STANDS
 from fleet_sim.warehouse.sites.site import StationKind
 from fleet_sim.warehouse.traffic.columns import BROKEN, STOPPED, UNFIT, TrafficColumns
@@ -59,8 +60,22 @@ STATES = (
 )
 """As those of all traffic, but that driving is told apart, and that robots charge and run empty."""
 
+OF_PODS = {
+    "lines_done": "lines_done",
+    "items_picked": "items_picked",
+    "pod_visits": "visits",
+    "items_per_visit": "items_per_visit",
+    "pod_fills": "fills",
+    "items_filled": "items_filled",
+    "station_idle_share": "station_idle_share",
+    "orders_short": "orders_short",
+    "refused_for_stock": "refused_for_stock",
+    "storage_waits": "storage_waits",
+    "pods_stranded": "stranded",
+}
+"""Figures of pods by the names that they have in run files."""
 LEVELS = ("orders_waiting", "orders_open")
-"""Orders that wait for a robot, and all that have not ended."""
+"""Orders that wait for a robot, or for a workstation; and all that have not ended."""
 CHARGES = ("battery_mean_percent", "battery_least_percent")
 """The charge of the batteries of all robots, and of the emptiest."""
 _COUNTED = ("submitted", "refused", "cancelled", "failed", "unreleased", "waiting")
@@ -225,6 +240,7 @@ class OrderRun:
             **percentiles("lateness_s", self._lateness(), mean=True),
             "driven_loaded_m": robots["driven_loaded_m"],
             "energy_wh": robots["energy_j"] / JOULES_PER_WATT_HOUR if watched else None,
+            **{name: told["pods"][key] for name, key in OF_PODS.items() if "pods" in told},
             **{f"order_{spent}_s_mean": seconds for spent, seconds in self._spent().items()},
             **self._planning(),
         }
@@ -234,7 +250,8 @@ class OrderRun:
         book = self._orders.book
         count = len(book)
         parts = self._orders.fleet.times.spent(count)
-        counted_mask = book.table.state[:count] == OrderState.DONE.code
+        # Pods bring its items to an order of lines: its time is not that of one robot.
+        counted_mask = (book.table.state[:count] == OrderState.DONE.code) & (book.table.pick[:count] != NO_PLACE)
         flow = (book.table.ended - book.table.release)[:count]
         # All that no robot spent on it.
         parts[:, Spent.ASSIGNMENT.code] = flow - parts.sum(axis=1)

@@ -24,8 +24,9 @@ from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.equipment.storeys import StoreyRouter
 from fleet_sim.warehouse.orders.order import Order, Place
 from fleet_sim.warehouse.orders.orders import OrderDesk, Orders
-from fleet_sim.warehouse.orders.places import LaneLengths, Lengths, OrderPlaces, RouteLengths, Spot
-from fleet_sim.warehouse.orders.settings import OrdersSettings
+from fleet_sim.warehouse.orders.places import LaneLengths, Lengths, OrderParts, OrderPlaces, RouteLengths, Spot
+from fleet_sim.warehouse.orders.pods.pods import Pods
+from fleet_sim.warehouse.orders.settings import OrdersSettings, PodsSettings
 from fleet_sim.warehouse.orders.stations import StationLanes
 from fleet_sim.warehouse.sites.grid import Grid
 from fleet_sim.warehouse.sites.map_formats import read_tasks
@@ -66,7 +67,9 @@ class OrderBuilding(OrderPlaces):
     @property
     def site(self) -> Site:
         """Raises InvalidValueError: there are several storeys."""
-        raise errors.InvalidValueError("files of tasks are for one storey; name it in a section 'site', as its level")
+        raise errors.InvalidValueError(
+            "pods and files of tasks are for one storey; name it in a section 'site', as its level"
+        )
 
     @property
     def chart(self) -> Grid:
@@ -270,7 +273,7 @@ def read_orders(path: Path) -> Iterator[tuple[str, Order]]:
     """Yield the orders in `path` with their places in it, such as "line 3"; raises ConfigError naming file and line.
 
     The first line has the names of settings; empty fields keep the defaults. `stops` are separated by `|`, and points
-    are written as `(x y)`.
+    are written as `(x y)`. `lines` are written as `sku:items`, separated by `|`.
     """
     lines = csv.reader(read_text(path).splitlines(), strict=True)
     try:
@@ -308,12 +311,21 @@ def _value(path: Path, name: str, text: str, where: str) -> Any:
     """Return the value of one cell of the column `name`; raises ConfigError that names line and column."""
     if name == "stops":
         return [_place(stop.strip()) for stop in text.split(SEPARATOR)]
+    if name == "lines":
+        return [_line(path, item.strip(), f"{where}.{name}") for item in text.split(SEPARATOR)]
     if name in _TEXTS:
         return text if name == "id" else _place(text)
     try:
         return int(text) if name == "priority" else float(text)
     except ValueError:
         fail(path, f"must be a number, got {text[:60]!r}", f"{where}.{name}")
+
+
+def _line(path: Path, text: str, where: str) -> tuple[str, int]:
+    sku, _, count = text.rpartition(":")
+    if not sku or not count.strip().isdecimal():
+        fail(path, f"must be skus with numbers of items, such as sku_1:2|sku_7:1, got {text[:60]!r}", where)
+    return sku.strip(), int(count)
 
 
 def _place(text: str) -> object:
@@ -397,6 +409,8 @@ def offer_orders(sim: MultiRobotSimulationCore, settings: OrdersSettings | None 
     # Whatever fails, no transport stays behind.
     try:
         orders = Orders(sim.world, desk.table, places, transport, chosen)
+        if chosen.pods is not None:
+            orders.pods = _pods(sim, desk, orders, traffic, chosen.pods)
         orders.begin_arrivals()
         # Now, where the traffic has its robots already: a lane without room is an error before the run.
         transport.lay_out()
@@ -409,6 +423,25 @@ def offer_orders(sim: MultiRobotSimulationCore, settings: OrdersSettings | None 
     desk.open(orders)
 
     return orders
+
+
+def _pods(
+    sim: MultiRobotSimulationCore,
+    desk: OrderDesk,
+    orders: Orders,
+    traffic: Callable[[], Traffic | None],
+    settings: PodsSettings,
+) -> Pods:
+    """Return the pods of a scenario; raises ConfigError below the key `pods`."""
+    chosen = orders.settings
+    with errors.located("pods"):
+        return Pods(
+            OrderParts(sim.world, desk.table, orders.book, orders.places),
+            *(orders.fleet, traffic),
+            settings,
+            chosen.allocation.period,
+            chosen.retry_after,
+        )
 
 
 def _places(sim: MultiRobotSimulationCore) -> OrderPlaces:

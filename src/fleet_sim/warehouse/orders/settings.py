@@ -1,9 +1,9 @@
-"""What is written under `orders:`, orders at random included."""
+"""What is written under `orders:`, orders at random and pods included."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,12 +11,12 @@ import numpy as np
 
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.budget import Work
-from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, UnknownNameError
+from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, UnknownNameError, brief, unknown_name
 from fleet_sim.base.gate import LONGEST_TIME
 from fleet_sim.base.params import Mode
 from fleet_sim.base.settings import Checked, setting, time_setting
 from fleet_sim.base.spatial import trigonometry as trig
-from fleet_sim.warehouse.orders.order import HEAVIEST, Order
+from fleet_sim.warehouse.orders.order import HEAVIEST, LONGEST_ID, MOST_ITEMS, Order
 from fleet_sim.warehouse.orders.places import OrderPlaces, Timers
 from fleet_sim.warehouse.sites.site import StationKind
 from fleet_sim.world import clock as random
@@ -25,6 +25,57 @@ from fleet_sim.world.state_files import Stateful
 from fleet_sim.world.world import World
 
 # Arrivals: orders that come at random, as a Poisson process with a daily profile.
+
+
+_LANE = 7
+"""Of random numbers: others of the same stream are drawn in the first one."""
+_LINES = 0
+_PER_DRAW = 1_000_000
+
+
+class ItemDraws:
+    """Draws lines of different skus. What is drawn depends on the key and on the number of the draw alone."""
+
+    def __init__(
+        self,
+        skus: Sequence[str],
+        weights: Mapping[str, float],
+        lines: tuple[int, int],
+        quantity: tuple[int, int],
+        key: int,
+    ) -> None:
+        """Raises UnknownNameError for an unknown sku, InvalidValueError for numbers that do not fit together."""
+        for sku in weights:
+            if sku not in skus:
+                raise unknown_name("sku", sku, skus)
+        self._skus = list(weights) if weights else list(skus)
+        self._weights: Floats = np.array(list(weights.values())) if weights else np.ones(len(skus))
+        for name, (low, high) in (("lines", lines), ("quantity", quantity)):
+            if high < low:
+                raise InvalidValueError(f"{name}: expected the smaller number first, got {[low, high]}")
+        if np.count_nonzero(self._weights) < lines[1]:
+            most = np.count_nonzero(self._weights)
+            raise InvalidValueError(f"lines: {lines[1]} of different skus are asked for, of {most} that there are")
+        self._lines, self._quantity, self._key = lines, quantity, key
+
+    def draw(self, number: int) -> tuple[tuple[str, int], ...]:
+        """Return the lines of the draw `number`: pairs of sku and items."""
+        left, found = self._weights.copy(), []
+        for line in range(self._between(self._lines, number, _LINES)):
+            bounds = np.cumsum(left)
+            at = int(np.searchsorted(bounds, self._uniform(number, 1 + 2 * line) * bounds[-1], side="right"))
+            sku = min(at, int(np.flatnonzero(left)[-1]))
+            left[sku] = 0.0
+            found.append((self._skus[sku], self._between(self._quantity, number, 2 + 2 * line)))
+        return tuple(found)
+
+    def _between(self, bounds: tuple[int, int], number: int, place: int) -> int:
+        low, high = bounds
+        return min(low + int(self._uniform(number, place) * (high - low + 1)), high)
+
+    def _uniform(self, number: int, place: int) -> float:
+        counts = np.array([_PER_DRAW * number + place])
+        return float(random.uniforms(self._key, np.zeros(1, np.int64), counts, _LANE)[0])
 
 
 HOUR, HOURS = 3600.0, 24
@@ -60,6 +111,13 @@ class ArrivalSettings(Checked):
     load: tuple[float, float] = setting(
         (0.0, 0.0), low=0.0, high=HEAVIEST, unit="kg", doc="Loads are drawn evenly between these two."
     )
+    lines: tuple[int, int] | None = setting(
+        None, low=1, high=1000, doc="Orders of items from pods: how many lines each has, drawn between these two."
+    )
+    quantity: tuple[int, int] = setting((1, 1), low=1, high=MOST_ITEMS, doc="Items of a line, drawn between these two.")
+    skus: Weights = setting(
+        factory=dict, low=0.0, high=1e6, doc="How often what is asked for in lines, by sku; without: all alike."
+    )
     priority: int = setting(0, low=-1000, high=1000, doc="Of all of them.")
     due_after: float | None = time_setting(None, doc="Each is due so long after it came; null: never.")
 
@@ -69,8 +127,11 @@ class Arrivals(Stateful):
 
     STATE = ("drawn", "came", "_time")
 
-    def __init__(self, settings: ArrivalSettings, places: OrderPlaces, key: int) -> None:
-        """Raises UnknownNameError for unknown stations, InvalidValueError for values that do not fit together."""
+    def __init__(self, settings: ArrivalSettings, places: OrderPlaces, key: int, skus: Sequence[str] = ()) -> None:
+        """Raises UnknownNameError for unknown stations and skus, InvalidValueError for values that do not fit together.
+
+        `skus` are those that there are.
+        """
         self._settings, self._places, self._key = settings, places, key
         if len(settings.per_hour) not in (1, HOURS):
             raise InvalidValueError(f"per_hour: expected 1 or {HOURS} numbers, got {len(settings.per_hour)}")
@@ -79,10 +140,12 @@ class Arrivals(Stateful):
         self._rates = np.array(settings.per_hour) / HOUR
         quiet = sum(rate < QUIET for rate in settings.per_hour)
         ORDERS.charge(max(settings.per_hour) * (1 + (quiet if len(settings.per_hour) > 1 else 0)))
-        self._picks, self._pick_weights = _weighted(settings.pick, places, "pick")
-        self._drops, self._drop_weights = _weighted(settings.drop, places, "drop")
-        if len({*self._picks, *self._drops}) < 2:
-            raise InvalidValueError("pick and drop: orders lead from one station to another, these are one")
+        self._items = None if settings.lines is None else _items(settings, skus, key)
+        if self._items is None:
+            self._picks, self._pick_weights = _weighted(settings.pick, places, "pick")
+            self._drops, self._drop_weights = _weighted(settings.drop, places, "drop")
+            if len({*self._picks, *self._drops}) < 2:
+                raise InvalidValueError("pick and drop: orders lead from one station to another, these are one")
         self.drawn = 0
         """How many times were tried, those included at which no order came."""
         self.came = 0
@@ -107,6 +170,8 @@ class Arrivals(Stateful):
     def order(self) -> Order:
         """Return the order that comes at the time drawn last."""
         self.came += 1
+        if self._items is not None:
+            return self._made(lines=self._items.draw(self.drawn))
         settings = self._settings
         pick = self._choice(self._picks, self._pick_weights, _PICK)
         others = self._drop_weights * (np.array(self._drops) != pick)
@@ -119,14 +184,17 @@ class Arrivals(Stateful):
         low, high = settings.load
         station = self._places.names
         load = low + (high - low) * self._uniform(_LOAD)
+        return self._made(pick=station[pick], drop=station[drop], load=load)
+
+    def _made(self, **given: Any) -> Order:
+        """Return the order that comes now, with a name by its number."""
+        settings = self._settings
         return Order(
             id=f"{settings.name}_{self.came - 1}",
-            pick=station[pick],
-            drop=station[drop],
-            load=load,
             priority=settings.priority,
             release=self._time,
             due=None if settings.due_after is None else self._time + settings.due_after,
+            **given,
         )
 
     def _choice(self, places: Sequence[int], weights: Floats, lane: int) -> int:
@@ -143,6 +211,18 @@ class Arrivals(Stateful):
         # A number for each order and purpose: one draw more or less changes no other one.
         counts = np.array([_PER_ORDER * self.drawn + lane])
         return float(random.uniforms(self._key, np.zeros(1, np.int64), counts)[0])
+
+
+def _items(settings: ArrivalSettings, skus: Sequence[str], key: int) -> ItemDraws:
+    """Return what draws the lines of orders; raises InvalidValueError for settings that lines leave no use for."""
+    if not skus:
+        raise InvalidValueError("lines: there are no pods to pick items from; add `pods` to the orders")
+    plain = ArrivalSettings([0.0])
+    for name in ("pick", "drop", "load"):
+        if getattr(settings, name) != getattr(plain, name):
+            raise InvalidValueError(f"{name}: orders of lines have none; leave it out")
+    assert settings.lines is not None
+    return ItemDraws(skus, settings.skus, settings.lines, settings.quantity, key)
 
 
 def _weighted(weights: Weights, places: OrderPlaces, key: str) -> tuple[list[int], Floats]:
@@ -174,12 +254,12 @@ class ArrivalStreams(Stateful):
         self._streams: list[Arrivals] = []
         self._warned = False
 
-    def begin(self, settings: Sequence[ArrivalSettings], places: OrderPlaces) -> None:
-        """Let orders come as set; raises ConfigError naming the stream."""
+    def begin(self, settings: Sequence[ArrivalSettings], places: OrderPlaces, skus: Sequence[str]) -> None:
+        """Let orders come as set, of items among `skus`; raises ConfigError naming the stream."""
         for index, own in enumerate(settings):
             try:
                 key = self._world.random.key(f"orders {index}")
-                self._streams.append(Arrivals(own, places, key))
+                self._streams.append(Arrivals(own, places, key, skus))
             except (UnknownNameError, InvalidValueError) as error:
                 raise ConfigError(str(error), path=f"arrivals[{index}]") from error
             self._expect(index)
@@ -217,6 +297,101 @@ class ArrivalStreams(Stateful):
         """Restore what `save` returned."""
         for stream, state in zip(self._streams, saved, strict=True):
             stream.restore(state)
+
+
+# What is written under `pods:` in the section `orders`.
+
+
+Area = tuple[float, float, float, float]
+Point = tuple[float, float]
+Areas = list[Area]
+Names = list[str]
+
+MOST_PODS, MOST_SKUS = 100_000, 100_000
+LARGEST = 100.0
+
+
+def _read_skus(value: object) -> tuple[str, ...]:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_SKUS:
+        return tuple(f"sku_{number}" for number in range(value))
+    if not isinstance(value, list | tuple) or not all(isinstance(name, str) and name for name in value):
+        raise InvalidValueError(f"must be a list of names, or a number up to {MOST_SKUS}, got {brief(value)}")
+    if len(set(value)) < len(value) or max(map(len, value), default=0) > LONGEST_ID:
+        raise InvalidValueError(f"names must be unique, with at most {LONGEST_ID} characters")
+    return tuple(value)
+
+
+_SKUS = {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "array", "items": {"type": "string"}}]}
+
+
+@dataclass
+class PodEntry(Checked):
+    """One pod: where it stands at first, and what is on it."""
+
+    at: Point = setting(low=-1e6, high=1e6, unit="m", doc="A point in its storage place.")
+    id: str = setting("", doc="Its name; empty: one is made.")
+    stock: dict[str, int] = setting(factory=dict, low=0, high=MOST_ITEMS, doc="Items on it, by sku.")
+
+
+@dataclass
+class PolicySettings(Checked):
+    """A policy by name, or package.module:Class, and its own settings."""
+
+    type: str = setting(doc="Its name, or package.module:Class.")
+    options: dict[str, Any] = setting(factory=dict, doc="Settings of the policy itself.")
+
+
+Entries = list[PodEntry]
+
+
+@dataclass
+class PodsSettings(Checked):
+    """Shelves with stock that robots carry to workstations, and the policies by which they do."""
+
+    storage: Areas = setting(
+        low=-1e6,
+        high=1e6,
+        unit="m",
+        doc="Areas [x_min, y_min, x_max, y_max]; each free cell whose middle is inside is a place for a pod.",
+    )
+    list: Entries = setting(factory=lambda: [], doc="Pods one by one.")
+    count: int = setting(0, low=0, high=MOST_PODS, doc="Further pods, on storage places drawn at random.")
+    skus: tuple[str, ...] = setting(
+        (), reader=_read_skus, schema=_SKUS, doc="Kinds of items: their names, or how many, which are sku_0 and on."
+    )
+    kinds: int = setting(4, low=1, high=1000, doc="Kinds of items on each of the further pods.")
+    items: tuple[int, int] = setting((10, 30), low=1, high=MOST_ITEMS, doc="Of each kind on them, drawn between these.")
+    capacity: int = setting(200, low=1, high=MOST_ITEMS, doc="Items that a pod holds at most.")
+    size: tuple[float, float, float] = setting(
+        (0.65, 0.65, 1.4), low=0.01, high=LARGEST, unit="m", doc="Length, width and height of a pod above its legs."
+    )
+    legs: float = setting(0.4, low=0.01, high=LARGEST, unit="m", doc="Height of its legs, between which robots pass.")
+    lift: float = setting(0.05, low=0.0, high=LARGEST, unit="m", doc="How high a robot lifts it.")
+    mass: float = setting(50.0, low=0.0, high=1e6, unit="kg", doc="Of a pod; robots that take less leave it alone.")
+    color: tuple[float, float, float, float] = setting(
+        (0.25, 0.45, 0.75, 1.0), low=0.0, high=1.0, doc="Red, green, blue and opacity."
+    )
+    lift_time: float = time_setting(3.0, doc="Taken to lift a pod, or to lower it.")
+    item_time: float = time_setting(3.0, doc="Taken to pick or to put in an item.")
+    visit_time: float = time_setting(2.0, doc="Taken by each visit besides.")
+    queue: int = setting(3, low=0, high=100, doc="Pods that wait near a station for their turn.")
+    go_on: bool = setting(
+        True, doc="Whether a pod goes on to other stations that need what is on it before it is stored again."
+    )
+    open_orders: int = setting(6, low=1, high=1000, doc="Orders that a workstation works on at the same time.")
+    choice: PolicySettings = setting(
+        factory=lambda: PolicySettings("most_lines"), doc="Which pod serves: nearest, most_lines, or one of yours."
+    )
+    place: PolicySettings = setting(
+        factory=lambda: PolicySettings("nearest"), doc="Where it is stored again: original, nearest, or one of yours."
+    )
+    replenishment: PolicySettings = setting(
+        factory=lambda: PolicySettings("threshold"), doc="When items are ordered: threshold, never, or one of yours."
+    )
+    goods_in: Names = setting(
+        factory=lambda: ["pick"],
+        doc="Stations, or kinds of stations, where items come in; workstations where there is none of these kinds.",
+    )
 
 
 @dataclass
@@ -337,6 +512,9 @@ class OrdersSettings(Checked):
     allocation: AllocationSettings = setting(factory=AllocationSettings, doc="Who serves what.")
     service: ServiceSettings = setting(factory=ServiceSettings, doc="What happens at stops.")
     load: LoadSettings = setting(factory=LoadSettings, doc="The boxes that stand for loads.")
+    pods: PodsSettings | None = setting(
+        None, doc="Shelves with stock that robots carry to workstations (goods to person); null: there are none."
+    )
     robot: OrderRobotSettings | None = setting(
         factory=OrderRobotSettings,
         doc="Robots that can drive and have no entry orders of their own; null: those do not serve.",
