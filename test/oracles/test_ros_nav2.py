@@ -19,7 +19,6 @@ from nav2_msgs.action import BackUp, NavigateThroughPoses, NavigateToPose, Spin
 from plain_geometry import matrix, vector, yawed
 from ros_domain import use_own_domain
 
-import fleet_sim as fs
 from fleet_sim.warehouse.sites import Grid, Site, write_site
 
 use_own_domain()
@@ -163,27 +162,3 @@ def test_amcl_pose_is_where_the_robot_is(node: HeardNode) -> None:
     assert stamp_of(message) == round(node.sim.sim_time * 1e9)
     assert vector(message.pose.pose.position) == pytest.approx(robot.position, abs=1e-9)
     assert matrix(message.pose.pose.orientation) == pytest.approx(matrix(robot.get_pose().orientation), abs=1e-9)
-
-
-@holds(
-    *(f"ros:nav_msgs/OccupancyGrid.header.stamp.{field}" for field in ("sec", "nanosec")),
-    fault="warehouse/nav2/maps.py: the map stays as it was when walls come or go",
-)
-def test_a_map_has_what_stands_there_since_the_step_of_its_stamp(node: HeardNode) -> None:
-    half, (x, y), body = (0.31, 0.23, 0.5), (5.04, 4.33), None
-    for is_there in (True, False):
-        if body is None:
-            shape = fs.ShapeParams("box", half_extents=half)
-            body = node.sim.spawn(fs.SimObjectSpawnParams(shape, shape, fs.Pose((x, y, 0.5)), pickable=False))
-        else:
-            node.sim.remove_object(body)
-        node.step(2)
-        message = node.heard["/robot/map"][-1]
-        assert round(node.sim.sim_time * 1e9) - stamp_of(message) in (0, 50_000_000)
-        info = message.info
-        line, column = np.mgrid[: info.height, : info.width]
-        right = info.origin.position.x + (column + 0.5) * info.resolution - x
-        up = info.origin.position.y + (line + 0.5) * info.resolution - y
-        inside = (np.abs(right) < half[0]) & (np.abs(up) < half[1])
-        cells = np.array(message.data).reshape(info.height, info.width)
-        assert inside.sum() > 15 and (cells[inside] == (100 if is_there else 0)).all()

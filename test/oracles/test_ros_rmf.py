@@ -16,6 +16,7 @@ pytest.importorskip("rmf_fleet_msgs")
 
 from heard_node import NS_PER_S, HeardNode, heard_node
 from plain_geometry import matrix
+from rmf_charger_msgs.msg import ChargerRequest, ChargerState
 from rmf_dispenser_msgs.msg import DispenserRequest, DispenserResult, DispenserState
 from rmf_door_msgs.msg import DoorMode, DoorRequest
 from rmf_fleet_msgs.msg import Location, PathRequest, RobotMode
@@ -32,7 +33,7 @@ DT, DOOR_TIME = 0.05, 2.3
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: Any) -> Iterator[HeardNode]:
-    rates = dict.fromkeys(("robot_state", "door_states", "lift_states", "workcell_states"), 1.0 / DT)
+    rates = dict.fromkeys(("robot_state", "door_states", "lift_states", "charger_states", "workcell_states"), 1.0 / DT)
     scenario = {
         "simulation": {"gui": False, "timestep": DT, "ignore_static_collision": False},
         "building": {"map": str(BUILDING), "wall_height": 2.0, "door_time": DOOR_TIME},
@@ -158,6 +159,31 @@ def test_a_lift_goes_up_while_its_cabin_does(node: HeardNode) -> None:
                 seen += 1
         assert seen > 20 and sign * (heights[-1] - heights[0]) == pytest.approx(4.0, abs=0.03)
         assert {state.door_state for state in told} >= {LiftState.DOOR_CLOSED, LiftState.DOOR_OPEN}
+
+
+@holds(
+    *(f"ros:rmf_charger_msgs/ChargerState.{field}" for field in ("charger_time.*", "state", "time_to_fully_charged.*")),
+    fault="warehouse/rmf/topics.py: 1.05 times the time",
+)
+def test_a_charger_tells_how_long_the_rest_takes(node: HeardNode) -> None:
+    battery = node.sim.get_object("porter_2").feature("battery")
+    battery.battery_soc = 0.63
+    known = len(node.heard["/rmf_charger/state"])
+    request = ChargerRequest(charger_name="porter_2_charger", robot_name="porter_2", fleet_name="f", request_id="c1")
+    send(node, request, "/rmf_charger/requests")
+    levels = {}
+    for _ in range(30):
+        node.step()
+        levels[round(node.sim.sim_time * NS_PER_S)] = battery.battery_soc
+    told = [state for state in node.heard["/rmf_charger/state"][known:] if state.charger_name == "porter_2_charger"]
+    charging = [state for state in told if state.state == ChargerState.CHARGER_CHARGING]
+    assert len(charging) > 15 and charging[-1].robot_name == "porter_2" and charging[-1].request_id == "c1"
+    stamps = list(levels)
+    rate = (levels[stamps[-1]] - levels[stamps[-11]]) / (10 * DT)
+    assert rate > 0.0
+    for state in charging[-10:]:
+        left = nanoseconds(state.time_to_fully_charged) * 1e-9
+        assert left == pytest.approx((1.0 - levels[nanoseconds(state.charger_time)]) / rate, rel=0.02)
 
 
 @holds(

@@ -11,7 +11,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from rmf_node import running_rmf
 
 # A ROS 2 without Open-RMF has none of its messages.
-for name in ("building_map", "dispenser", "door", "fleet", "ingestor", "lift"):
+for name in ("building_map", "charger", "dispenser", "door", "fleet", "ingestor", "lift"):
     pytest.importorskip(f"rmf_{name}_msgs")
 
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
@@ -96,7 +96,7 @@ class Adapter:
 
 @pytest.fixture(scope="module")
 def adapter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Adapter]:
-    with running_rmf(tmp_path_factory.mktemp("rmf")) as client:
+    with running_rmf(tmp_path_factory.mktemp("rmf"), charger_states=4.0) as client:
         yield Adapter(client)
 
 

@@ -31,6 +31,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "set_poses": {"names": ("a",), "positions": [[1, 2, 3]], "orientations": TURN, "preserve_velocity": False},
     "execute_action": {"names": ("a",), "actions": ({"type": "wait", "duration": 0.5},), "replace": False},
     "cancel_actions": {"names": ("a",), "goal": "7"},
+    "finish_actions": {"names": ("a",)},
     "attach": {"name": "a", "object_name": "b", "attach": False, "search_radius": 0.5, "reach": 0.7},
     "remove": {"names": ("a", "b")},
     "spawn": {"robots": ({"name": "a", "pose": [0, 0, 0]},), "rename": True},
@@ -55,6 +56,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "follow_waypoints": {"robot": "a", "task": "t", "path": ()},
     "set_slotcar_mode": {"robot": "a", "mode": 2},
     "pause_slotcar": {"robot": "a", "pause": 2},
+    "request_charge": {"charger": "a", "robot": "b", "request": "r", "timeout": 60.0},
+    "cancel_charge": {"charger": "a", "request": "r"},
     "vda5050_message": {"name": "a", "topic": "order", "text": "{}", "received": 1.5},
 }
 

@@ -253,6 +253,9 @@ class RmfParams(UsedSettings):
     robot_state: float = setting(2.0, above=0, unit=RATE, doc="Rate of /robot_state of each robot.")
     door_states: float = setting(1.0, above=0, unit=RATE, doc="Rate of door_states of each door.")
     lift_states: float = setting(1.0, above=0, unit=RATE, doc="Rate of lift_states of each lift; also at each change.")
+    charger_states: float = setting(
+        2.0, above=0, unit=RATE, doc="Rate of rmf_charger/state of each charger; also at each change."
+    )
     workcell_states: float = setting(0.5, above=0, unit=RATE, doc="Rate of the states of dispensers and ingestors.")
 
 

@@ -16,9 +16,13 @@ from slotcars import spawn_slotcar
 import fleet_sim as fs
 from fleet_sim.warehouse.equipment import DoorHandle, LiftHandle, MoveDoors, RequestLift, ServeRobot
 from fleet_sim.warehouse.rmf import (
+    CancelCharge,
+    Charger,
+    ChargerState,
     FollowWaypoints,
     Pause,
     PauseSlotcar,
+    RequestCharge,
     SetSlotcarMode,
     SlotcarMode,
     Slotcars,
@@ -164,6 +168,176 @@ def test_doors_of_lifts_and_levels_are_from_end_to_end_in_the_frame_of_the_build
     assert (told.motion_range, told.motion_direction) == (pytest.approx(math.radians(70.0)), -1)
 
 
+# ---- Chargers charge one robot each: the one that a fleet manager asks for, or who comes first -----------------------
+
+
+IDLE, ASSIGNED, CHARGING, RELEASED = ChargerState
+
+
+def robot(sim_chargers: Sim, name: str, x: float, y: float = 0.0, **features: Any) -> fs.Agent:
+    features = {"slotcar": {"stop_radius": 0.0}, **(features or {"battery": {"level": 0.5}})}
+    return spawn_slotcar(sim_chargers, name, x, y, 0.1, features=features)
+
+
+@pytest.fixture
+def sim_chargers(make_sim: Callable[..., Sim]) -> Sim:
+    """Return a simulation with a charger at the origin, and a robot 2 m from it."""
+    made = make_sim(timestep=0.05)
+    robot(made, "car", 2.0)
+    chargers(made).set_positions({"dock": (0.0, 0.0, 0.0), "other": (0.0, 5.0, 0.0)})
+    return made
+
+
+def chargers(sim_chargers: Sim) -> Any:
+    slotcars: Slotcars = sim_chargers.features.use("slotcar")
+    return slotcars.chargers
+
+
+def dock(sim_chargers: Sim) -> Charger:
+    found: Charger = chargers(sim_chargers).get("dock")
+    return found
+
+
+def ask(sim_chargers: Sim, command: Any) -> dict[str, str]:
+    """Return why a command is refused, by the name of the charger."""
+    answer = sim_chargers.inbox.put(command)
+    sim_chargers.step_once()
+    return dict(answer.result().rejected)
+
+
+def drive(sim_chargers: Sim, name: str, start: float, goal: float) -> None:
+    answer = sim_chargers.inbox.put(
+        FollowWaypoints(robot=name, task=f"to {goal}", path=(Waypoint(start, 0.0), Waypoint(goal, 0.0)))
+    )
+    sim_chargers.step_once()
+    assert answer.result().ok
+
+
+def wait(sim_chargers: Sim, seconds: float) -> None:
+    for _ in range(round(seconds / 0.05)):
+        sim_chargers.step_once()
+
+
+def until(sim_chargers: Sim, state: ChargerState) -> None:
+    for _ in range(1000):
+        if dock(sim_chargers).state is state:
+            return
+        sim_chargers.step_once()
+    raise AssertionError(f"it is {dock(sim_chargers).state!r}, not {state!r}")
+
+
+@pytest.mark.slow
+def test_a_request_is_assigned_charged_released_and_idle_again(sim_chargers: Sim) -> None:
+    request = RequestCharge(charger="dock", robot="car", fleet="porters", request="r1")
+    assert ask(sim_chargers, request) == {}
+    assert (
+        dock(sim_chargers).state,
+        dock(sim_chargers).robot,
+        dock(sim_chargers).fleet,
+        dock(sim_chargers).request,
+    ) == (ASSIGNED, "car", "porters", "r1")
+    battery = sim_chargers.get_object("car").feature("battery")
+    assert not battery.is_charging
+    drive(sim_chargers, "car", 2.0, 0.0)
+    until(sim_chargers, CHARGING)
+    sim_chargers.step_once()
+    assert battery.is_charging and dock(sim_chargers).request == "r1"
+    left = chargers(sim_chargers).remaining(dock(sim_chargers))
+    wait(sim_chargers, left / 2)
+    assert 0.5 < battery.battery_soc < 1.0 and dock(sim_chargers).state is CHARGING
+    assert chargers(sim_chargers).remaining(dock(sim_chargers)) == pytest.approx(left / 2, rel=0.01)
+    assert ask(sim_chargers, request) == {}, "the same request again changes nothing"
+    drive(sim_chargers, "car", 0.0, 2.0)
+    until(sim_chargers, RELEASED)
+    assert not battery.is_charging and dock(sim_chargers).request == "r1"
+    until(sim_chargers, IDLE)
+    assert (dock(sim_chargers).robot, dock(sim_chargers).request) == ("", "")
+
+
+def test_who_does_not_come_in_time_loses_the_charger(sim_chargers: Sim) -> None:
+    ask(sim_chargers, RequestCharge(charger="dock", robot="car", request="late", timeout=1.0))
+    assert dock(sim_chargers).state is ASSIGNED
+    wait(sim_chargers, 0.9)
+    assert dock(sim_chargers).state is ASSIGNED
+    wait(sim_chargers, 0.2)
+    assert dock(sim_chargers).state is IDLE
+    ask(sim_chargers, RequestCharge(charger="dock", robot="car", request="patient"))
+    wait(sim_chargers, 60.0)
+    assert dock(sim_chargers).state is ASSIGNED
+    sim_chargers.remove_object(sim_chargers.get_object("car"))
+    sim_chargers.step_once()
+    assert dock(sim_chargers).state is IDLE, "a robot that is gone does not come"
+
+
+def test_a_charger_that_is_kept_for_one_charges_nobody_else(sim_chargers: Sim) -> None:
+    guest = robot(sim_chargers, "guest", 0.1).feature("battery")
+    ask(sim_chargers, RequestCharge(charger="dock", robot="car", request="r"))
+    wait(sim_chargers, 1.0)
+    assert dock(sim_chargers).state is ASSIGNED and not guest.is_charging
+    ask(sim_chargers, CancelCharge(charger="dock", request="r"))
+    assert (dock(sim_chargers).state, dock(sim_chargers).robot) == (CHARGING, "guest") and guest.is_charging
+
+
+def test_cancelling_ends_a_charge_until_the_robot_has_left(sim_chargers: Sim) -> None:
+    ask(sim_chargers, RequestCharge(charger="dock", robot="car", request="one"))
+    assert ask(sim_chargers, CancelCharge(charger="dock", request="one")) == {} and dock(sim_chargers).state is IDLE
+    drive(sim_chargers, "car", 2.0, 0.0)
+    until(sim_chargers, CHARGING)
+    assert dock(sim_chargers).request == "", "who comes by itself is charged without a request"
+    ask(sim_chargers, RequestCharge(charger="dock", robot="car", request="two"))
+    assert dock(sim_chargers).state is CHARGING and dock(sim_chargers).request == "two"
+    assert ask(sim_chargers, CancelCharge(charger="dock", request="two")) == {}
+    battery = sim_chargers.get_object("car").feature("battery")
+    wait(sim_chargers, 5.0)
+    assert dock(sim_chargers).state is IDLE and not battery.is_charging
+    assert ask(sim_chargers, RequestCharge(charger="dock", robot="car", request="three")) == {}
+    wait(sim_chargers, 0.1)
+    assert dock(sim_chargers).state is CHARGING and battery.is_charging
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        (RequestCharge(charger="doc", robot="car"), "unknown charger 'doc'"),
+        (RequestCharge(charger="dock", robot="nobody"), "there is no slotcar of that name"),
+        (RequestCharge(charger="dock", robot="bare"), "'bare' has no battery"),
+        (RequestCharge(charger="dock", robot="car", timeout=-1.0), "start_timeout"),
+        (RequestCharge(charger="dock", robot="car", request="x" * 2000), "request_id"),
+        (RequestCharge(charger="other", robot="car"), "it is busy with 'guest'"),
+        (CancelCharge(charger="other", request="never sent"), "it serves no request 'never sent'"),
+        (CancelCharge(charger="", request="r"), "unknown charger ''"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_and_counted(sim_chargers: Sim, command: Any, reason: str) -> None:
+    robot(sim_chargers, "guest", 0.0, 5.0)
+    robot(sim_chargers, "bare", 8.0, slotcar={})
+    sim_chargers.step_once()
+    before = sim_chargers.features.use("slotcar").refused
+    (told,) = ask(sim_chargers, command).values()
+    assert reason in told
+    assert sim_chargers.features.use("slotcar").refused == before + 1
+    assert dock(sim_chargers).state is IDLE
+
+
+def test_others_may_connect_a_robot_away_from_chargers(sim_chargers: Sim) -> None:
+    battery = sim_chargers.get_object("car").feature("battery")
+    battery.set_charging()
+    wait(sim_chargers, 1.0)
+    assert battery.is_charging and battery.battery_soc > 0.5
+
+
+def test_chargers_are_restored(sim_chargers: Sim) -> None:
+    ask(sim_chargers, RequestCharge(charger="dock", robot="car", fleet="f", request="r", timeout=30.0))
+    saved = sim_chargers.save_state()
+    before = chargers(sim_chargers).save()
+    drive(sim_chargers, "car", 2.0, 0.0)
+    until(sim_chargers, CHARGING)
+    sim_chargers.restore_state(saved)
+    assert chargers(sim_chargers).save() == before and dock(sim_chargers).state is ASSIGNED
+    sim_chargers.reset()
+    assert dock(sim_chargers).state is IDLE and len(chargers(sim_chargers)) == 2
+
+
 # ---- Slotcars follow paths as those of Open-RMF's simulation do, and refuse what they cannot follow ------------------
 
 
@@ -303,22 +477,9 @@ def test_it_charges_at_chargers_and_drops_unknown_actions(sim_slotcars: Sim) -> 
     battery.battery_soc = 0.5
     sim_slotcars.step_once()
     assert not battery.is_charging
-    slotcars.chargers.set_positions([(0.1, 0.0, 0.0), (7.0, 7.0, 0.0)])
+    slotcars.chargers.set_positions({"dock": (0.1, 0.0, 0.0)})
     run(sim_slotcars, lambda: mode(sim_slotcars) is SlotcarMode.CHARGING and battery.battery_soc > 0.5)
-    # Who comes second is not charged until the first one has left.
-    second = slotcar(sim_slotcars, "second", -0.15).feature("battery")
-    second.battery_soc = 0.5
-    kept = sim_slotcars.save_state()
-    sim_slotcars.step_once()
-    assert battery.is_charging and not second.is_charging
-    car.set_pose(fs.Pose((3.0, 0.0, 0.2)))
-    sim_slotcars.step_once()
-    assert not battery.is_charging and second.is_charging
-    sim_slotcars.restore_state(kept)
-    sim_slotcars.step_once()
-    assert battery.is_charging and not second.is_charging
-    sim_slotcars.remove_object(sim_slotcars.get_object("second"))
-    slotcars.chargers.set_positions([])
+    slotcars.chargers.set_positions({})
     for wanted, seen in (("juggle", SlotcarMode.IDLE), ("detach_cart", SlotcarMode.ACTION_COMPLETED)):
         sim_slotcars.inbox.put(
             SetSlotcarMode(robot="car", mode=SlotcarMode.PERFORMING_ACTION, request=2, action=wanted)
@@ -354,6 +515,8 @@ def test_requests_in_any_order_are_answered_and_the_building_goes_on(seed: int) 
     robots, tasks = ("porter_1", "porter_2", "nobody"), ("a", "b", "c")
     lifts = ("Lift1", "porter_1")
     with Sim.from_dict({"simulation": {**QUIET, "timestep": 0.05}, "building": str(FILE)}) as sim:
+        slotcars: Slotcars = sim.features.use("slotcar")
+        docks = (*(charger.name for charger in slotcars.chargers), "x")
 
         def path() -> tuple[Waypoint, ...]:
             here = sim.get_object(draw.choice(robots[:2])).get_pose().position
@@ -364,6 +527,10 @@ def test_requests_in_any_order_are_answered_and_the_building_goes_on(seed: int) 
             lambda robot, task: FollowWaypoints(robot=robot, task=task, path=path()),
             lambda robot, task: SetSlotcarMode(robot=robot, mode=draw.randrange(12), action=task),
             lambda robot, task: PauseSlotcar(robot=robot, pause=draw.randrange(4), checkpoint=draw.randrange(6)),
+            lambda robot, task: RequestCharge(
+                charger=draw.choice(docks), robot=robot, request=task, timeout=draw.choice((0.0, 0.5))
+            ),
+            lambda robot, task: CancelCharge(charger=draw.choice(docks), request=task),
             lambda robot, task: ServeRobot(
                 cell=draw.choice(("pantry_dispenser", "Lift1")), robots=(robot,), request=task
             ),

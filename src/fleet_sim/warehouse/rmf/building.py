@@ -25,7 +25,7 @@ from fleet_sim.warehouse.equipment.building import settings_of
 from fleet_sim.warehouse.rmf.slotcars import Slotcars, SlotcarSettings
 from fleet_sim.warehouse.sites.rmf_format import building_of, read_building
 from fleet_sim.warehouse.sites.section import build_walls, until_cleared
-from fleet_sim.warehouse.sites.site import Building, LiftShaft, PlacedThing
+from fleet_sim.warehouse.sites.site import Building, Level, LiftShaft, PlacedThing
 
 # The section `building` of a scenario, as it is written down.
 
@@ -270,17 +270,27 @@ def _item(model: PlacedThing) -> SimObjectSpawnParams:
     )
 
 
-def _chargers(building: Building) -> list[tuple[float, float, float]]:
-    """Return the positions of all chargers in m; a vertex may be part of several graphs."""
-    return list(
-        dict.fromkeys(
-            (place[0], place[1], level.elevation)
-            for level in building.levels
-            for graph in level.graphs
-            for place, properties in zip(graph.positions.tolist(), graph.properties, strict=True)
-            if properties.get("is_charger")
-        )
-    )
+def _chargers(building: Building) -> dict[str, tuple[float, float, float]]:
+    """Return the positions of all chargers in m by the names of their vertices.
+
+    A name that was there before has that of its level before it; a vertex without a name is `charger_N`.
+    """
+    found: dict[str, tuple[float, float, float]] = {}
+    for level in building.levels:
+        for position, given in _chargers_of(level).items():
+            name = given or f"charger_{len(found)}"
+            found[f"{level.name}_{name}" if name in found else name] = position
+    return found
+
+
+def _chargers_of(level: Level) -> dict[tuple[float, float, float], str]:
+    found: dict[tuple[float, float, float], str] = {}
+    for graph in level.graphs:
+        for place, name, properties in zip(graph.positions.tolist(), graph.names, graph.properties, strict=True):
+            if properties.get("is_charger"):
+                # A vertex may be part of several graphs.
+                found[place[0], place[1], level.elevation] = name
+    return found
 
 
 SECTION = BuildingSection()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.base.arrays import Rows
+from fleet_sim.base.arrays import Rows, as_float
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, brief
 from fleet_sim.robots.drive import is_steered
 from fleet_sim.warehouse.rmf import slotcars as cars
@@ -17,15 +17,17 @@ from fleet_sim.world.commands import CommandAck
 from fleet_sim.world.features import Feature, FeatureHost
 from fleet_sim.world.pipeline import Phase, System
 from fleet_sim.world.schema import KIND_AGENT
-from fleet_sim.world.world import World
+from fleet_sim.world.world import World, energy_columns_with
 
-# Carries out the commands to slotcars, and refuses those that make no sense.
+# Carries out the commands to slotcars and chargers, and refuses those that make no sense.
 
 
 LONGEST_PATH = 100_000
 """Waypoints of a path that is followed."""
 LONGEST_NAME = 1000
 """Characters of a task, an action or a level: they are published again with each state."""
+LONGEST_TIMEOUT = 1e9
+"""In s: what a robot has to come to a charger."""
 LARGEST_NUMBER = 2**63 - 1
 """Of requests; columns hold no larger ones."""
 
@@ -63,9 +65,23 @@ class SlotcarRequests:
         table.pause[row], table.pause_request[row] = order.pause, self._number(order.request)
         table.checkpoint[row] = order.checkpoint
 
-    def answer(self, carry_out: Callable[[Any], None], order: Any) -> CommandAck:
-        """Carry out a command to a slotcar, unless that is refused."""
-        name, refused = order.robot, ""
+    def charge(self, order: cars.RequestCharge) -> None:
+        """Carry out a RequestCharge."""
+        row = self._row(order.robot)
+        self._short("request_id", order.request)
+        self._short("fleet_name", order.fleet)
+        if energy_columns_with(self._world, row) is None:
+            raise InvalidValueError(f"{order.robot!r} has no battery")
+        timeout = as_float(order.timeout, "start_timeout", low=0.0, high=LONGEST_TIMEOUT)
+        self._slotcars.chargers.assign(order.charger, order.robot, order.fleet, order.request, timeout)
+
+    def cancel_charge(self, order: cars.CancelCharge) -> None:
+        """Carry out a CancelCharge."""
+        self._slotcars.chargers.cancel(order.charger, order.request)
+
+    def answer(self, which: str, carry_out: Callable[[Any], None], order: Any) -> CommandAck:
+        """Carry out a command to the slotcar or charger that its field `which` names, unless that is refused."""
+        name, refused = getattr(order, which), ""
         try:
             carry_out(order)
         except FleetSimError as error:
@@ -119,12 +135,14 @@ class SlotcarFeature(Feature[cars.SlotcarSettings, cars.SlotcarColumns]):
         slotcars = cars.Slotcars(host.world, table)
         requests = SlotcarRequests(host.world, slotcars)
         host.pipeline.add(System("slotcars", Phase.UPDATE, slotcars.step), before="motion")
-        for kind, carry_out in (
-            (cars.FollowWaypoints, requests.follow),
-            (cars.SetSlotcarMode, requests.set_mode),
-            (cars.PauseSlotcar, requests.pause),
+        for kind, which, carry_out in (
+            (cars.FollowWaypoints, "robot", requests.follow),
+            (cars.SetSlotcarMode, "robot", requests.set_mode),
+            (cars.PauseSlotcar, "robot", requests.pause),
+            (cars.RequestCharge, "charger", requests.charge),
+            (cars.CancelCharge, "charger", requests.cancel_charge),
         ):
-            host.dispatcher.handle(kind, partial(requests.answer, carry_out))
+            host.dispatcher.handle(kind, partial(requests.answer, which, carry_out))
         host.checkpoints.register_late("slotcars", slotcars)
         return slotcars
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fleet_sim.ros.interface import Bridge, Interface, require_packages, speaks_rmf
 
 PACKAGES = (
-    *("rmf_fleet_msgs", "rmf_door_msgs", "rmf_lift_msgs"),
+    *("rmf_fleet_msgs", "rmf_door_msgs", "rmf_lift_msgs", "rmf_charger_msgs"),
     *("rmf_building_map_msgs", "rmf_dispenser_msgs", "rmf_ingestor_msgs"),
 )
 

@@ -6,7 +6,6 @@ can move is right before it.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any, ClassVar, NamedTuple
@@ -22,6 +21,7 @@ from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.base.spatial.quaternions import wrapped
 from fleet_sim.warehouse.equipment.fittings import fittings_mask
+from fleet_sim.warehouse.rmf.chargers import Chargers
 from fleet_sim.world import steering
 from fleet_sim.world.checkpoint import check_alike, check_row
 from fleet_sim.world.columns import FeatureColumns, column
@@ -29,7 +29,7 @@ from fleet_sim.world.commands import Command, command
 from fleet_sim.world.conditions import conditions_of
 from fleet_sim.world.schema import NO_ROW
 from fleet_sim.world.state_files import Stateful
-from fleet_sim.world.world import DriveRule, FeatureRows, World, energy_columns_with
+from fleet_sim.world.world import DriveRule, FeatureRows, World
 
 # How slotcars drive: the speeds that they take next, of all at once.
 
@@ -155,7 +155,7 @@ def _attach(world: World, row: int, robot: Any) -> bool:
     return True
 
 
-# Commands to slotcars, each to one by its name.
+# Commands to slotcars and chargers, each to one by its name.
 
 
 class SlotcarCommand(Command):
@@ -191,6 +191,25 @@ class PauseSlotcar(SlotcarCommand):
     pause: int = int(Pause.IMMEDIATELY)
     request: int = 0
     checkpoint: int = 0
+
+
+@command("request_charge")
+class RequestCharge(SlotcarCommand):
+    """Keep a charger for a robot, which has `timeout` s to come, 0: no limit. The same request changes nothing."""
+
+    charger: str
+    robot: str
+    fleet: str = ""
+    request: str = ""
+    timeout: float = 0.0
+
+
+@command("cancel_charge")
+class CancelCharge(SlotcarCommand):
+    """End the charge that a request began, or give up the robot that it waits for."""
+
+    charger: str
+    request: str
 
 
 @saved
@@ -276,59 +295,6 @@ class OnPath(DriveRule):
     def stopped(self, rows: Rows, *, stay: bool) -> None:
         """Let robots that are stopped leave their paths."""
         self._slotcars.forget_paths(rows)
-
-
-REACH = 0.3
-"""This near in m to a charger a stationary robot is charged."""
-
-
-class Chargers(Stateful):
-    """All chargers of a building. Each charges one robot at a time: who came first, until it leaves."""
-
-    STATE = ("_charged",)
-
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._positions: Floats = np.empty((0, 3))
-        self._charged: list[str] = []
-        """The robot at each charger, "" for none."""
-
-    def __len__(self) -> int:
-        return len(self._charged)
-
-    def set_positions(self, positions: Collection[tuple[float, float, float]]) -> None:
-        """Replace all chargers by free ones at `positions` in m."""
-        self._positions = np.array(list(positions)).reshape(-1, 3)
-        self._charged = [""] * len(positions)
-
-    def look(self, rows: Rows, still: Bools) -> Bools:
-        """See who came and who left; return which of `rows` are charged. Those that are not `still` have left."""
-        charged = np.zeros(len(rows), np.bool_)
-        for number, place in enumerate(self._positions):
-            standing = self._standing(rows, still, place)
-            if self._charged[number] not in standing:
-                self._connect(self._charged[number], charging=False)
-                self._charged[number] = next(iter(standing), "")
-                self._connect(self._charged[number], charging=True)
-            if self._charged[number]:
-                charged[standing[self._charged[number]]] = True
-        return charged
-
-    def _standing(self, rows: Rows, still: Bools, place: Floats) -> dict[str, int]:
-        """Return the robots that stand at a charger, by name, with their numbers in `rows`."""
-        offset, height = self._world.position[rows] - place, self._world.half_extents[rows, 2]
-        # By its lowest point or its origin, as on levels.
-        rise = np.minimum(np.abs(offset[:, 2]), np.abs(offset[:, 2] - height))
-        gap = offset[:, 0] * offset[:, 0] + offset[:, 1] * offset[:, 1] + rise * rise
-        near = np.flatnonzero((gap < REACH * REACH) & still)
-        return {self._world.label(int(rows[index])): index for index in near.tolist()}
-
-    def _connect(self, robot: str, *, charging: bool) -> None:
-        """Connect the battery of a robot to a charger, or disconnect it; between these moments others may do so."""
-        row = int(self._world.index.rows_named([robot])[0]) if robot else NO_ROW
-        battery = energy_columns_with(self._world, row) if row >= 0 else None
-        if battery is not None:
-            battery.charging[row] = charging
 
 
 class Slotcars(FeatureRows[SlotcarColumns], Stateful):

@@ -1,4 +1,4 @@
-"""The topics and services of Open-RMF: slotcars, doors, lifts, work cells, and the map of a building."""
+"""The topics and services of Open-RMF: slotcars, doors, lifts, chargers, work cells, and the map of a building."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import numpy as np
 from rclpy.qos import QoSProfile
 from rmf_building_map_msgs.msg import BuildingMap, Door, Graph, GraphEdge, GraphNode, Level, Lift, Param
 from rmf_building_map_msgs.srv import GetBuildingMap
+from rmf_charger_msgs.msg import ChargerCancel, ChargerRequest
+from rmf_charger_msgs.msg import ChargerState as ChargerStateMsg
 from rmf_dispenser_msgs.msg import DispenserRequest, DispenserResult, DispenserState
 from rmf_door_msgs.msg import DoorMode as DoorModeMsg
 from rmf_door_msgs.msg import DoorRequest, DoorState
@@ -26,10 +28,11 @@ from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.interface import Bridge
-from fleet_sim.ros.messages import decode, time_from_msg, time_to_msg
+from fleet_sim.ros.messages import decode, duration_from_msg, duration_to_msg, time_from_msg, time_to_msg
 from fleet_sim.warehouse.equipment import DoorMode, Doors, Lifts, MoveDoors, RequestLift, ServeRobot
 from fleet_sim.warehouse.equipment.workcell import Workcells
 from fleet_sim.warehouse.rmf import slotcars as cars
+from fleet_sim.warehouse.rmf.chargers import Charger, Chargers
 from fleet_sim.warehouse.sites import Building
 from fleet_sim.warehouse.sites.site import Door as Doorway
 from fleet_sim.warehouse.sites.site import Level as Storey
@@ -200,6 +203,58 @@ class RequestTopic:
 def fields_from(message: Any, names: Mapping[str, str]) -> dict[str, Any]:
     """Return what a command takes over from a message: by the field of the command, the one of the message."""
     return {name: attrgetter(theirs)(message) for name, theirs in names.items()}
+
+
+# Chargers in ROS: requests and their ends, and the state of each charger.
+
+
+REQUESTS, CANCELS = "rmf_charger/requests", "rmf_charger/cancel"
+FIELDS = {"charger": "charger_name", "robot": "robot_name", "fleet": "fleet_name", "request": "request_id"}
+"""Of a RequestCharge, with those of the message."""
+
+
+class ChargerTopics:
+    """The topics of all chargers of a building.
+
+    States on rmf_charger/state, when they change and regularly; requests become the commands RequestCharge and
+    CancelCharge.
+    """
+
+    def __init__(self, bridge: Bridge, chargers: Chargers) -> None:
+        self._chargers = chargers
+        self._publisher = bridge.node.create_publisher(ChargerStateMsg, "rmf_charger/state", qos.STATE)
+        self._told: dict[str, tuple[int, str]] = {}
+        self.topics = [
+            RequestTopic(bridge, ChargerRequest, REQUESTS, self._request),
+            RequestTopic(bridge, ChargerCancel, CANCELS, self._cancel),
+        ]
+
+    def publish(self, now: int, *, due: bool) -> None:
+        """Publish the state of each charger that changed; of all of them where that is `due`."""
+        for charger in self._chargers:
+            told = int(charger.state), charger.request
+            if due or self._told.get(charger.name) != told:
+                self._told[charger.name] = told
+                self._publisher.publish(self._message(charger, now))
+
+    def _message(self, charger: Charger, now: int) -> ChargerStateMsg:
+        """Return the state of a charger as a message; the time left is 0 where nobody knows it."""
+        return ChargerStateMsg(
+            charger_time=time_to_msg(now),
+            state=int(charger.state),
+            charger_name=charger.name,
+            request_id=charger.request,
+            robot_fleet=charger.fleet,
+            robot_name=charger.robot,
+            time_to_fully_charged=duration_to_msg(self._chargers.remaining(charger)),
+        )
+
+    def _request(self, message: ChargerRequest) -> cars.RequestCharge:
+        timeout = duration_from_msg(message.start_timeout)
+        return cars.RequestCharge(**fields_from(message, FIELDS), timeout=timeout, source=REQUESTS)
+
+    def _cancel(self, message: ChargerCancel) -> cars.CancelCharge:
+        return cars.CancelCharge(charger=message.charger_name, request=message.request_id, source=CANCELS)
 
 
 # Doors in ROS: requests, and the mode of each door.
@@ -524,12 +579,14 @@ class RmfTopics:
         self._doors = DoorTopics(bridge, doors)
         self._lifts = LiftTopics(bridge, use("lift"), doors)
         self._cells = WorkcellTopics(bridge, use("workcell"))
-        parts = self._cells, self._robots, self._doors, self._lifts
+        self._chargers = ChargerTopics(bridge, slotcars.chargers)
+        parts = self._cells, self._robots, self._doors, self._lifts, self._chargers
         self._topics = [topic for part in parts for topic in part.topics]
         self._robot_times = clock.schedule(params.robot_state)
         self._door_times = clock.schedule(params.door_states)
         self._cell_times = clock.schedule(params.workcell_states)
         self._lift_times = clock.schedule(params.lift_states)
+        self._charger_times = clock.schedule(params.charger_states)
         building = sim.extensions.find_manager("building")
         if building is None:
             return
@@ -550,6 +607,7 @@ class RmfTopics:
             self._doors.publish(now)
         self._cells.publish(now, due=self._cell_times.poll() is not None)
         self._lifts.publish(now, due=self._lift_times.poll() is not None)
+        self._chargers.publish(now, due=self._charger_times.poll() is not None)
 
     async def _answer_map(self, request: Any, response: Any) -> Any:
         response.building_map = self._map
