@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from fleet_sim.robots.actions import PickAction as PickAction
     from fleet_sim.robots.actions import PickPhase as PickPhase
     from fleet_sim.robots.actions import PoseAction as PoseAction
+    from fleet_sim.robots.actions import TeleopAction as TeleopAction
     from fleet_sim.robots.actions import TourAction as TourAction
     from fleet_sim.robots.actions import TrajectoryCause as TrajectoryCause
     from fleet_sim.robots.actions import TurnAction as TurnAction
@@ -137,6 +138,7 @@ if TYPE_CHECKING:
     from fleet_sim.world.commands import Command as Command
     from fleet_sim.world.commands import CommandAck as CommandAck
     from fleet_sim.world.commands import ExecuteAction as ExecuteAction
+    from fleet_sim.world.commands import FinishActions as FinishActions
     from fleet_sim.world.commands import FollowPath as FollowPath
     from fleet_sim.world.commands import Navigate as Navigate
     from fleet_sim.world.commands import Remove as Remove

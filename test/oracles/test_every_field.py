@@ -55,6 +55,8 @@ ROS_UNHELD: Mapping[str, str] = {
     **dict.fromkeys(
         (
             "ros:control_msgs/FollowJointTrajectory_Feedback.multi_dof_*",
+            "ros:nav2_msgs/Costmap.metadata.origin.orientation.*",
+            "ros:nav2_msgs/Costmap.metadata.origin.position.z",
             "ros:nav2_msgs/*_Feedback.number_of_recoveries",
             "ros:nav2_msgs/DockRobot*.num_retries",
         ),
@@ -66,10 +68,14 @@ ROS_UNHELD: Mapping[str, str] = {
     "ros:visualization_msgs/MarkerArray.markers.mesh_use_embedded_materials": "a choice of looks",
     "ros:visualization_msgs/MarkerArray.markers.action": "0, and 3 once before each layout",
     "ros:*.map_load_time.*": "the stamp of the header",
+    "ros:nav2_msgs/Costmap.metadata.update_time.*": "the stamp of the header",
     "ros:nav2_msgs/FollowWaypoints.missed_waypoints.goal.*": COPIED,
+    "ros:nav2_msgs/FollowGPSWaypoints.missed_waypoints.goal.*": COPIED,
     "ros:nav2_msgs/*.error_code": CODE,
     "ros:control_msgs/FollowJointTrajectory.error_code": CODE,
     "ros:diagnostic_msgs/DiagnosticArray.status.level": CODE,
+    "ros:nav2_msgs/FollowGPSWaypoints_Feedback.current_waypoint": OTHER + "FollowWaypoints",
+    "ros:nav2_msgs/FollowGPSWaypoints.missed_waypoints.index": OTHER + "FollowWaypoints",
     **dict.fromkeys(
         (
             "ros:control_msgs/FollowJointTrajectory_Feedback.*.accelerations",

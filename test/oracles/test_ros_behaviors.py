@@ -19,7 +19,17 @@ pytest.importorskip("control_msgs")
 from control_msgs.action import FollowJointTrajectory
 from geometry_msgs.msg import PoseStamped
 from heard_node import HeardNode, heard_node
-from nav2_msgs.action import BackUp, DockRobot, DriveOnHeading, FollowPath, FollowWaypoints, Spin, UndockRobot, Wait
+from nav2_msgs.action import (
+    AssistedTeleop,
+    BackUp,
+    DockRobot,
+    DriveOnHeading,
+    FollowPath,
+    FollowWaypoints,
+    Spin,
+    UndockRobot,
+    Wait,
+)
 from ros_domain import use_own_domain
 from trajectory_msgs.msg import JointTrajectoryPoint
 
@@ -106,7 +116,8 @@ def test_ways_are_those_that_the_robot_came(node: HeardNode, robot: Any, kind: A
 
 @holds(
     "ros:nav2_msgs/Wait_Feedback.time_left.*",
-    *(f"ros:nav2_msgs/{kind}.total_elapsed_time.*" for kind in ("Wait", "Spin")),
+    "ros:nav2_msgs/AssistedTeleop_Feedback.current_teleop_duration.*",
+    *(f"ros:nav2_msgs/{kind}.total_elapsed_time.*" for kind in ("Wait", "AssistedTeleop", "Spin")),
     fault="warehouse/nav2/behaviors.py: the time that has passed in place of what is left",
 )
 def test_times_are_counted_in_steps(node: HeardNode, robot: Any) -> None:
@@ -117,6 +128,12 @@ def test_times_are_counted_in_steps(node: HeardNode, robot: Any) -> None:
     assert np.diff(left) == pytest.approx(np.full(len(left) - 1, -DT), abs=1e-6)
     assert left[0] == pytest.approx(1.25, abs=1.1 * DT) and len(left) > 20
     assert seconds(outcome.result.total_elapsed_time) == pytest.approx(1.25, abs=1e-6)
+    teleop = AssistedTeleop.Goal()
+    teleop.time_allowance.sec = 1
+    outcome = node.send_goal(AssistedTeleop, "/robot/assisted_teleop", teleop)
+    passed = [seconds(told.current_teleop_duration) for told in outcome.feedback]
+    assert np.diff(passed) == pytest.approx(np.full(len(passed) - 1, DT), abs=1e-6) and passed[0] <= 1.1 * DT
+    assert seconds(outcome.result.total_elapsed_time) == pytest.approx(1.0, abs=1.1 * DT)
     outcome = node.send_goal(Spin, "/robot/spin", Spin.Goal(target_yaw=-0.9))
     assert seconds(outcome.result.total_elapsed_time) == pytest.approx(len(outcome.feedback) * DT, abs=2.1 * DT)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from action_msgs.msg import GoalStatus
+from geographic_msgs.msg import GeoPose
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from nav2_fleet import WALL, Navigator, action, nav2_fleet, pose, srv
 from nav_msgs.msg import OccupancyGrid
@@ -66,6 +68,8 @@ def test_waypoints_and_poses_on_the_way(fleet: list[Navigator]) -> None:
     left = [one.number_of_poses_remaining for one in sent.feedback]
     assert left[0] == 2 and set(left) <= {1, 2} and left == sorted(left, reverse=True)
     assert not robot.send("NavigateToPose", "navigate_to_pose", pose=pose(1.0, 1.0), behavior_tree="x").handle.accepted
+    # Where the map is on the earth is not known.
+    assert not robot.send("FollowGPSWaypoints", "follow_gps_waypoints", gps_poses=[GeoPose()]).handle.accepted
 
 
 def test_behaviours_end_as_those_of_nav2(fleet: list[Navigator]) -> None:
@@ -145,12 +149,28 @@ def test_paths_are_computed_and_followed(fleet: list[Navigator]) -> None:
     assert (status, result.error_code) == (ABORTED, action.FollowPath.Result.INVALID_PATH)
 
 
-def test_maps(node: tuple[NodeProcess, Client], fleet: list[Navigator]) -> None:
+def test_maps_and_costmaps(node: tuple[NodeProcess, Client], fleet: list[Navigator]) -> None:
     robot = fleet[4]
     grid = robot.call(GetMap, "map_server/map").map
+    shown = robot.client.listen(OccupancyGrid, f"/{robot.robot}/global_costmap/costmap", LATCHED)
     map_ = robot.client.listen(OccupancyGrid, f"/{robot.robot}/map", LATCHED)
-    robot.client.until(lambda: map_, "the map")
-    assert map_[-1].info.width == grid.info.width
+    robot.client.until(lambda: shown and map_, "both")
+    assert map_[-1].info.width == grid.info.width == shown[-1].info.width
+    found = robot.call(srv.GetCostmap, "global_costmap/get_costmap").map
+    costs = np.frombuffer(bytes(found.data), np.uint8).reshape(found.metadata.size_y, found.metadata.size_x)
+
+    def cost(x: float, y: float) -> int:
+        column = int((x - found.metadata.origin.position.x) / found.metadata.resolution)
+        line = int((y - found.metadata.origin.position.y) / found.metadata.resolution)
+        return int(costs[line, column])
+
+    # The wall, where a robot of 0.2 m would touch it, where it is only near, and where it is far.
+    assert [cost(WALL, 5.0), cost(WALL - 0.3, 5.0)] == [254, 253]
+    assert 0 < cost(WALL - 0.6, 5.0) < 253 and cost(3.0, 7.5) == 0
+    local = robot.call(srv.GetCostmap, "local_costmap/get_costmap").map
+    assert local.metadata.size_x * local.metadata.resolution == pytest.approx(3.0)
+    # The robots beside this one are in its local costmap.
+    assert 254 in bytes(local.data)
     for name, kind in (
         ("global_costmap/clear_entirely_global_costmap", srv.ClearEntireCostmap),
         ("local_costmap/clear_entirely_local_costmap", srv.ClearEntireCostmap),

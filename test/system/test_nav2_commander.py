@@ -1,4 +1,4 @@
-"""An unmodified BasicNavigator of nav2_simple_commander, where it is installed: ten robots, and its methods."""
+"""An unmodified BasicNavigator of nav2_simple_commander, where it is installed: ten robots, and all its methods."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ pytestmark = [
 
 BEGINNING = """
 import rclpy
+from geographic_msgs.msg import GeoPose
 from geometry_msgs.msg import PoseStamped
 from nav2_simple_commander.robot_navigator import BasicNavigator, TaskResult
 
@@ -56,12 +57,19 @@ assert robot.goToPose(pose(3.0, 2.0)) and end(robot) == done
 assert robot.getFeedback().navigation_time.nanosec >= 0
 assert robot.goThroughPoses([pose(4.0, 1.5), pose(3.0, 1.5)]) and end(robot) == done
 assert robot.followWaypoints([pose(4.0, 1.5), pose(3.0, 1.5)]) and end(robot) == done
+place = GeoPose()
+place.position.latitude, place.position.longitude = 48.0 + 1.5 / 111195.0, 11.0 + 3.0 / 74628.0
+assert robot.followGpsWaypoints([place]) and end(robot) == done
 assert robot.spin(1.57, 10) and end(robot) == done
 assert robot.backup(0.15, 0.1, 10) and end(robot) == done
 assert robot.driveOnHeading(0.15, 0.1, 10) and end(robot) == done
+assert robot.assistedTeleop(time_allowance=1) and end(robot) == TaskResult.FAILED
 planned = robot.getPath(pose(3.0, 1.5), pose(8.0, 5.0))
 assert robot.getPathThroughPoses(pose(3.0, 1.5), [pose(4.0, 4.0), pose(3.0, 5.0)]).poses
-assert robot.followPath(planned) and end(robot) == done
+smooth = robot.smoothPath(planned, max_duration=20.0, check_for_collision=True)
+assert len(smooth.poses) > len(planned.poses)
+assert robot.smoothPath(planned, smoother_id="mine") is None
+assert robot.followPath(smooth) and end(robot) == done
 assert robot.goToPose(pose(3.0, 2.0))
 robot.cancelTask()
 assert end(robot) == TaskResult.CANCELED
@@ -74,6 +82,7 @@ robot.clearAllCostmaps()
 robot.clearCostmapExceptRegion(1.0)
 robot.clearCostmapAroundRobot(1.0)
 robot.clearCostmapAroundPose(pose(2.0, 2.0), 1.0)
+assert robot.getGlobalCostmap().data and robot.getLocalCostmap().data
 robot.lifecycleShutdown()
 assert not robot.goToPose(pose(3.0, 2.0))
 robot.lifecycleStartup()
@@ -85,7 +94,7 @@ print("all methods called")
 
 @pytest.fixture(scope="module", autouse=True)
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with nav2_fleet(tmp_path_factory.mktemp("nav2")):
+    with nav2_fleet(tmp_path_factory.mktemp("nav2"), settings={"datum": [48.0, 11.0]}):
         yield
 
 

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
+from fleet_sim.base.arrays import as_floats
 from fleet_sim.base.errors import ConfigError, InvalidValueError, brief, closest, did_you_mean, located, unknown_name
 from fleet_sim.base.files import opened
 from fleet_sim.base.registry import Registry, instances_of
@@ -218,6 +219,24 @@ def _read_topic_part(value: object) -> str:
     raise InvalidValueError(f"must be letters, digits and _, and begin with no digit, got {value!r}")
 
 
+def _read_datum(value: object) -> tuple[float, float, float] | None:
+    """Return latitude and longitude in degrees, and a heading in rad; None for None; raises InvalidValueError."""
+    if value is None:
+        return None
+    count = len(value) if isinstance(value, (list, tuple)) else 0
+    if count not in (2, 3):
+        raise InvalidValueError(f"must be [latitude, longitude] or [latitude, longitude, heading], got {value!r}")
+    latitude, longitude, heading = (*as_floats(value, (count,), "datum").tolist(), 0.0)[:3]
+    if abs(latitude) >= 89.0 or abs(longitude) > 180.0 or abs(heading) > 10.0:
+        raise InvalidValueError(
+            f"must be a latitude within 89 degrees, a longitude and a heading in rad, got {value!r}"
+        )
+    return latitude, longitude, heading
+
+
+_DATUM_SCHEMA: Mapping[str, Any] = {
+    "anyOf": [{"type": "null"}, {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 3}]
+}
 _PER_ROBOT_SCHEMA: Mapping[str, Any] = {
     "anyOf": [{"enum": ["all", "none"]}, {"type": "array", "items": {"type": "string"}}]
 }
@@ -268,11 +287,19 @@ class Nav2Params(UsedSettings):
         "ignore", doc="Effect of initialpose. ignore: answer with the true pose; place: move the robot."
     )
     amcl_pose: float = setting(2.0, above=0, unit=RATE, doc="Rate of amcl_pose; also at each initialpose.")
-    maps: float = setting(1.0, above=0, unit=RATE, doc="Rate at which the map is checked; see docs.")
+    costmaps: float = setting(1.0, above=0, unit=RATE, doc="Rate at which map and costmaps are checked; see docs.")
+    local_size: float = setting(3.0, above=0.1, high=100.0, unit="m", doc="Side of the local costmap.")
+    inflation: float = setting(0.55, low=0.0, high=10.0, unit="m", doc="Radius of the costs around obstacles.")
     staging: float = setting(
         0.7, low=0.0, high=10.0, unit="m", doc="Distance before a dock from which robots drive in."
     )
     turn_speed: float = setting(1.0, above=0, high=100.0, unit="rad/s", doc="Speed of the action spin.")
+    datum: Any = setting(
+        None,
+        reader=_read_datum,
+        schema=_DATUM_SCHEMA,
+        doc="Position of the map on the earth: latitude and longitude of its origin, and its heading from east in rad.",
+    )
 
 
 @dataclass

@@ -292,6 +292,7 @@ class FleetCommandDispatcher:
             c.SetPoses: self._set_poses,
             c.ExecuteAction: self._execute_action,
             c.CancelActions: self._cancel_actions,
+            c.FinishActions: self._finish_actions,
             c.Attach: self._attach,
             c.Remove: self._remove,
             c.Spawn: self._spawn,
@@ -463,6 +464,14 @@ class FleetCommandDispatcher:
                 self._world.actions.cancel_goal(row, command.goal, command.reason)
         else:
             self._stop(to, command.reason)
+        return self._ack(command, to)
+
+    def _finish_actions(self, command: c.FinishActions) -> CommandAck:
+        to = Recipients(self._world, command.names)
+        to.reject_others_than_robots()
+        running = {row: self._world.actions.current(row) for row in to.rows.tolist()}
+        unasked = [row for row, action in running.items() if action is None or not action.finish()]
+        to.reject_for(dict.fromkeys(unasked, "no action of it waits to be finished"))
         return self._ack(command, to)
 
     def _attach(self, command: c.Attach) -> CommandAck:

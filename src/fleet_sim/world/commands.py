@@ -393,6 +393,11 @@ class CancelActions(NamedCommand):
     goal: str = ""
 
 
+@command("finish_actions")
+class FinishActions(NamedCommand):
+    """End running actions that wait for this, such as a TeleopAction, with success; robots without one are rejected."""
+
+
 @command("attach")
 class Attach(Command):
     """Attach an object to a robot, or detach it (`attach=False`; empty `object_name`: all objects it carries).

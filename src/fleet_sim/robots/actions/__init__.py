@@ -7,7 +7,7 @@ its name in `registry.py`.
 
 from fleet_sim.robots.actions.action import Action, Until
 from fleet_sim.robots.actions.drive import MoveAction, MoveTo, TourAction
-from fleet_sim.robots.actions.follow import DriveByAction, FollowAction, TurnAction, Wait, WaitAction
+from fleet_sim.robots.actions.follow import DriveByAction, FollowAction, TeleopAction, TurnAction, Wait, WaitAction
 from fleet_sim.robots.actions.joints import JointAction, JointTrajectoryAction, PoseAction, TrajectoryCause
 from fleet_sim.robots.actions.pick_and_drop import Drop, DropAction, DropPhase, Pick, PickAction, PickPhase
 from fleet_sim.robots.actions.registry import ACTIONS, describe_action, parse_action_goal, register_action
@@ -28,6 +28,7 @@ __all__ = [
     "PickAction",
     "PickPhase",
     "PoseAction",
+    "TeleopAction",
     "TourAction",
     "TrajectoryCause",
     "TurnAction",

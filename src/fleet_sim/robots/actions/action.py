@@ -137,6 +137,10 @@ class Action:
     def stop(self, agent: Agent) -> None:
         """Clean up: called once, however the action ended. By hand it ends an action that runs, and stops the robot."""
 
+    def finish(self) -> bool:
+        """End the running action with success, by the command FinishActions; return whether it waits for that."""
+        return False
+
     def moves_joints(self, places: Ints) -> bool:
         """Return whether the running action moves some of the joints at `places` (K,) among those that move.
 

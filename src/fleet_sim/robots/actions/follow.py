@@ -1,4 +1,4 @@
-"""Actions that drive or wait in other ways: Follow, DriveBy, Turn, and Wait.
+"""Actions that drive or wait in other ways: Follow, DriveBy, Turn, Wait, and Teleop.
 
 It steers to a point of the path ahead, as pure pursuit does: on the arc through that point, slower where the arc is
 tight. At corners sharper than SHARP the robot stops and turns; the last pose is reached by a MoveAction.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -462,3 +462,59 @@ class Wait(DeclaredAction):
 
 WaitAction = Wait
 """Its other name."""
+
+
+# Teleop: let somebody else drive, until told that this is done.
+
+
+@dataclass(eq=False, repr=False)
+class TeleopAction(DeclaredAction):
+    """Wait while velocity commands drive the robot; COMPLETED by the command FinishActions, and the robot then stops.
+
+    FAILED at once, with the cause, for an agent that cannot move or that the traffic drives.
+    """
+
+    # Velocities are what it waits for, so they must not end it.
+    moves_base: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._is_done = False
+        self._began = False
+
+    def start(self, agent: Agent) -> Until | None:
+        """Begin to wait, with a robot that stands."""
+        hindrance = immovable(agent)
+        if hindrance is not None:
+            self.fail(*hindrance)
+        elif agent.world.routes.conveys(agent.row):
+            self.fail("the traffic of the site drives this robot", ActionCause.UNREACHABLE)
+        else:
+            self._began = True
+            drive.stop(agent.world, np.array([agent.row]))
+        return None
+
+    def update(self, agent: Agent, dt: float) -> Until | None:
+        """Look whether it is done."""
+        if self._is_done:
+            self.complete()
+        return None
+
+    def finish(self) -> bool:
+        """End with success, as soon as the actions of this step are run."""
+        self._is_done = True
+        return True
+
+    def stop(self, agent: Agent) -> None:
+        """Stop the robot, however the action ended."""
+        if self._began:
+            drive.stop(agent.world, np.array([agent.row]))
+
+    def reset(self) -> None:
+        """Make the action ready to start again."""
+        super().reset()
+        self._is_done = self._began = False
+
+    def progress(self, agent: Agent) -> dict[str, Any]:
+        """Return phase and duration."""
+        return {"phase": "moving", "duration": self.get_duration()}

@@ -13,7 +13,7 @@ from fleet_sim.base.registry import Registry, subclasses_of
 from fleet_sim.base.settings.poses import read_pose
 from fleet_sim.robots.actions.action import Action
 from fleet_sim.robots.actions.drive import MoveAction, MoveTo, TourAction
-from fleet_sim.robots.actions.follow import DriveByAction, FollowAction, TurnAction, Wait
+from fleet_sim.robots.actions.follow import DriveByAction, FollowAction, TeleopAction, TurnAction, Wait
 from fleet_sim.robots.actions.joints import JointAction, JointTrajectoryAction, PoseAction
 from fleet_sim.robots.actions.pick_and_drop import Drop, Pick, target_text
 from fleet_sim.robots.joint_values import check_arguments
@@ -36,6 +36,7 @@ ACTIONS = Registry(
         "tour": TourAction,
         "drive_by": DriveByAction,
         "turn": TurnAction,
+        "teleop": TeleopAction,
         "follow": FollowAction,
     },
 )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from nav2_msgs.action import BackUp, DockRobot, DriveOnHeading, FollowPath, Spin, UndockRobot, Wait
+from nav2_msgs.action import AssistedTeleop, BackUp, DockRobot, DriveOnHeading, FollowPath, Spin, UndockRobot, Wait
 
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.geometry import Path, Pose
 from fleet_sim.base.spatial.trigonometry import sin_cos_of
 from fleet_sim.robots.actions.action import Action
 from fleet_sim.robots.actions.drive import TourAction
-from fleet_sim.robots.actions.follow import DriveByAction, FollowAction, TurnAction
+from fleet_sim.robots.actions.follow import DriveByAction, FollowAction, TeleopAction, TurnAction
 from fleet_sim.robots.actions.follow import Wait as WaitAction
 from fleet_sim.ros.actions import ActionKind, GoalOutcome, GoalReader, Progress
 from fleet_sim.ros.interface import Bridge
@@ -94,6 +94,10 @@ def _drive(goal: Any, reader: GoalReader) -> Action:
 
 def _wait(goal: Any, reader: GoalReader) -> Action:
     return WaitAction(duration_from_msg(goal.time))
+
+
+def _teleop(goal: Any, reader: GoalReader) -> Action:
+    return TeleopAction(timeout=_allowance(goal))
 
 
 def _moved(kind: Any) -> Any:
@@ -189,6 +193,13 @@ SPIN = navigation_kind(
 )
 BACK_UP = _driven("backup", BackUp, _back_up)
 DRIVE_ON_HEADING = _driven("drive_on_heading", DriveOnHeading, _drive)
+ASSISTED_TELEOP = navigation_kind(
+    "assisted_teleop",
+    AssistedTeleop,
+    _teleop,
+    _moved(AssistedTeleop),
+    lambda progress: AssistedTeleop.Feedback(current_teleop_duration=duration_to_msg(progress.duration)),
+)
 WAIT = navigation_kind("wait", Wait, _wait, _moved(Wait), _wait_feedback)
 DOCK_ROBOT = navigation_kind(
     "dock_robot", DockRobot, _dock, _docked(DockRobot, DOCKS), _dock_feedback, partial(charge, charging=True)

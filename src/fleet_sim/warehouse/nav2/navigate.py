@@ -17,7 +17,7 @@ from fleet_sim.base.geometry import Path
 from fleet_sim.robots.actions.action import Action
 from fleet_sim.robots.actions.drive import MoveAction, MoveTo, TourAction
 from fleet_sim.ros.actions import CODES, ActionKind, GoalOutcome, GoalReader, Progress
-from fleet_sim.ros.messages import duration_to_msg
+from fleet_sim.ros.messages import duration_to_msg, pose_to_msg
 from fleet_sim_msgs.msg import Cause
 
 # What the results of Nav2's actions have in common: error codes and times.
@@ -130,14 +130,23 @@ def _result(kind: Any, outcome: GoalOutcome) -> Any:
     if isinstance(action, TourAction):
         for index, cause in action.missed:
             number = _number(outcome.request, index)
-            pose = goals_of(outcome.request.poses)[number]
+            pose = _given(outcome.request)[number]
+            if not isinstance(pose, PoseStamped):
+                # It is in degrees. In the frame of the map, as a pose without a frame is.
+                pose = PoseStamped(pose=pose_to_msg(action.path[index]))
             result.missed_waypoints.append(_missed(number, pose, CODES[cause]))
     return result
 
 
+def _given(goal: Any) -> Sequence[Any]:
+    """Return the waypoints of a goal: stamped poses, or places in degrees."""
+    found: Sequence[Any] = goal.gps_poses if hasattr(goal, "gps_poses") else goals_of(goal.poses)
+    return found
+
+
 def _number(goal: Any, index: int) -> int:
     """Return the number in the goal of the pose `index` of its tour."""
-    return int(goal.goal_index + index) % max(len(goals_of(goal.poses)), 1)
+    return int(goal.goal_index + index) % max(len(_given(goal)), 1)
 
 
 def _missed(number: int, pose: PoseStamped, cause: int) -> Any:
