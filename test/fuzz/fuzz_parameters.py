@@ -22,7 +22,7 @@ LONGEST = 5000
 
 ARGUMENTS = (
     *("robots:=3", "gui:=false", "paused:=true", "read_only:=false", "remote_spawn:=true", "target_rtf:=2.0"),
-    *("rates.odom:=5", "rates.tf:=10.0", "record_sensors:=''", "view_port:=8080"),
+    *("rates.odom:=5", "rates.tf:=10.0", "client_timeout:=3.5", "record_sensors:=''", "view_port:=8080"),
     *("view_host:=127.0.0.1", "state_folder:=''", "record:=''", "config:=demo.yaml", "fleet_sim:robots:=2"),
     "use_sim_time:=false",
 )
@@ -34,7 +34,7 @@ FILE = """fleet_sim:
     rates: {odom: 5, tf: 10.0}
     record_sensors: ''
 /**:
-  ros__parameters: {paused: true}
+  ros__parameters: {paused: true, client_timeout: 2.0}
 """
 SET = ("target_rtf: 2.0", "rates.odom: 5", "rates.joint_states: 0", "rates.tf: 1e3", "robots: 4", "use_sim_time: false")
 WORDS = (
@@ -130,7 +130,7 @@ def _start(arguments: list[str]) -> None:
 def _check(found: NodeParameters) -> None:
     """Raise AssertionError where parameters were taken that say nothing that could be done."""
     assert isinstance(found.robots, int) and found.robots >= 0
-    numbers = [found.simulation.target_rtf, found.simulation.timestep]
+    numbers = [found.simulation.target_rtf, found.client_timeout, found.simulation.timestep]
     numbers += [rate for rate in vars(found.ros.rates).values() if rate is not None]
     assert all(math.isfinite(number) and number >= 0.0 for number in numbers), numbers
 

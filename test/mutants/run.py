@@ -75,7 +75,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
 # outside only.
 NEAREST: dict[str, tuple[str, ...]] = {
     "warehouse/equipment/ros": ("system/test_belts_and_lights",),
-    "warehouse/nav2/behaviors": ("oracles/test_ros_behaviors",),
+    "warehouse/nav2/behaviors": ("oracles/test_ros_behaviors", "system/test_nav2_gps"),
     "warehouse/nav2/planning": ("system/test_nav2_smoothing",),
     "warehouse/nav2": ("ros/test_maps_and_paths", "system/test_nav2_teleop", "system/test_nav2"),
     "warehouse/vda5050": ("warehouse/disturbances/test_told_to_masters",),
@@ -85,6 +85,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "ros/lockstep": ("system/test_lockstep",),
     "ros/main": ("system/test_process",),
     "ros/node": ("apps/record/test_node_recording", "system/test_settings_of_the_node", "system/test_services"),
+    "ros/playback": ("system/test_recording",),
     "ros/robot": ("system/test_joints", "system/test_joint_controller"),
     "ros/sensors": ("oracles/test_ros_sensors", "system/test_cameras"),
     "ros/services": ("system/test_services", "system/test_state_services", "system/test_recording"),

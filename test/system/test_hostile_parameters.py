@@ -17,7 +17,7 @@ for arguments in json.loads(sys.argv[1]):
     print("end", file=sys.stderr, flush=True)
 """
 VALUES = ("{a: 1}", "!!int abc", "[a, 1]", "[[1]]", "9" * 400, "*a", "nan", "[1, 2]", "x" * 3000)
-NAMES = ("robots", "state_folder", "target_rtf", "rates.odom")
+NAMES = ("robots", "state_folder", "client_timeout", "target_rtf", "rates.odom")
 FILES = (
     *("- 1", "fleet_sim: 1", "fleet_sim: {ros__parameters: 1}", "fleet_sim: {ros__parameters: {robots: [a]}}"),
     *("a: [", "fleet_sim: {ros__parameters: {robots: !!int abc}}"),

@@ -91,6 +91,7 @@ def test_it_ends_by_itself_after_the_duration(tmp_path: Path) -> None:
         (["-p", "rates.tf:=fast"], "rates.tf: must be a number"),
         (["-p", "robots:=-1"], "robots: must be at least 0"),
         (["-p", "config:=CONFIG"], "ros.per_robots: unknown key. Did you mean 'per_robot'"),
+        (["-p", "client_timeout:=-1.0"], "client_timeout: must be 0 to"),
     ],
 )
 def test_a_wrong_start_is_refused_with_a_reason(

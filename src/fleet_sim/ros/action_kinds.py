@@ -271,6 +271,10 @@ class ActionInterface(Interface):
         label = self.bridge.sim.world.label
         self._known = self._known.difference(label(row) for row in rows.tolist())
 
+    def watch_clients(self, timeout: float) -> actions.ClientLeases:
+        """Return what looks after goals whose client is gone; they end after `timeout` s, or never if it is 0."""
+        return actions.ClientLeases(self.bridge, self._goals, timeout)
+
     def end_all(self, ended: Event) -> None:
         """End every goal, in the executor's thread; `ended` is set when all results are out."""
         self._goals.end_all(ended)

@@ -144,6 +144,8 @@ class CommandGateway:
         self, sim: MultiRobotSimulationCore, mailbox: Mailbox, refusals: Throttle, permissions: Permissions
     ) -> None:
         self.permissions = permissions
+        self.unattended_goals = 0
+        """Goals whose client is gone, for /diagnostics."""
         self.refused = RefusalCounts()
         """Refusals by reason, for /diagnostics."""
         self._sim = sim

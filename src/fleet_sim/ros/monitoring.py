@@ -122,6 +122,7 @@ class DiagnosticsTopic(Interface):
                 _value("entities", len(sim.world)),
                 _value("collisions", sim.collision_count),
                 _value("faults", sim.guard.total),
+                _value("goals_without_client", self.bridge.gateway.unattended_goals),
                 _value("refused_commands", self.bridge.refusals.count),
                 *(
                     _value(f"refused: {reason}", number)

@@ -24,7 +24,7 @@ from rclpy.parameter import Parameter
 
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, StateError
 from fleet_sim.base.files import resolve_config
-from fleet_sim.base.gate import OperatorFolder
+from fleet_sim.base.gate import LONGEST_TIME, OperatorFolder
 from fleet_sim.base.params import SimulationParams, ViewParams
 from fleet_sim.base.registry import Registry, subclasses_of
 from fleet_sim.base.scenario import (
@@ -144,6 +144,9 @@ class NodeParameters:
         text = "Folder in which sim/record and worlds of messages may write new files; empty: none."
         self.record_folder = self._once("record_folder", "", text)
         self.record_sensors = self._recorded_sensors()
+        text = "Real seconds after which goals of a disconnected client end; 0: never."
+        self.client_timeout = float(self._once("client_timeout", 0.0, text))
+        self._check("client_timeout", 0.0 <= self.client_timeout <= LONGEST_TIME, f"must be 0 to {LONGEST_TIME:g} s")
         text = "Go on where the middleware refuses robots an interface, and only log which; else the node ends."
         self.incomplete = self._once("incomplete", False, text)
         self._check("robots", self.robots >= 0, f"must be at least 0, got {self.robots}")
@@ -431,12 +434,13 @@ class FleetSimNode(TopicNode):
         )
 
     def _watch_others(self) -> None:
-        """Look once a second, in the executor, for nodes of the same name."""
-        warned = False
+        """Look once a second, in the executor, for nodes of the same name and for clients that left goals behind."""
+        leases, warned = self._actions.watch_clients(self._settings.client_timeout), False
         own = (self.get_name(), self.get_namespace())
 
         def look() -> None:
             nonlocal warned
+            leases.look()
             self._sleeping.look_at_some()
             # Nodes that start later are found by a later look.
             if not warned and self.get_node_names_and_namespaces().count(own) > 1:

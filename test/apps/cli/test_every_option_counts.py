@@ -62,6 +62,8 @@ SHOWN: dict[str, tuple[str, str, str]] = {
     "report --csv": ("report run.json", "--csv a.csv", r"wrote a\.csv"),
     "schema --world": ("schema", "--world", "drawings of the window"),
     "verify --table": ("verify demo.yaml --table none.json", "--table no.json", r"\bno\.json"),
+    "replay --speed": ("replay a.mcap", "--speed 2", "are for --publish"),
+    "replay --start": ("replay a.mcap", "--start 2", "are for --publish"),
     "traffic run --robots": (DRIVE, "--robots 5", "5 robots"),
     "traffic run --seed": (DRIVE, "--seed 5", r"Driven in[^\n]*"),
     "traffic run --planner": (DRIVE, "--planner pibd", "pibd"),

@@ -97,3 +97,23 @@ def test_sensors_that_cannot_be_recorded_end_the_node_with_the_reason(tmp_path: 
     ):
         node = NodeProcess(tmp_path / "log", *(part for one in parameters for part in ("-p", one)))
         assert node.wait() == 1 and reason in node.output()
+
+
+@pytest.mark.slow
+def test_a_recording_is_published_on_ros(tmp_path: Path) -> None:
+    path = tmp_path / "run.mcap"
+    fleet_sim = [sys.executable, "-m", "fleet_sim.apps.cli.main"]
+    command(*fleet_sim, "run", "demo.yaml", "--headless", "--duration", "1", "--record", str(path))
+    with subprocess.Popen([*fleet_sim, "replay", str(path), "--publish", "--speed", "1"], env=os.environ) as replay:
+        from node_program import Client
+
+        client = Client("listener")
+        try:
+            states = client.listen(FleetState, "/fleet/states")
+            client.until(lambda: states, "a recorded state")
+        finally:
+            client.close()
+        assert replay.wait(30) == 0
+    with Recording(path) as recording:
+        names = recording.snapshot_at(0.0).names
+    assert [robot.name for robot in states[0].robots] == list(names[: len(states[0].robots)])

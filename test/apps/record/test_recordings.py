@@ -232,6 +232,21 @@ def test_replay_says_what_is_in_it_and_repairs_what_was_cut_off(
         assert reader.message_count == repaired.index.message_count
 
 
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [
+        ("--speed=nan", "--speed: expected 0, or a number from 1e-06 to 1e+06, got nan"),
+        ("--start=nan", "s long, got nan"),
+        ("--start=1e308", "s long, got 1e+308"),
+    ],
+)
+def test_what_cannot_be_published_is_one_error(
+    recorded: tuple[Path, list[Snapshot], str], option: str, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["replay", str(recorded[0]), "--publish", option]) == 1
+    assert reason in capsys.readouterr().err
+
+
 def test_what_is_no_recording_is_refused(
     recorded: tuple[Path, list[Snapshot], str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

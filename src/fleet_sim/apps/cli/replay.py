@@ -1,9 +1,13 @@
-"""`fleet-sim replay`: what a recording holds, on the screen; makes whole what was cut off."""
+"""`fleet-sim replay`: what a recording holds, on the screen or on ROS topics; makes whole what was cut off."""
 
 from __future__ import annotations
 
 import argparse
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+
+from fleet_sim.apps.cli.arguments import add_detail, check_speed
+from fleet_sim.base.errors import ConfigError
 
 if TYPE_CHECKING:
     from fleet_sim.apps.record.recording import Recording
@@ -11,18 +15,24 @@ if TYPE_CHECKING:
 
 def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
-    parser = commands.add_parser("replay", help="show the content of a recording, or repair it")
+    parser = commands.add_parser("replay", help="show the content of a recording, publish it on ROS, or repair it")
     parser.add_argument(
         "recording", metavar="FILE.mcap", help="a recording of `fleet-sim run --record`, or its unfinished .part file"
     )
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--info", action="store_true", help="print its content (default)")
+    what.add_argument("--publish", action="store_true", help="publish it on ROS topics, with /clock")
     what.add_argument("--repair", metavar="OUT.mcap", help="write the readable part to a new recording")
+    speed = "speed; 1 = as recorded (default), 0 = as fast as possible"
+    add_detail(parser, "--publish", "--speed", speed, type=float, metavar="X")
+    add_detail(parser, "--publish", "--start", "time to start at", type=float, metavar="SECONDS")
     parser.set_defaults(command=execute)
 
 
 def execute(args: argparse.Namespace) -> int:
     """Do what the options say; return 0."""
+    if not args.publish and (args.speed is not None or args.start is not None):
+        raise ConfigError("--speed and --start are for --publish")
     if args.repair is not None:
         from fleet_sim.apps.record.mcap_index import repair
 
@@ -32,8 +42,28 @@ def execute(args: argparse.Namespace) -> int:
     from fleet_sim.apps.record.recording import Recording
 
     with Recording(args.recording) as recording:
-        print("\n".join(description(recording)))
+        if args.publish:
+            publish(recording, 1.0 if args.speed is None else args.speed, args.start or 0.0)
+        else:
+            print("\n".join(description(recording)))
     return 0
+
+
+def publish(recording: Recording, speed: float, start: float) -> None:
+    """Publish the messages of `recording` in their order; raises ConfigError for a speed or a start that cannot be."""
+    check_speed("--speed", speed)
+    if not 0.0 <= start <= recording.duration:
+        raise ConfigError(f"--start: the recording is {recording.duration:g} s long, got {start:g}")
+    if find_spec("rclpy") is None:
+        raise ConfigError("--publish needs ROS 2, or pocket_ros: see docs/ros.md")
+    from fleet_sim.ros.playback import play
+
+    index = recording.index
+    latched = {name for name, topic in index.topics.items() if "transient_local" in str(topic.metadata)}
+    kinds = {name: topic.kind for name, topic in index.topics.items()}
+    messages = ((topic.name, place.time, index.message(place)) for topic, place in index.messages())
+    count = play(kinds, latched, messages, speed=speed, start=recording.times[0] + start)
+    print(f"{count} messages published")
 
 
 def description(recording: Recording) -> list[str]:
