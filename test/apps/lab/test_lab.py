@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from fleet_sim.apps.cli.main import main
 from fleet_sim.apps.lab.night import Night, came_back, write_files
 from fleet_sim.apps.lab.run import Case, Outcome, case_of
 from fleet_sim.apps.lab.settings import LabSettings, read_lab
-from fleet_sim.apps.lab.shrink import Shrinker, read_case, run_case
+from fleet_sim.apps.lab.shrink import Shrinker, check_parts, read_case, run_case
 from fleet_sim.base.errors import ConfigError
 
 MANAGERS = Path(__file__).parent / "small_manager.py"
@@ -83,6 +85,40 @@ def test_equal_cases_are_equal_runs() -> None:
 )
 def test_a_fault_is_found_by_its_oracle(name: str, events: Any, found: tuple[str, str]) -> None:
     assert broken(run(name, events)) == found
+
+
+@pytest.mark.skipif(shutil.which("mosquitto", path=f"{os.environ['PATH']}:/usr/sbin") is None, reason="needs mosquitto")
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("python -c 'raise SystemExit(\"no licence\")'", "ended with code 1"),
+        ("sleep 60", "has not subscribed to anything within 1.5 s"),
+    ],
+)
+def test_a_program_that_does_not_start_is_one_verdict(command: str, told: str) -> None:
+    outcome = run(manager={"command": command, "start_within": 1.5})
+    assert broken(outcome)[0] == "manager"
+    assert told in outcome.failure.text  # type: ignore[union-attr]
+    assert outcome.seconds == 0.0
+
+
+def test_a_program_that_is_not_there_is_refused() -> None:
+    with pytest.raises(ConfigError, match="no_such_program"):
+        check_parts(lab_of(manager={"command": "no_such_program --port {port}"}))
+
+
+def test_oracles_are_left_out_and_added(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from fleet_sim.apps.lab.protocol import Oracle\n"
+        "class NoOrders(Oracle):\n"
+        "    name, sentence = 'mine', 'There are no orders.'\n"
+        "    def order(self, track):\n"
+        "        self.fail('an order', track.id)\n"
+    )
+    rules = {"without": ["report"], "more": [f"{tmp_path}/mine.py:NoOrders"]}
+    assert broken(run("EarlyReport", rules=rules)) == ("mine", "an order")
+    with pytest.raises(ConfigError, match=r"rules\.without"):
+        run(rules={"without": ["everything"]})
 
 
 def test_a_failure_is_shrunk_written_and_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any, NamedTuple
 
 from fleet_sim.apps.lab.bus import MANAGER, Message
-from fleet_sim.apps.lab.run import Note, Outcome, described, signature_of
+from fleet_sim.apps.lab.run import Note, Outcome, described
 from fleet_sim.apps.reports.page import card, table_of, whole_page
 
 MOST_LINES = 250
@@ -87,9 +87,7 @@ def summary_of(topic: str, values: Mapping[str, Any]) -> str:
             errors = [error["errorType"] for error in values["errors"]]
             at = f"at {values['lastNodeId']}" if values["lastNodeId"] else ""
             order = f"{values['orderId'] or 'no order'}/{values['orderUpdateId']}"
-            return ", ".join(
-                [part for part in (order, at, *ended, *errors, signature_of(dict(values)).split(", ")[2]) if part]
-            )
+            return ", ".join(part for part in (order, at, *ended, *errors) if part)
     except (KeyError, TypeError):
         pass
     return topic
@@ -123,12 +121,12 @@ def chart_of(outcome: Outcome) -> str:
 
 def _drawn(line: Line, y: int, x: Mapping[str, int], width: int) -> list[str]:
     begin, end = x.get(line.begin, x[MANAGER]), x.get(line.end)
-    parts = [f'<text x="4" y="{y + 4}" fill="#475569">{line.at:.1f} s</text>']
+    parts = [f'<text x="4" y="{y + 4}" style="fill:#475569">{line.at:.1f} s</text>']
     label, color = line.text[:110], line.color
     if end is None or end == begin:
         weight = ' font-weight="bold"' if color in (BAD, ODD) else ""
         parts.append(f'<circle cx="{begin}" cy="{y}" r="4" fill="{color}"/>')
-        parts.append(f'<text x="{begin + 9}" y="{y + 4}" fill="{color}"{weight}>{escape(label)}</text>')
+        parts.append(f'<text x="{begin + 9}" y="{y + 4}" style="fill:{color}"{weight}>{escape(label)}</text>')
         return parts
     lost = line.fate in ("lost", "no connection", "nobody listens")
     dash = ' stroke-dasharray="4 3"' if line.fate else ""
@@ -136,9 +134,11 @@ def _drawn(line: Line, y: int, x: Mapping[str, int], width: int) -> list[str]:
     tip = "" if lost else ' marker-end="url(#tip)"'
     parts.append(f'<line x1="{begin}" y1="{y}" x2="{stop:g}" y2="{y}" stroke="{color}" stroke-width="1.4"{dash}{tip}/>')
     if lost:
-        parts.append(f'<text x="{stop:g}" y="{y + 5}" text-anchor="middle" fill="{BAD}" font-size="15">&#215;</text>')
-    fate = f' <tspan fill="{BAD}">{escape(line.fate)}</tspan>' if line.fate else ""
-    parts.append(f'<text x="{max(begin, end) + 8}" y="{y + 4}" fill="{color}">{escape(label)}{fate}</text>')
+        parts.append(
+            f'<text x="{stop:g}" y="{y + 5}" text-anchor="middle" style="fill:{BAD}" font-size="15">&#215;</text>'
+        )
+    fate = f' <tspan style="fill:{BAD}">{escape(line.fate)}</tspan>' if line.fate else ""
+    parts.append(f'<text x="{max(begin, end) + 8}" y="{y + 4}" style="fill:{color}">{escape(label)}{fate}</text>')
     return parts
 
 
@@ -161,7 +161,7 @@ def case_page(outcome: Outcome, command: str, came: str = "") -> str:
         card(
             "Who sent what",
             "Dashed: disturbed. Cross: it never came. States that say nothing new are left out.",
-            chart_of(outcome),
+            f'<div class="scroll">{chart_of(outcome)}</div>',
         ),
     ]
     return whole_page(f"Crash lab: {title}", parts, "fleet-sim lab")

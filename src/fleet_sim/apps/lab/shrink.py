@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import shlex
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -137,6 +139,14 @@ def check_parts(lab: LabSettings) -> None:
     oracles_of(lab)
     if lab.manager.python:
         class_at(lab.manager.python, "manager.python", lab.source)
+        return
+    try:
+        (program, *_), _ = shlex.split(lab.manager.command), lab.manager.command.format(port=1, site="", storage="")
+    except (ValueError, KeyError, IndexError) as error:
+        expected = "expected a program with {port}, {site} and {storage}"
+        raise ConfigError(f"{expected}: {error!r}", path="manager.command", source=lab.source) from error
+    if program not in ("python", "python3") and shutil.which(program) is None:
+        raise ConfigError(f"there is no program {program!r}", path="manager.command", source=lab.source)
 
 
 # Files of cases.
