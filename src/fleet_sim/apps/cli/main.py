@@ -25,6 +25,7 @@ from fleet_sim.apps.cli import (
     lockstep,
     models,
     new,
+    pick,
     replay,
     report,
     run,
@@ -118,6 +119,7 @@ SUBCOMMANDS: Registry[Subcommand] = Registry(
         "film": film,
         "swarm": swarm,
         "evolve": evolve,
+        "pick": pick,
         "sweep": sweep,
         "size": size,
         "certify": certify,
@@ -147,6 +149,7 @@ EXAMPLES = """examples:
   fleet-sim lockstep /left /right --period 0.1     step ROS nodes together, with one /clock
   fleet-sim swarm my_world.yaml --record a.gif     run a swarm world and record it
   fleet-sim evolve my_search.yaml                  search a swarm's parameters for the best value of a metric
+  fleet-sim pick --view                            watch a trained policy pick objects out of a bin
   fleet-sim sweep my_sweep.yaml --out a.parquet    run a scenario with many seeds and settings
   fleet-sim size my_fleet.yaml --goal 'throughput_per_h>=800'
                                                    find how many robots a scenario needs

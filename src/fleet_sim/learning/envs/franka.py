@@ -670,8 +670,8 @@ class Franka2Env(FrankaBaseEnv):
 
     def set_space_attributes(self) -> None:
         """Set the spaces."""
-        self._limits = np.array([self.dv, self.dv, self.dv, self.da, 1.0])
-        limits = self._limits.astype(np.float32)
+        self.action_limits: Floats = np.array([self.dv, self.dv, self.dv, self.da, 1.0])
+        limits = self.action_limits.astype(np.float32)
         self.action_space = gym.spaces.Box(-limits, limits, dtype=np.float32)
         super().set_space_attributes()
         if self.config.observation == "state":
@@ -687,7 +687,7 @@ class Franka2Env(FrankaBaseEnv):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Move the gripper by the displacement of `action`, clipped to its space, then open or close it."""
-        values = np.clip(as_floats(action, (5,), "action"), -self._limits, self._limits)
+        values = np.clip(as_floats(action, (5,), "action"), -self.action_limits, self.action_limits)
         self.arm().apply_action_delta(values.tolist())
         return self.finish_step()
 

@@ -1,0 +1,83 @@
+"""Policies are files of arrays: what is written is read, what does not fit is refused; `fleet-sim pick` plays one."""
+
+from __future__ import annotations
+
+import io
+import math
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fleet_sim.apps.cli.main import main
+from fleet_sim.base.errors import InvalidValueError
+
+pytest.importorskip("gymnasium")
+
+from fleet_sim.learning.envs.policy import MOST, Policy
+
+SMALL = [np.array([1.0, 2.0]), np.array([2.0, 0.5]), np.array([[0.5], [1.0]]), np.array([0.25])]
+SMALL += [np.array([[2.0, -3.0]]), np.array([0.1, 0.2])]
+"""Two numbers, one hidden unit, two actions."""
+
+
+def test_a_policy_is_kept_and_acts_by_its_layers(tmp_path: Path) -> None:
+    Policy(SMALL).save(tmp_path / "a.npz")
+    policy = Policy.load(tmp_path / "a.npz")
+    # Normalized: 1 and, cut off, -5.
+    hidden = math.tanh(0.5 * 1.0 + 1.0 * -5.0 + 0.25)
+    assert policy.layers(np.array([[3.0, -7.0]]))[-1][0] == pytest.approx(
+        [2.0 * hidden + 0.1, -3.0 * hidden + 0.2], abs=1e-6
+    )
+    assert policy.action(np.array([3.0, -7.0])) == pytest.approx([-1.0, 1.0])
+    with pytest.raises(InvalidValueError, match="state"):
+        policy.action(np.zeros(3))
+
+
+def archive(*arrays: object) -> bytes:
+    content = io.BytesIO()
+    np.savez(content, *arrays)  # type: ignore[arg-type]  # also what NumPy would pickle
+    return content.getvalue()
+
+
+def bomb() -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("arr_0.npy", bytes(MOST + 1))
+    return content.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        lambda: b"no archive",
+        lambda: archive(),
+        lambda: archive(*SMALL[:3]),
+        lambda: archive(*SMALL[:5], np.zeros(3)),
+        lambda: archive(*SMALL[:5], np.array([0.1, math.nan])),
+        lambda: archive(*SMALL[:5], np.array([print, print])),
+        lambda: archive(*SMALL[:5], np.array(["a", "b"])),
+        lambda: archive(*SMALL)[:-200],
+        bomb,
+    ],
+    ids=["text", "empty", "cut", "shapes", "nan", "code", "words", "torn", "bomb"],
+)
+def test_what_is_no_policy_is_refused(tmp_path: Path, content: Callable[[], bytes]) -> None:
+    (tmp_path / "b.npz").write_bytes(content())
+    with pytest.raises(InvalidValueError):
+        Policy.load(tmp_path / "b.npz")
+
+
+@pytest.mark.slow
+def test_the_shipped_policy_picks(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pick", "--episodes", "1", "--seed", "3"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("seed 3: picked after ")
+    assert said[1:] == ["1 of 1 picked"]
+
+
+def test_a_view_option_without_a_view_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pick", "--port", "0"]) == 1
+    assert "--view" in capsys.readouterr().err
