@@ -121,7 +121,7 @@ PLANNERS = [
 @pytest.fixture(scope="module", params=PLANNERS)
 def run(request: pytest.FixtureRequest) -> Run:
     planner, robots, settings = request.param
-    return Run(planner, robots, 40.0, **settings)
+    return Run(planner, robots, 60.0, **settings)
 
 
 @holds("record:position", "report:closest_gap_m", fault="warehouse/traffic/graph.py: lanes are clear half-way")

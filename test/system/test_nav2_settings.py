@@ -56,7 +56,8 @@ def test_the_settings_of_nav2_count(tmp_path: Path) -> None:
         initial.pose.pose.position.x, initial.pose.pose.position.y = 10.0, 5.0
         client.publisher(PoseWithCovarianceStamped, "/robot_0/initialpose").publish(initial)
         client.until(lambda: poses and poses[-1].pose.pose.position.x == 10.0, "the robot at its place")
-        assert poses[-1].pose.pose.position.z == pytest.approx(0.15)
+        position = poses[-1].pose.pose.position
+        assert (position.y, position.z) == pytest.approx((5.0, 0.15))
         local = robot.call(srv.GetCostmap, "local_costmap/get_costmap").map
         assert local.metadata.size_x * local.metadata.resolution == pytest.approx(5.0)
         assert set(bytes(robot.call(srv.GetCostmap, "global_costmap/get_costmap").map.data)) == {0, 253, 254}
