@@ -151,6 +151,7 @@ class Night:
             for line in read_text(path).splitlines():
                 self._take(json.loads(line))
         self._next = self.done
+        self._waiting = [group for group in self.seen if group not in self.shrunk]
 
     def run(self) -> None:
         """Run until the number of runs or the time is over, then shrink what is new, and write the page."""
