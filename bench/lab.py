@@ -28,12 +28,13 @@ def lab_of(name: str) -> dict[str, Any]:
     """Return the lab file of a manager."""
     file = "vda5050_manager.py" if name == "Manager" else "mutants.py"
     return {
-        "site": {"grid": {"rows": 3, "columns": 5}},
-        "vehicles": {"count": 4, "battery": {"capacity_wh": 50, "idle_power": 40, "charge_power": 4000}},
-        "orders": {"count": 8, "every": 7, "cancelled": 0.2},
+        "site": {"grid": {"rows": 3, "columns": 4}},
+        "vehicles": {"count": 3, "battery": {"capacity_wh": 50, "idle_power": 40, "charge_power": 4000}},
+        "orders": {"count": 6, "every": 6, "cancelled": 0.2},
         "manager": {"python": f"{MANAGERS / file}:{name}"},
         "disturbances": {"most": 8},
-        "duration": 100,
+        "duration": 70,
+        "rules": {"patience": 60, "end_within": 200},
     }
 
 
