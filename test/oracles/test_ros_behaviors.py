@@ -41,6 +41,7 @@ use_own_domain()
 pytestmark = pytest.mark.slow
 
 HOME = (3.13, 4.34, 0.15)
+STAGING = 0.65
 DT = 0.05
 
 
@@ -60,7 +61,11 @@ def node(tmp_path_factory: Any) -> Iterator[HeardNode]:
         "simulation": {"gui": False, "timestep": DT, "ignore_static_collision": False},
         "site": "hall.yaml",
         "robots": [robot, arm],
-        "ros": {"nav2": {"enabled": True}, "groups": ["actions"], "rates": {"feedback": None, "clock": None}},
+        "ros": {
+            "nav2": {"enabled": True, "staging": STAGING},
+            "groups": ["actions"],
+            "rates": {"feedback": None, "clock": None},
+        },
     }
     with heard_node(folder, scenario) as heard:
         heard.step(2)
@@ -192,12 +197,17 @@ def test_waypoints_are_counted_and_those_in_walls_missed(node: HeardNode, robot:
 @holds(
     *(f"ros:nav2_msgs/DockRobot_Feedback.{field}" for field in ("docking_time.*", "state")),
     *(f"ros:nav2_msgs/{kind}.success" for kind in ("DockRobot", "UndockRobot")),
-    fault="warehouse/nav2/behaviors.py: twice the time",
+    fault="warehouse/nav2/behaviors.py: twice the time; x in place of y in front of the dock",
 )
 def test_docking_takes_the_robot_to_its_dock_and_counts_the_time(node: HeardNode, robot: Any) -> None:
-    outcome = node.send_goal(DockRobot, "/robot/dock_robot", DockRobot.Goal(dock_id="dock", use_dock_id=True))
+    known = len(node.poses)
+    goal = DockRobot.Goal(dock_id="dock", use_dock_id=True, navigate_to_staging_pose=True)
+    outcome = node.send_goal(DockRobot, "/robot/dock_robot", goal)
     assert outcome.result.success
     assert robot.position[:2] == pytest.approx([8.0, 7.0], abs=0.02)
+    # Over the place in front of the dock.
+    staging = 8.0 - STAGING * math.cos(0.7), 7.0 - STAGING * math.sin(0.7)
+    assert np.linalg.norm(track(node)[known:, :2] - staging, axis=1).min() < 0.05
     times = [seconds(told.docking_time) for told in outcome.feedback]
     assert np.diff(times) == pytest.approx(np.full(len(times) - 1, DT), abs=1e-6) and times[0] <= 2.1 * DT
     states = [told.state for told in outcome.feedback]
