@@ -24,6 +24,7 @@ from rclpy._rclpy_pybind11 import RCLError
 
 import fleet_sim as fs
 import fleet_sim.ros
+import fleet_sim.ros.node as node_module
 import fleet_sim.warehouse
 from fleet_sim.ros.action_kinds import KINDS, ActionInterface
 from fleet_sim.ros.actions import ActionKind
@@ -131,6 +132,32 @@ def test_it_goes_on_without_what_is_refused_where_that_is_asked_for(
         made.simulation.step_once()
         topics = {topic for topic, _ in made.get_publisher_names_and_types_by_node(made.get_name(), "/")}
         assert {"/later/odom", "/robot_2/odom", "/robot_3/plan"} <= topics
+
+
+@pytest.mark.parametrize(
+    ("middleware", "groups", "announced"),
+    [
+        ("rmw_fastrtps_cpp", "commands, actions", True),
+        ("rmw_fastrtps_cpp", "commands", False),
+        ("rmw_cyclonedds_cpp", "commands, actions", False),
+    ],
+)
+def test_a_start_that_takes_long_on_fast_dds_is_announced(
+    middleware: str,
+    groups: str,
+    announced: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(node_module, "get_rmw_implementation_identifier", lambda: middleware)
+    # Two of them would not take as long.
+    monkeypatch.setattr(node_module, "LONG_START", 0.004)
+    (tmp_path / "three.yaml").write_text(f"ros: {{groups: [{groups}]}}")
+    arguments = ["-p", f"config:={tmp_path / 'three.yaml'}", "-p", "robots:=3", "-r", "__node:=announcing"]
+    with hosted_node(*arguments):
+        pass
+    assert ("3 robots have actions of their own. Faster: RMW" in capfd.readouterr().err) == announced
 
 
 class Executed:

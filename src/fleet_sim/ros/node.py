@@ -16,6 +16,7 @@ from threading import Event
 from typing import Any
 
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
+from rclpy import get_rmw_implementation_identifier
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock as RosClock
 from rclpy.clock_type import ClockType
@@ -336,6 +337,11 @@ def in_order() -> list[type[Interface]]:
 
 NAME = "fleet_sim"
 
+FAST_DDS_START = 760.0
+"""Processor time in s for the start of 1,000 robots with their actions on Fast DDS; it grows with the square."""
+LONG_START = 30.0
+"""A start that takes longer, in s, is announced."""
+
 LOOK_PERIOD = 1.0
 """In s of real time, between two looks at the other nodes."""
 
@@ -353,6 +359,7 @@ class FleetSimNode(TopicNode):
         super().__init__(NAME)
         self._settings = NodeParameters(self)
         self.simulation = sim = self._settings.build_simulation()
+        self._announce_long_start()
         self._mailbox = Mailbox(self)
         self._rates = Rates(sim.clock, self._settings.ros.rates)
         self._bridge = self._build_bridge()
@@ -432,6 +439,19 @@ class FleetSimNode(TopicNode):
             record_folder=self._settings.record_folder,
             record_sensors=self._settings.record_sensors,
         )
+
+    def _announce_long_start(self) -> None:
+        """Log that the start takes long, where it does: Fast DDS compares each new endpoint with all there are."""
+        if "fastrtps" not in get_rmw_implementation_identifier():
+            return
+        robots = sum(self._settings.ros.has_own(agent.name, "actions") for agent in self.simulation.agents)
+        seconds = FAST_DDS_START * (robots / 1000) ** 2
+        if seconds > LONG_START:
+            self.get_logger().warning(
+                f"the start takes about {seconds:.0f} s of processor time, as Fast DDS compares each endpoint with all "
+                f"others and {robots} robots have actions of their own. Faster: RMW_IMPLEMENTATION=rmw_cyclonedds_cpp, "
+                "or no actions in ros.groups, or fewer robots in ros.per_robot"
+            )
 
     def _watch_others(self) -> None:
         """Look once a second, in the executor, for nodes of the same name and for clients that left goals behind."""
