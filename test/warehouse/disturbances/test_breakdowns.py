@@ -76,7 +76,7 @@ def test_what_disturbs_a_robot_at_once_holds_together_for_those_whom_patterns_na
     entries = [
         {"kind": "slow", "pace": 0.7, "robots": "r*"},
         {"kind": "slow", "pace": 0.35, "robots": ["*1"], **later},
-        {"kind": "manual", "mode": "semiautomatic", "pace": 0.9, "robots": "r2"},
+        {"kind": "manual", "mode": "semiautomatic", "pace": 0.6, "robots": "r2"},
         {"kind": "battery_fault", "charge_error": -0.15, "robots": "r[12]"},
         {"kind": "battery_fault", "charge_error": 0.4, "robots": ["r1", "r0"], **later},
     ]
@@ -87,8 +87,8 @@ def test_what_disturbs_a_robot_at_once_holds_together_for_those_whom_patterns_na
     for steps in (60, 100):
         slow.append(moved(sim, steps)[-1])
         told.append(told_charge(sim.world, rows, np.full(3, 0.5)))
-    assert slow[0] == pytest.approx(np.array([0.7, 0.35, 0.7]) * plain[59])
-    assert slow[1] == pytest.approx(0.7 * plain[159])
+    assert slow[0] == pytest.approx(np.array([0.7, 0.35, 0.6]) * plain[59])
+    assert slow[1] == pytest.approx(np.array([0.7, 0.7, 0.6]) * plain[159])
     assert told[0] == pytest.approx([0.9, 0.75, 0.35]) and told[1] == pytest.approx([0.5, 0.35, 0.35])
     with pytest.raises(ConfigError, match=r"robots: .*r9"):
         part(sim).begin("slow", robots="r9")
@@ -101,6 +101,12 @@ def test_a_robot_stands_in_exactly_its_interval() -> None:
     assert stops(ways[:, 0] == 0.0) == [(20, 50), (201, 231)]
     assert (ways[:, 1] > 0.0).all()
     assert part(sim).figures() == {"breakdown": {"events": 2, "disturbed_s": 6.0, "stood_robot_s": 6.0}}
+
+
+def test_a_robot_that_has_lost_its_manager_drives_on_unless_it_should_not() -> None:
+    later = {"kind": "silent", "at": 2, "lasts": 3}
+    ways = moved(hall([{**later, "robots": "r0", "drives_on": False}, {**later, "robots": "r1"}]), 100)
+    assert stops(ways[:, 0] == 0.0) == [(20, 50)] and (ways[:, 1] > 0.0).all()
 
 
 def test_gaps_between_breakdowns_are_exponential_of_the_given_rate_and_repairs_are_as_told() -> None:

@@ -165,6 +165,11 @@ def test_stations_are_slow_closed_and_blocked(tmp_path: Path) -> None:
     for kind in ("station_closed", "station_blocked"):
         late = done_at(tmp_path, {"kind": kind, "stations": ["dock"], "lasts": 60})
         assert 60.0 < late < 60.0 + usual + 20.0
+    with depot(tmp_path, {}) as sim:
+        part(sim).begin("station_blocked", stations="dock", size=2.5)
+        sim.step_once()
+        (corners,) = sim.world.routes.closed.values()
+        assert np.allclose((corners.min(axis=0), corners.max(axis=0)), ((12.25, -0.75), (14.75, 1.75)))
     with depot(tmp_path, {}) as sim, pytest.raises(ConfigError, match=r"stations: .*dock"):
         part(sim).begin("station_closed", stations="dok")
 

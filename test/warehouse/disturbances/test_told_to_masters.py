@@ -67,6 +67,7 @@ def test_an_emergency_stop_is_in_the_safety_state(version: str, release: str, se
     state = at(one, 2.5)
     wanted = "NONE" if version == "3.0" and release == "autoack" else second
     assert stop_of(state) == (wanted, True) and not state["driving"]
+    assert (("EMERGENCY_STOP", "URGENT") if version == "3.0" else ("emergencyStop", "WARNING")) in told(state)
     state = at(one, 7.0)
     assert stop_of(state) == ("NONE", False) and told(state) == [] and state["driving"]
 
