@@ -472,29 +472,26 @@ class People(Stateful):
         before, queue = np.empty((2, walking.STEPS * walking.STEPS), np.int64)
         waiting = walking.Waiting(wants, needs, self._needs[2], before, queue, np.empty_like(wants))
         ticks = clock.ticks(walking.LOOK)
-        for at in yielding.tolist():
-            row, machine = rows[at], int(index[table.robot[rows[at]]])
-            if machine < 0:
-                continue  # it was removed
-            gap, wide = crowd.places[at] - machines.places[machine], machines.radii[machine] + table.radius[row]
-            distance = trig.hypot_of(*gap)
-            behind = gap @ machines.headings[machine] < 0.0 and distance > wide + walking.CLEAR
-            if distance > 5.0 or behind:
-                table.yields[row] = -1
-                continue
-            if begins[at]:
-                table.spot[row] = np.nan
-            # Not all of them in the same step.
-            if begins[at] or (clock.tick + at) % ticks == 0:
-                # Elsewhere each time, so that no narrow gap is missed for long.
-                look = clock.tick // ticks
-                shift = look * 0.618034 % 1.0 - 0.5, look * 0.754878 % 1.0 - 0.5
-                spot: tuple[float, float] = tuple(table.spot[row].tolist())
-                ground = self._places.ground
-                chosen = walking.make_room(at, machine, shift, spot, crowd, shelves, ground, machines, near, waiting)
-                table.spot[row], table.aside[row] = chosen[:2], chosen[2:]
-            crowd.does[at] = AIMS if table.aside[row].any() else STANDS
-            crowd.aims[at] = table.aside[row]
+        whom = index[table.robot[rows[yielding]]]
+        # Some were removed.
+        yielding, whom = yielding[whom >= 0], whom[whom >= 0]
+        gaps, wide = crowd.places[yielding] - machines.places[whom], machines.radii[whom] + crowd.radii[yielding]
+        distances, ahead = trig.hypot(gaps[:, 0], gaps[:, 1]), (gaps * machines.headings[whom]).sum(axis=1)
+        passed = (distances > 5.0) | ((ahead < 0.0) & (distances > wide + walking.CLEAR))
+        table.yields[rows[yielding[passed]]] = -1
+        yielding, whom = yielding[~passed], whom[~passed]
+        table.spot[rows[yielding[begins[yielding]]]] = np.nan
+        # Not all of them in the same step, and elsewhere each time, so that no narrow gap is missed for long.
+        looks = begins[yielding] | ((clock.tick + yielding) % ticks == 0)
+        who, look = yielding[looks], clock.tick // ticks
+        shift = look * 0.618034 % 1.0 - 0.5, look * 0.754878 % 1.0 - 0.5
+        spots, asides = table.spot[rows[who]], np.zeros((len(who), 2))
+        walking.make_room(
+            who, whom[looks], shift, spots, asides, crowd, shelves, self._places.ground, machines, near, waiting
+        )
+        table.spot[rows[who]], table.aside[rows[who]] = spots, asides
+        crowd.aims[yielding] = table.aside[rows[yielding]]
+        crowd.does[yielding] = np.where(crowd.aims[yielding].any(axis=1), AIMS, STANDS)
 
     def _together(self, rows: Rows, places: Floats) -> Floats:
         """Return the share (N,) of their speeds at which people walk who wait for those with whom they walk."""

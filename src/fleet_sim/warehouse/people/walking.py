@@ -243,13 +243,15 @@ def walk(
         done = False
         # The whole step, or half of it: a person in a throng edges on.
         for share in (1.0, 0.5):
+            if done:
+                continue
             x, y, clear = _off_walls(
                 crowd.places[index, 0] + share * vx * dt,
                 crowd.places[index, 1] + share * vy * dt,
                 crowd.radii[index],
                 ground,
             )
-            if clear and not done and _has_room(index, x, y, crowd, shelves, machines, near):
+            if clear and _has_room(index, x, y, crowd, shelves, machines, near):
                 crowd.velocities[index, 0] = (x - crowd.places[index, 0]) / dt
                 crowd.velocities[index, 1] = (y - crowd.places[index, 1]) / dt
                 crowd.places[index, 0], crowd.places[index, 1] = x, y
@@ -543,6 +545,42 @@ class Waiting(NamedTuple):
 
 @compiled
 def make_room(
+    who: Ints,
+    whom: Ints,
+    shift: tuple[float, float],
+    spots: Floats,
+    asides: Floats,
+    crowd: Crowd,
+    shelves: Shelves,
+    ground: Ground,
+    machines: Machines,
+    near: Shelves,
+    waiting: Waiting,
+) -> None:
+    """Write the spots (K, 2) to which people `who` (K,) go, nan for none, and the directions there in `asides` (K, 2),
+    0 to stand; `whom` (K,) are the robots that wait for them.
+
+    They keep to the spots that they had while they can get there. Points are looked at along the ways there, the
+    nearest first, `shift` (x, y) of their distance off each person.
+    """
+    for number in range(len(who)):
+        x, y, ex, ey = _found_spot(
+            who[number],
+            whom[number],
+            shift,
+            (spots[number, 0], spots[number, 1]),
+            crowd,
+            shelves,
+            ground,
+            machines,
+            near,
+            waiting,
+        )
+        spots[number, 0], spots[number, 1], asides[number, 0], asides[number, 1] = x, y, ex, ey
+
+
+@compiled
+def _found_spot(
     index: int,
     machine: int,
     shift: tuple[float, float],
@@ -554,11 +592,7 @@ def make_room(
     near: Shelves,
     waiting: Waiting,
 ) -> tuple[float, float, float, float]:
-    """Return the spot (x, y) to which a person goes, nan for none, and the direction (x, y) there, 0 to stand.
-
-    It keeps to the `spot` that it had while it can get there. `machine` is the robot that waits for it. Points are
-    looked at along the ways there, the nearest first, `shift` (x, y) of their distance off the person.
-    """
+    """Return the spot (x, y) to which a person goes, and the direction (x, y) there, as `make_room` writes them."""
     before, queue, close = waiting.before, waiting.queue, waiting.close
     px, py = crowd.places[index, 0], crowd.places[index, 1]
     # The point in the middle is where it stands, but for the shift.
