@@ -288,6 +288,20 @@ def test_a_search_of_lacam_ends_after_the_nodes_that_it_may_look_at() -> None:
             lacam.plan(Problem(network, starts, goals, most_work=most, time_limit=600.0))
 
 
+def test_windows_that_lacam_cannot_solve_are_pibts() -> None:
+    network = corridor(9)
+    starts, goals = np.arange(4), np.arange(4)[::-1].copy()
+    # All places tried, and not tried long enough.
+    for limits in ({}, {"tries": 3}):
+        lacam = make_planner("lacam", network, **limits)
+        for _ in range(2):
+            assert checked_plan(lacam, Problem(network, starts, goals, window=5)).shape == (4, 6)
+        assert lacam.figures()["fallbacks"] == 2.0
+    free = Problem(network, starts, starts + 5, window=5)
+    assert checked_plan(lacam, free).shape == (4, 6) and lacam.figures()["fallbacks"] == 3.0
+    assert make_planner("lacam", network).plan(free)[:, -1].tolist() == (starts + 5).tolist()
+
+
 def test_priorities_stay_with_robots_when_rows_change() -> None:
     # In a corridor the one who has waited longer gets his way, whichever row it is in.
     network = corridor(10)

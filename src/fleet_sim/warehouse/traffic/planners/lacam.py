@@ -11,7 +11,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -23,6 +23,7 @@ from fleet_sim.base.settings import setting
 from fleet_sim.warehouse.sites.grid import Grid
 from fleet_sim.warehouse.traffic.network import Network
 from fleet_sim.warehouse.traffic.planners.guides import apart, guides_of, no_guides, work_of_guides
+from fleet_sim.warehouse.traffic.planners.pibt import Patience, Pibt
 from fleet_sim.warehouse.traffic.planners.pibt_step import Guidance, PibtStep, next_places
 from fleet_sim.warehouse.traffic.planners.planner import TO_THE_END, Planner, PlannerSettings, plan_nothing
 from fleet_sim.warehouse.traffic.planners.refinement import Refinement, fits_words
@@ -45,6 +46,9 @@ class LacamSettings(PlannerSettings):
     )
     group: int = setting(3, low=1, high=1000, doc="Robots at most that a round plans anew.")
     most_visited: int = setting(1_000_000, low=1, high=1_000_000_000, doc="Places of all robots that are looked at.")
+    tries: int = setting(
+        5000, low=1, high=1_000_000_000, doc="In windows: steps that are tried; PIBT plans what is not solved by then."
+    )
 
 
 FARTHEST = 1e9
@@ -68,7 +72,8 @@ class Lacam(Planner):
     robot is told where to go, until all ways on are tried (Okumura, 2023).
 
     A plan to the end is found wherever there is one, if time and `most_visited` allow. Robots with a common goal: the
-    nearest has it, others go as near as they can. Then rounds of large neighbourhood search (Li et al., 2021) plan
+    nearest has it, others go as near as they can. Where a window is asked for and no plan to the end found, the window
+    is that of PIBT (`fallbacks` in the figures). Then rounds of large neighbourhood search (Li et al., 2021) plan
     small groups anew, and keep what is cheaper: the sum of the steps until each robot is at its goal to stay.
     """
 
@@ -80,7 +85,8 @@ class Lacam(Planner):
         if self.settings.refinements != 0 and not fits_words(network):
             raise InvalidValueError("refinements: paths are refined on grids only; set 0")
         self._step = PibtStep(network)
-        self._figures = {"visited": 0.0, "refinements": 0.0, "refined_steps": 0.0}
+        self._figures = {"visited": 0.0, "fallbacks": 0.0, "refinements": 0.0, "refined_steps": 0.0}
+        self._patience = Patience()
 
     def prepare(self) -> None:
         """Compile the kernels."""
@@ -96,7 +102,7 @@ class Lacam(Planner):
         return float(searched) + (work_of_guides(robots, len(self.network)) if self.settings.guides else 0.0)
 
     def figures(self) -> Mapping[str, float]:
-        """Return how many places of all robots were visited, rounds of refinement made, and steps saved by them."""
+        """Return how many places of all robots were visited, windows were PIBT's, rounds made, and steps saved."""
         return dict(self._figures)
 
     def plan(self, problem: Problem) -> Ints:
@@ -108,12 +114,22 @@ class Lacam(Planner):
     def _solved(self, problem: Problem) -> Ints:
         """Return paths (robots, steps) of nodes, all to the goals and refined as set, or cut to the problem's window.
 
-        Raises PlanError where a goal cannot be reached, or where the time limit ends the search before a plan is found.
+        Raises PlanError where a goal cannot be reached, or, without a window, where the search ends without a plan.
         """
         late = time.monotonic() + problem.time_limit
         problem.require_ways()
         goals = apart(problem)
-        paths = PlaceSearch(self, problem, goals, late).run()
+        try:
+            paths = PlaceSearch(self, problem, goals, late).run()
+        except PlanError:
+            if not problem.window:
+                raise
+            # Other chances each time, or robots could wait for each other again and again.
+            asked = replace(problem, seed=problem.seed + int(self._figures["fallbacks"]))
+            self._figures["fallbacks"] += 1.0
+            pibt = Pibt(self.network, allow_rotations=self.settings.allow_rotations)
+            pibt.patience = self._patience
+            return pibt.plan(asked)
         if self.settings.refinements != 0:
             refinement = Refinement(problem, goals, paths, self.settings.allow_rotations, self.settings.group)
             rounds = refinement.run(self.settings.refinements, late)
@@ -217,6 +233,9 @@ class PlaceSearch:
         return then if found else None
 
     def _check_limits(self, count: int) -> None:
+        tries = self._planner.settings.tries
+        if self._problem.window and self._count > tries:
+            raise PlanError(f"LaCAM has found no plan in {tries} tries")
         if count > self._planner.settings.most_visited:
             raise PlanError(f"LaCAM has found no plan among {count} places of all robots")
         if self._count * len(self._goals) > self._problem.most_work:

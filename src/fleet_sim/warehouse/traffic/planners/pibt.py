@@ -112,7 +112,8 @@ class Pibt(Planner):
 
     def __init__(self, network: Network, **settings: Any) -> None:
         super().__init__(network, **settings)
-        self._patience = Patience()
+        self.patience = Patience()
+        """How long robots have been on their way."""
         self._step = PibtStep(network)
         self._one_way = one_way_nodes(network)
         """Nodes (N,) on which nobody waits for others to pass: who is behind cannot go back."""
@@ -126,7 +127,7 @@ class Pibt(Planner):
         """Return `window` steps, or steps until all robots are at their goals at once."""
         with self.network.lock:
             problem.require_ways()
-            waited = self._patience.waited(problem)
+            waited = self.patience.waited(problem)
             # Until they arrive: then they have waited for nothing.
             waited[problem.first & (problem.starts != problem.goals)] += LONG
             if problem.window:
