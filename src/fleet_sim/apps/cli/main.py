@@ -154,6 +154,7 @@ EXAMPLES = """examples:
   fleet-sim size my_fleet.yaml --goal 'throughput_per_h>=800'
                                                    find how many robots a scenario needs
   fleet-sim certify a.bin                          prove of a run with --certificate a.bin that nothing touched
+  fleet-sim lab my_lab.yaml --runs 60              find what breaks a fleet manager, and the smallest case of it
   fleet-sim check my_fleet.yaml                    validate a scenario and report its errors
   fleet-sim doctor                                 list what is installed and usable here, and what is missing
   fleet-sim schema > fleet_sim.schema.json         let an editor complete and check scenarios
