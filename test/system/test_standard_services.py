@@ -261,11 +261,16 @@ def test_robots_are_spawned_from_descriptions_and_by_name(world: World) -> None:
 def test_stations_are_named_poses(world: World) -> None:
     code, response = world.ask("get_named_poses")
     assert (code, [one.name for one in response.poses]) == (OK, ["dock", "shelf"])
-    assert (response.poses[0].pose.position.x, response.poses[0].pose.position.y) == (2.0, 4.0)
+    poses = [one.pose for one in response.poses]
+    assert [(pose.position.x, pose.position.y) for pose in poses] == [(2.0, 4.0), (8.0, 6.0)]
+    turn = poses[0].orientation
+    assert (turn.z, turn.w) == pytest.approx((math.sin(0.5), math.cos(0.5)))
     charging = world.ask("get_named_poses", tags=msg.TagsFilter(tags=["charge"]))[1].poses
     assert [one.name for one in charging] == ["dock"]
-    code, response = world.ask("get_named_pose_bounds", name="dock")
-    assert (code, response.bounds.type, response.bounds.points[1].x) == (OK, 3, 1.5)
+    # The one is nearest to the left wall, the other as near to the right one as to the upper one.
+    for name in ("dock", "shelf"):
+        code, response = world.ask("get_named_pose_bounds", name=name)
+        assert (code, response.bounds.type, response.bounds.points[1].x) == (OK, 3, 1.5)
     assert world.code("get_named_pose_bounds", name="nowhere") == NOT_FOUND
 
 
