@@ -444,7 +444,7 @@ class FleetSimNode(TopicNode):
         """Log that the start takes long, where it does: Fast DDS compares each new endpoint with all there are."""
         if "fastrtps" not in get_rmw_implementation_identifier():
             return
-        robots = sum(self._settings.ros.has_own(agent.name, "actions") for agent in self.simulation.agents)
+        robots = sum(self._settings.ros.has_own(name, "actions") for name in take_roster(self.simulation.world).names)
         seconds = FAST_DDS_START * (robots / 1000) ** 2
         if seconds > LONG_START:
             self.get_logger().warning(
