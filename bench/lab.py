@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -76,10 +77,10 @@ def line(found: dict[str, Any]) -> str:
 
 def main() -> int:
     """Print the table; returns 1 where a fault was not found, or the correct manager has broken something."""
-    from mutants import MUTANTS
+    mutants = import_module("mutants").MUTANTS
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", default=[*MUTANTS, "Manager"], metavar="NAME")
+    parser.add_argument("names", nargs="*", default=[*mutants, "Manager"], metavar="NAME")
     parser.add_argument("--minutes", type=float, default=10.0, help="on two cores, for each manager")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)

@@ -54,12 +54,19 @@ class UpdateIdReused(Manager):
 
 @mutant
 class LostRetained(Manager):
-    """It takes vehicles for connected only by their retained messages, which a broker may lose."""
+    """With a new connection it takes all vehicles for disconnected, and reads what is retained only the first time."""
+
+    connections = 0
+
+    def on_connection(self, online: bool, now: float) -> None:
+        self.connections += online
+        self.online.clear()
+        super().on_connection(online, now)
 
     def on_message(self, topic: str, payload: bytes | bytearray, now: float, retained: bool = False) -> None:
         known = dict(self.online)
         super().on_message(topic, payload, now, retained)
-        if topic.endswith("/state"):
+        if topic.endswith("/state") or (retained and self.connections > 1):
             self.online = known
 
 
