@@ -130,6 +130,7 @@ GOALS: dict[str, dict[str, Any]] = {
     "tour": {"path": [[1, 0, 0], [2, 0, 0]]},
     "drive_by": {"target": [1, 0, 0], "speed": 0.5},
     "turn": {"angle": 1.0},
+    "teleop": {"timeout": 1.0},
     "follow": {"path": [[1, 0, 0], [2, 0, 0]]},
 }
 """Parameters of actions, for places to begin with."""

@@ -20,6 +20,7 @@ ACTIONS: dict[str, dict[str, Any]] = {
     "wait": {"duration": 0.7},
     "turn": {"angle": 1.5},
     "drive_by": {"target": [2.0, 0.0, 0.0], "speed": 0.6},
+    "teleop": {"timeout": 2.0},
     "move_to": {"target_pose": [2.0, 0.7, 0.0]},
     "move": {"path": [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]},
     "tour": {"path": [[1.0, 0.2, 0.0], [0.3, 1.0, 0.0]]},
@@ -127,6 +128,7 @@ def command_lanes(sim: fs.MultiRobotSimulationCore) -> None:
         CallLift(lift="lift", floor="L2"),
         MoveDoors(names=("gate",)),
         ServeRobot(cell="giver", robots=("does wait",), request="a"),
+        fs.SetVelocity(names=("does teleop",), linear=[[0.4, 0.0, 0.0]], angular=[[0.0, 0.0, 0.2]]),
         VehicleMessage(
             name="charged", topic="order", text=json.dumps({**header("2.1", "fleet_sim", "charged"), **order})
         ),
