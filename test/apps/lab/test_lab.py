@@ -201,3 +201,21 @@ def test_a_case_that_cannot_be_run_is_refused(tmp_path: Path, change: dict[str, 
 def test_a_case_is_plain() -> None:
     case = case_of(lab_of(), 3, [KILL])
     assert Case(**json.loads(json.dumps(case.plain()))) == case
+
+
+def test_the_last_runs_are_shrunk_too(tmp_path: Path) -> None:
+    night = Night(lab_of("Raises"), tmp_path, jobs=2, runs=1, show=str)
+    night.run()
+    assert [(group.cause, group.events) for group in night.groups()] == [("RuntimeError: no licence", 0)]
+
+
+def test_a_night_goes_on_after_half_a_line(tmp_path: Path) -> None:
+    lab = lab_of("Raises")
+    Night(lab, tmp_path, runs=2, most_shrinking=1, show=str).run()
+    whole = (tmp_path / "runs.jsonl").read_text()
+    (tmp_path / "runs.jsonl").write_text(whole + '{"number": 2, "str')
+    again = Night(lab, tmp_path, runs=3, most_shrinking=1, show=str)
+    again.resume()
+    again.run()
+    assert again.done == 3
+    assert [json.loads(line)["number"] for line in (tmp_path / "runs.jsonl").read_text().splitlines()[-1:]] == [2]

@@ -122,6 +122,24 @@ def group_of(failure: Mapping[str, Any]) -> tuple[str, str]:
 
 
 @dataclass
+class Seen:
+    """What is kept of the failures of one cause: how many, the first run, and the one with the fewest events."""
+
+    first: int
+    failure: dict[str, Any]
+    case: dict[str, Any]
+    count: int = 0
+    undisturbed: bool = False
+
+    def add(self, answer: Mapping[str, Any]) -> None:
+        """Count a run that failed so."""
+        self.count += 1
+        self.undisturbed |= answer["strategy"] == "none"
+        if len(answer["case"]["events"]) < len(self.case["events"]):
+            self.failure, self.case = answer["failure"], answer["case"]
+
+
+@dataclass
 class Night:
     """All that is known of the runs of a folder."""
 
@@ -138,7 +156,7 @@ class Night:
     processor: float = 0.0
     states: Counter[str] = field(default_factory=Counter)
     transitions: Counter[str] = field(default_factory=Counter)
-    seen: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
+    seen: dict[tuple[str, str], Seen] = field(default_factory=dict)
     shrunk: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     corpus: list[list[Event]] = field(default_factory=list)
     _next: int = 0
@@ -148,23 +166,30 @@ class Night:
         """Take over what an earlier call has written."""
         path = self.folder / RUNS
         if exists(path):
-            for line in read_text(path).splitlines():
+            text = read_text(path)
+            whole = text[: text.rfind("\n") + 1]
+            if whole != text:
+                # The machine went off while the last line was written.
+                write_file(path, whole)
+            for line in whole.splitlines():
                 self._take(json.loads(line))
-        self._next = self.done
         self._waiting = [group for group in self.seen if group not in self.shrunk]
 
     def run(self) -> None:
         """Run until the number of runs or the time is over, then shrink what is new, and write the page."""
         begin = time.monotonic()
         with opened(self.folder / RUNS, "a") as log:
-            jobs = self._to_do(begin)
-            for answer, content in self._answers(jobs):
-                if content["do"] == "run":
-                    log.write(json.dumps(answer) + "\n")
-                    log.flush()
-                    self._take(answer, tell=True)
-                else:
-                    self._took_shrunk(content, answer)
+            while True:
+                for answer, content in self._answers(self._to_do(begin)):
+                    if content["do"] == "run":
+                        log.write(json.dumps(answer) + "\n")
+                        log.flush()
+                        self._take(answer, tell=True)
+                    else:
+                        self._took_shrunk(content, answer)
+                # The last runs may have failed when there was nothing else to do.
+                if not self._waiting:
+                    break
         self.write_page()
 
     def _answers(self, jobs: Iterator[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
@@ -215,10 +240,7 @@ class Night:
                 yield {"do": "shrink", **lab, **self._first_of(self._waiting.pop(0))}
             is_late = self.seconds is not None and time.monotonic() - begin > self.seconds
             if is_late or (self.runs is not None and self._next >= self.runs):
-                # What runs still may fail.
-                if self.jobs == 1 or not self._waiting:
-                    return
-                continue
+                return
             number, self._next = self._next, self._next + 1
             strategy = "none" if number == 0 else STRATEGIES[number % 3]
             events: list[Event] = []
@@ -227,12 +249,12 @@ class Night:
             yield {"do": "run", **lab, "seed": self.seed, "number": number, "strategy": strategy, "events": events}
 
     def _first_of(self, group: tuple[str, str]) -> dict[str, Any]:
-        first = min(self.seen[group], key=lambda answer: len(answer["case"]["events"]))
+        seen = self.seen[group]
         name = re.sub(r"[^a-z0-9]+", "-", f"{group[0]} {group[1]}".lower()).strip("-")[:60]
         number = list(self.seen).index(group) + 1
         return {
-            "case": first["case"],
-            "failure": first["failure"],
+            "case": seen.case,
+            "failure": seen.failure,
             "group": list(group),
             "file": str(self.folder / f"{number:02d}-{name}"),
             "most": self.most_shrinking,
@@ -244,6 +266,7 @@ class Night:
             self.shrunk[tuple(answer["group"])] = answer
             return
         self.done += 1
+        self._next = max(self._next, answer["number"] + 1)
         self.simulated += answer["seconds"]
         self.processor += answer["processor"]
         new = [key for key in answer["transitions"] if key not in self.transitions]
@@ -254,7 +277,8 @@ class Night:
         if answer["failure"] is not None:
             group = group_of(answer["failure"])
             is_new = group not in self.seen
-            self.seen.setdefault(group, []).append(answer)
+            seen = Seen(answer["number"], answer["failure"], answer["case"])
+            self.seen.setdefault(group, seen).add(answer)
             if is_new and tell:
                 self._waiting.append(group)
                 self.show(f"run {answer['number']} ({answer['strategy']}): {group[0]}: {group[1]}")
@@ -273,14 +297,14 @@ class Night:
     def groups(self) -> list[Group]:
         """Return the causes, the most frequent first."""
         found = []
-        for key, answers in self.seen.items():
+        for key, seen in self.seen.items():
             small = self.shrunk.get(key, {})
             found.append(
                 Group(
                     *key,
-                    answers[0]["failure"]["sentence"],
-                    len(answers),
-                    answers[0]["number"],
+                    seen.failure["sentence"],
+                    seen.count,
+                    seen.first,
                     f"{small['file']}.yaml" if small else "",
                     small.get("events", -1),
                     small.get("vehicles", -1),
@@ -291,7 +315,7 @@ class Night:
 
     def figures(self) -> dict[str, str]:
         """Return how much was run, and how fast."""
-        failed = sum(len(answers) for answers in self.seen.values())
+        failed = sum(seen.count for seen in self.seen.values())
         rate = self.simulated / 60.0 / self.processor if self.processor else 0.0
         return {
             "runs": str(self.done),
@@ -305,8 +329,8 @@ class Night:
         }
 
     def _undisturbed(self) -> str:
-        for key, answers in self.seen.items():
-            if any(answer["strategy"] == "none" for answer in answers):
+        for key, seen in self.seen.items():
+            if seen.undisturbed:
                 return f"fails: {key[0]}: {key[1]}"
         return "nothing broke"
 
