@@ -15,6 +15,7 @@ from fleet_sim.apps.lab.managers import class_at
 from fleet_sim.apps.lab.protocol import MasterRules, Oracle, VehicleRules, loads_in
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import ConfigError, unknown_name
+from fleet_sim.base.spatial.trigonometry import hypot_of
 
 if TYPE_CHECKING:
     from fleet_sim.apps.lab.bus import Message
@@ -69,12 +70,12 @@ class OnePlace(Oracle):
             for other in self.lab.vehicles:
                 if other == name:
                     continue
-                if np.hypot(*(self.lab.place(other) - place)) < self._least:
+                if hypot_of(*(self.lab.place(other) - place).tolist()) < self._least:
                     self.fail(
                         "released while another is there",
                         f"{_at(place)} is released to {name} while {other} is at {_at(self.lab.place(other))}",
                     )
-                if any(np.hypot(x - place[0], y - place[1]) < self._least for x, y in self._ahead[other]):
+                if any(hypot_of(x - place[0], y - place[1]) < self._least for x, y in self._ahead[other]):
                     self.fail("released to two", f"{_at(place)} is released to {name} while {other} has it")
 
 

@@ -25,6 +25,7 @@ from fleet_sim.apps.lab.managers import InProcess, ManagerHost, class_at
 from fleet_sim.apps.lab.settings import LabSettings
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.geometry import Pose
+from fleet_sim.base.spatial.trigonometry import hypot_of
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.robots.spawn_params import SimObjectSpawnParams
 from fleet_sim.simulation import MultiRobotSimulationCore
@@ -207,7 +208,7 @@ class LabRun:
     def lies_at(self, order: str, node: str, reach: float = 1.0) -> bool:
         """Return whether the load of an order lies at a node."""
         place, carrier = self.load(order)
-        return not carrier and bool(np.hypot(*(place - self.site["nodes"][node])) <= reach)
+        return not carrier and hypot_of(*(place - self.site["nodes"][node]).tolist()) <= reach
 
     def troubled(self) -> bool:
         """Return whether a disturbance is under way, or the manager is away."""

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 from fleet_sim.apps.lab.faults import Faults, read_faults
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, brief
 from fleet_sim.base.settings import Checked, load_mapping, read, setting, time_setting
+from fleet_sim.base.spatial.trigonometry import hypot_of
 from fleet_sim.warehouse.battery.battery import BatterySettings
 from fleet_sim.warehouse.vda5050.vehicle import StandardVersion, read_version
 
@@ -264,7 +265,7 @@ def read_lab(given: str | Path | Mapping[str, Any]) -> LabSettings:
         site, vehicles = parts["site"], parts["vehicles"]
         if vehicles.count > len(site["homes"]):
             problems.append(f"vehicles.count: {vehicles.count} vehicles, but {len(site['homes'])} homes")
-        gaps = [math.dist(one, other) for one, other in _pairs(list(site["nodes"].values()))]
+        gaps = [hypot_of(one[0] - other[0], one[1] - other[1]) for one, other in _pairs(list(site["nodes"].values()))]
         if min(gaps, default=1.0) <= 2.0 * vehicles.radius:
             problems.append("vehicles.radius: vehicles on two nodes touch")
     if problems:
