@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import deque
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -198,3 +200,32 @@ class EarlyReport(Manager):
     def begin(self, order: dict[str, Any], now: float) -> None:
         super().begin(order, now)
         self.report(order["id"], "finished")
+
+
+class Waits(Manager):
+    """Waits for what never comes."""
+
+    def on_time(self, now: float) -> None:
+        time.sleep(1e6 if now > 1.0 else 0.0)
+
+
+class CatchesAll(Manager):
+    """Catches whatever is raised."""
+
+    def begin(self, order: dict[str, Any], now: float) -> None:
+        with suppress(BaseException):
+            self.publish("nowhere", "{}")
+
+
+class ReportsAhead(Manager):
+    """Reports an order that it was not given yet."""
+
+    def begin(self, order: dict[str, Any], now: float) -> None:
+        self.report("o1", "finished")
+
+
+class TellsAddress(Manager):
+    """Ends with words that differ from run to run."""
+
+    def begin(self, order: dict[str, Any], now: float) -> None:
+        raise ValueError(object())

@@ -19,6 +19,8 @@ from fleet_sim.base.files import beside, is_file
 from fleet_sim.base.registry import Registry, subclasses_of
 
 Report = Callable[[str, str, str], object]
+WAITS = 6.0
+"""A call that waits may take so many times what one that computes may: other programs may have the processor."""
 
 
 class ManagerHost(Protocol):
@@ -178,7 +180,7 @@ class InProcess:
 
 @contextmanager
 def _limited(seconds: float) -> Iterator[None]:
-    """Raise Hangs in what is inside after so much processor time, where signals can do that."""
+    """Raise Hangs in what is inside after so much processor time, or WAITS as much time, where signals can do that."""
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         yield
         return
@@ -186,13 +188,17 @@ def _limited(seconds: float) -> Iterator[None]:
     def stop(number: int, frame: Any) -> None:
         raise Hangs
 
-    before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    before = signal.signal(signal.SIGVTALRM, stop), signal.signal(signal.SIGALRM, stop)
+    # Again and again, as the manager may catch it.
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds, seconds)
+    signal.setitimer(signal.ITIMER_REAL, WAITS * seconds, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
-        signal.signal(signal.SIGVTALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGVTALRM, before[0])
+        signal.signal(signal.SIGALRM, before[1])
 
 
 _PLAIN = (dict, list, tuple, set, frozenset)

@@ -162,6 +162,7 @@ class LabRun:
             for order in case.orders
         }
         self.notes: list[Note] = []
+        self._failure: Failure | None = None
         starts = lab.starts()
         self.starts = {name: starts[int(name[1:])] for name in case.vehicles}
         self.sim = MultiRobotSimulationCore.from_dict(self._scenario())
@@ -180,12 +181,13 @@ class LabRun:
         self.quiet_from = max(case.at_times(), default=0.0)
         """When the last disturbance is over, as far as the schedule says."""
         self._session = VehicleSession(self.sim, partial(BusLink, self.bus))
-        self.host = self._make_host()
         self.oracles = [make(self) for make in oracles]
         self._listeners = {
             name: [getattr(oracle, name) for oracle in self.oracles]
             for name in ("told", "sent", "came", "order", "cancel", "report", "life", "event", "step", "end")
         }
+        # At last, as it may start a broker, which `run` ends.
+        self.host = self._make_host()
 
     # ---- what oracles look at ----------------------------------------------------------------------------------------
 
@@ -198,6 +200,10 @@ class LabRun:
     def place(self, vehicle: str) -> Floats:
         """Where a vehicle is (x, y), in m."""
         return self.positions[self.index[vehicle]]
+
+    def is_given(self, order: str) -> bool:
+        """Return whether the manager was given an order: until then there is no load."""
+        return order in self._loads
 
     def load(self, order: str) -> tuple[Floats, str]:
         """Return where the load of an order is, and which vehicle has it, "" for none."""
@@ -218,7 +224,8 @@ class LabRun:
 
     def fail(self, oracle: Any, cause: str, text: str) -> None:
         """End the run: `oracle` has seen something that must never happen."""
-        raise Seen(Failure(oracle.name, oracle.sentence, cause, text, round(self.now, 3)))
+        self._failure = self._failure or Failure(oracle.name, oracle.sentence, cause, text, round(self.now, 3))
+        raise Seen(self._failure)
 
     # ---- the run -----------------------------------------------------------------------------------------------------
 
@@ -272,6 +279,9 @@ class LabRun:
         self.sim.step_once()
         self.now = self.bus.now = self.sim.sim_time
         self._listen("step")
+        if self._failure is not None:
+            # The manager caught what passed through it.
+            raise Seen(self._failure)
 
     def host_step(self) -> None:
         """Let a manager that is a process have its share of time; one in this process has it already."""

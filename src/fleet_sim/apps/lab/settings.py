@@ -197,7 +197,9 @@ class RuleSettings(Checked):
     end_within: float = time_setting(300.0, doc="Each order ends so long after the last disturbance, or after it came.")
     patience: float = time_setting(120.0, doc="So long nothing may move while orders are open and nothing is wrong.")
     answer_within: float = time_setting(60.0, doc="So long a manager may say nothing after its first order.")
-    call_within: float = time_setting(10.0, above=0.0, doc="Processor time that a call of a class may take.")
+    call_within: float = time_setting(
+        10.0, above=0.0, doc="Processor time of a call of a class; six times as much if it waits."
+    )
     most_messages: float = setting(10.0, above=0.0, doc="To one vehicle in a second, over 10 s; more are a flood.")
     memory: float = setting(64.0, above=0.0, unit="MB", doc="What a manager may keep.")
     without: list[str] = setting(factory=list, doc="Oracles that are left out, by name.")

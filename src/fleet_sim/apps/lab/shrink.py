@@ -16,7 +16,7 @@ from fleet_sim.apps.lab.managers import class_at
 from fleet_sim.apps.lab.oracles import oracles_of
 from fleet_sim.apps.lab.run import Case, Failure, LabRun, Outcome, without_vehicles
 from fleet_sim.apps.lab.settings import LabSettings, read_lab
-from fleet_sim.base.errors import ConfigError
+from fleet_sim.base.errors import ConfigError, brief
 from fleet_sim.base.files import write_file
 from fleet_sim.base.settings import load_mapping
 
@@ -198,7 +198,14 @@ def _check(lab: LabSettings, case: Case) -> None:
     for name in case.vehicles:
         if not name[1:].isdecimal() or int(name[1:]) >= len(starts):
             raise ValueError(f"vehicles: {name!r} is none of v0 to v{len(starts) - 1}")
+    if not case.vehicles or len(set(case.vehicles)) < len(case.vehicles):
+        raise ValueError(f"vehicles: expected some, each once, got {case.vehicles}")
+    if len({order["id"] for order in case.orders}) < len(case.orders):
+        raise ValueError("orders: two have the same id")
     for order in case.orders:
+        for at in (order["at"], 0.0 if order["cancel"] is None else order["cancel"]):
+            if isinstance(at, bool) or not isinstance(at, (int, float)) or not 0 <= at <= 1e6:
+                raise ValueError(f"orders: expected seconds, got {brief(at)}")
         for key in ("from", "to"):
             if order[key] not in nodes:
                 raise ValueError(f"orders: there is no node {order[key]!r}")
