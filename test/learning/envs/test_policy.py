@@ -49,6 +49,16 @@ def bomb() -> bytes:
     return content.getvalue()
 
 
+def broken() -> bytes:
+    """A bit of what is compressed is another one."""
+    content = io.BytesIO()
+    np.savez_compressed(content, *SMALL)
+    changed = bytearray(content.getvalue())
+    # Behind the header of the first file: the kind of the first block, of which there is no fourth.
+    changed[30 + len("arr_0.npy") + int.from_bytes(changed[28:30], "little")] |= 0b110
+    return bytes(changed)
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -60,9 +70,10 @@ def bomb() -> bytes:
         lambda: archive(*SMALL[:5], np.array([print, print])),
         lambda: archive(*SMALL[:5], np.array(["a", "b"])),
         lambda: archive(*SMALL)[:-200],
+        broken,
         bomb,
     ],
-    ids=["text", "empty", "cut", "shapes", "nan", "code", "words", "torn", "bomb"],
+    ids=["text", "empty", "cut", "shapes", "nan", "code", "words", "torn", "broken", "bomb"],
 )
 def test_what_is_no_policy_is_refused(tmp_path: Path, content: Callable[[], bytes]) -> None:
     (tmp_path / "b.npz").write_bytes(content())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
 from itertools import pairwise
 from pathlib import Path
 
@@ -54,7 +55,7 @@ class Policy:
             # Arrays only: what a file says is never run.
             with np.load(content, allow_pickle=False) as arrays:
                 return cls([arrays[f"arr_{number}"].astype(np.float64) for number in range(len(arrays.files))])
-        except (zipfile.BadZipFile, ValueError, KeyError, EOFError, NotImplementedError) as error:
+        except (zipfile.BadZipFile, zlib.error, ValueError, KeyError, EOFError, NotImplementedError) as error:
             raise InvalidValueError(f"{file} is no policy: {error}") from error
 
     def save(self, path: str | Path) -> None:
