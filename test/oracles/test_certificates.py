@@ -120,6 +120,20 @@ def test_a_run_without_readers_takes_a_step_a_plan_and_is_the_same(tmp_path: Pat
     assert whole[:3] == stepped[:3]
 
 
+@pytest.mark.parametrize("event", ["traffic_arrived", "traffic_left", "robot_starved"])
+def test_who_hears_of_robots_of_the_traffic_can_pause_in_each_tick(event: str) -> None:
+    shape, grid = fs.ShapeParams("cylinder", radius=0.3, height=0.4), Grid(np.ones((3, 3), bool), 1.0, ORIGIN)
+    params = fs.SimulationParams(gui=False, timestep=0.1, target_rtf=0, duration=2.0)
+    with fs.MultiRobotSimulationCore(params) as sim:
+        pose = fs.Pose.from_yaw(*grid.positions(np.zeros(1, int))[0].tolist(), 0.2, ORIGIN[2])
+        sim.spawn(fs.AgentSpawnParams(shape, shape, pose, controller={"type": "differential"}))
+        traffic = offer_traffic(sim, Site("hall", grid), planner="pibt", network="grid")
+        traffic.enroll(sim.agents)
+        sim.events.on(event, lambda **_: sim.pause())
+        sim.run_simulation()
+        assert len(sim.profiler.totals) == 20
+
+
 def test_robots_that_come_in_a_run_and_drive_at_once_do_not_jump(tmp_path: Path) -> None:
     grid, shape = Grid(np.ones((5, 8), bool), 1.0), fs.ShapeParams("cylinder", radius=0.3, height=0.4)
     params = fs.SimulationParams(gui=False, timestep=0.05, target_rtf=0)

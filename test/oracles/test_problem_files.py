@@ -113,6 +113,25 @@ class Watched:
         self.step = times[1] - times[0]
 
 
+@pytest.mark.parametrize("dwell", [0.0, 1.3])
+def test_a_run_ends_with_its_last_task_whether_or_not_somebody_looks(
+    dwell: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = problem(tmp_path, [[8]], ["........."], [0])
+
+    def figures() -> dict[str, float | None]:
+        plans = TrafficSettings(period=7.0)
+        found = drive_workload(read_workload(path), 100.0, traffic=plans, dwell=dwell).run.figures
+        names = "makespan_s", "simulated_s", "flow_time_s_mean", "share_driving", "share_idle", "speed_mean"
+        return {name: found[name] for name in names}
+
+    whole, step = figures(), Runner.step_over
+    monkeypatch.setattr(Runner, "step_over", lambda runner, most: step(runner, 1))
+    assert figures() == whole
+    # And not with the next plan; it is seen in the tick after that.
+    assert whole["makespan_s"] == pytest.approx(whole["flow_time_s_mean"], abs=0.15)
+
+
 @holds("api:drive_workload", fault="warehouse/traffic/workload.py: agentCounter is not read")
 @pytest.mark.parametrize("counter", [3, pytest.param(7, marks=pytest.mark.slow)])
 def test_a_robot_takes_agent_counter_ticks_for_a_cell_and_for_a_quarter_turn(

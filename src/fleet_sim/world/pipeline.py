@@ -186,7 +186,7 @@ class Pipeline:
         """Run every system once and count the ticks; raises StateError from inside a step.
 
         In a step of several `ticks` the system that moves things makes them one by one, each of `dt` s, and counts them
-        as it goes; all others look before or after.
+        as it goes, or ends earlier; all others look before or after.
 
         Systems added or removed meanwhile take effect in the next step. An exception from a system ends the step, which
         still counts as a tick: the simulation can be stepped again.
@@ -195,7 +195,7 @@ class Pipeline:
         if world.in_step:
             raise StateError("step_once() was called from inside a step; let the running step end first")
         order, read_clock = self._order, perf_counter
-        self._timed, self.ticks, last = self._systems, ticks, world.clock.tick + ticks - 1
+        self._timed, self.ticks = self._systems, ticks
         ends = self._ends = [0.0] * len(order)
         begin = self._begin = read_clock()
         try:
@@ -206,7 +206,6 @@ class Pipeline:
                     self._turn = place, run, _ = turn
                     run(dt)
                     ends[place] = read_clock()
-            world.clock.tick = last
         finally:
             self._turn = None
             world.in_step = False

@@ -198,7 +198,7 @@ def look_at(
 
 
 class Watch:
-    """Figures of the robots of `crew`, gathered by `look` in the last phase of each step."""
+    """Figures of the robots of `crew`, gathered by `look` at the end of each tick."""
 
     def __init__(
         self, sim: MultiRobotSimulationCore, traffic: Traffic, crew: Crew, collector: counting.FigureCollector
@@ -449,15 +449,22 @@ class Work:
     def step(self, dt: float) -> None:
         """Let those who arrived stay, and send on those who stayed long enough, when the traffic may plan for them."""
         self.serve()
-        crew, tick = self._crew, self._sim.clock.tick
-        if not self.traffic.may_plan:
-            return
-        until = self._until[crew.robots]
-        done_mask = (until >= 0) & (until <= tick)
+        if self.traffic.may_plan:
+            self._send_on(self._done_mask())
+
+    def _done_mask(self) -> Bools:
+        """Return which of the crew (K,) stayed long enough."""
+        until = self._until[self._crew.robots]
+        return np.asarray((until >= 0) & (until <= self._sim.clock.tick))
+
+    def _send_on(self, done_mask: Bools) -> None:
         if done_mask.any():
+            crew = self._crew
             robots, rows = crew.robots[done_mask], crew.rows[done_mask]
             self._until[robots] = NOT_SERVING
             self._send(robots, rows, self._network.cells[crew.table.goal[rows]])
+            # The run may end here, and not with the next plan.
+            self.traffic.ends_step = self.all_done
 
     def serve(self) -> None:
         """Let those stay who arrived in the last tick, and let those go who stayed long enough."""
@@ -473,6 +480,10 @@ class Work:
             # From when a robot had the task until now.
             self.collector.tasks_ended(clock.time - self._since[done])
             self._since[done] = clock.time
+            done_mask = self._done_mask()
+            # Where nobody is on its way, these may have been the last tasks.
+            if not (self._active[crew.robots] & ~done_mask).any():
+                self._send_on(done_mask)
 
     def _send(self, robots: Ints, rows: Ints, cells: Ints) -> None:
         """Ask the tasks for the next goals of robots that arrived, and send those that get one.

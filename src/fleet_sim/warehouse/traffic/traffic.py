@@ -223,6 +223,8 @@ class Traffic:
         """Called before each tick of a step but the first: what acts on robots before that is a system of its own."""
         self.watchers: list[Callable[[float], object]] = []
         """Called at the end of each tick with its length in s."""
+        self.ends_step = False
+        """Whether a step of several ticks ends with the one that is made: set by who has seen enough."""
 
     @property
     def floor(self) -> Floor:
@@ -745,8 +747,8 @@ class Traffic:
         floor, world = self._floor, self._world
         if floor is None or len(world.drive_rules) > 1 or any(rule.in_traffic for rule in world.speed_rules):
             return 1
-        told = world.events.has_handlers("traffic_arrived") or len(world.entity_events)
-        if told or len(world.actions.busy(self.rows)) or not floor.is_quiet:
+        told = any(map(world.events.has_handlers, ("traffic_arrived", "traffic_left", "robot_starved")))
+        if told or len(world.entity_events) or len(world.actions.busy(self.rows)) or not floor.is_quiet:
             return 1
         return floor.timing.span()
 
@@ -772,6 +774,8 @@ class Traffic:
                 self._move(floor, dt)
             for watch in self.watchers:
                 watch(dt)
+            if self.ends_step:
+                break
 
     def _prepare(self, floor: Floor) -> None:
         self._keep_others_off()
