@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
+from fleet_sim.apps.cli.summary import counted
 from fleet_sim.apps.lab.bus import MANAGER, Message
 from fleet_sim.apps.lab.run import Note, Outcome, described
 from fleet_sim.apps.reports.page import card, table_of, whole_page
@@ -156,7 +157,7 @@ def case_page(outcome: Outcome, command: str, came: str = "") -> str:
     about = f"<p>{escape(came)}</p>" if came else ""
     parts = [
         card("What broke", title, said + about + f"<p>Replay it: <code>{escape(command)}</code></p>"),
-        card("What was disturbed", f"{len(rows)} events, {len(case.vehicles)} vehicles", _table(["s", "event"], rows)),
+        card("What was disturbed", _size(len(rows), len(case.vehicles)), _table(["s", "event"], rows)),
         card("Orders", "", _table(["s", "order", "from", "to", "taken back, s"], orders)),
         card(
             "Who sent what",
@@ -164,7 +165,7 @@ def case_page(outcome: Outcome, command: str, came: str = "") -> str:
             f'<div class="scroll">{chart_of(outcome)}</div>',
         ),
     ]
-    return whole_page(f"Crash lab: {title}", parts, "fleet-sim lab")
+    return _page(title, parts)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -182,7 +183,7 @@ def issue_text(outcome: Outcome, command: str, came: str = "") -> str:
     lines = [f"# {head}", ""]
     if failure is not None:
         lines += [f"At {failure.at:.1f} s: {failure.text}", ""]
-    lines += [f"{len(case.vehicles)} vehicles ({', '.join(case.vehicles)}), orders:", ""]
+    lines += [f"{counted(len(case.vehicles), 'vehicle')} ({', '.join(case.vehicles)}), orders:", ""]
     for one in case.orders:
         back = f", taken back at {one['cancel']} s" if one["cancel"] is not None else ""
         lines.append(f"- {one['at']} s: {one['id']}, from {one['from']} to {one['to']}{back}")
@@ -214,23 +215,29 @@ def night_page(
     figures: Mapping[str, str], groups: Sequence[Group], states: Mapping[str, int], moves: Mapping[str, int]
 ) -> str:
     """Return the page of many runs."""
-    rows = [
-        [group.sentence, group.cause, str(group.seen), str(group.first), _size(group), group.came, group.file]
-        for group in groups
-    ]
+    rows = [[group.sentence, group.cause, str(group.seen), str(group.first), *_case(group)] for group in groups]
     head = ["sentence", "cause", "seen", "first run", "smallest case", "came back", "file"]
-    told = "Nothing broke." if not groups else f"{len(groups)} causes, the most frequent first."
+    told = "Nothing broke." if not groups else f"{counted(len(groups), 'cause')}, the most frequent first."
     parts = [
         card("Runs", "", _table(["", ""], list(figures.items()))),
         card("What broke", told, _table(head, rows) if rows else ""),
         card("States of vehicles", f"{len(states)} reached", _counts(states)),
         card("Changes of state", f"{len(moves)} reached", _counts(moves)),
     ]
-    return whole_page("Crash lab", parts, "fleet-sim lab")
+    return _page(f"{figures['runs']} runs", parts)
 
 
-def _size(group: Group) -> str:
-    return f"{group.events} events, {group.vehicles} vehicles" if group.file else ""
+def _case(group: Group) -> tuple[str, str, str]:
+    return _size(group.events, group.vehicles) if group.file else "", group.came, group.file
+
+
+def _page(title: str, parts: Sequence[str]) -> str:
+    header = f'<header><div class="brand">fleet_sim lab</div><h1>{escape(title)}</h1></header>'
+    return whole_page(f"Crash lab: {title}", [header, *parts], "fleet-sim lab")
+
+
+def _size(events: int, vehicles: int) -> str:
+    return f"{counted(events, 'event')}, {counted(vehicles, 'vehicle')}"
 
 
 def _counts(counts: Mapping[str, int]) -> str:
