@@ -21,6 +21,7 @@ from fleet_sim.warehouse.sites import Grid, Site
 from fleet_sim.warehouse.traffic import offer_traffic
 from fleet_sim.warehouse.traffic.certificate import certified
 from fleet_sim.warehouse.traffic.runs import TasksSettings, offer_tasks
+from fleet_sim.world.pipeline import Phase, System, any_span
 
 FREE = np.array([[mark == "." for mark in row] for row in ["........", "..##....", "........", "....##..", "........"]])
 ORIGIN = (-3.0, 2.0, 0.5)
@@ -132,6 +133,26 @@ def test_who_hears_of_robots_of_the_traffic_can_pause_in_each_tick(event: str) -
         sim.events.on(event, lambda **_: sim.pause())
         sim.run_simulation()
         assert len(sim.profiler.totals) == 20
+
+
+def test_a_command_that_comes_when_a_step_of_many_ticks_begins_waits_for_the_next() -> None:
+    shape, grid = fs.ShapeParams("cylinder", radius=0.3, height=0.4), Grid(np.ones((3, 3), bool), 1.0, ORIGIN)
+    params = fs.SimulationParams(gui=False, timestep=0.1, target_rtf=0, duration=4.0)
+    with fs.MultiRobotSimulationCore(params) as sim:
+        pose = fs.Pose.from_yaw(*grid.positions(np.zeros(1, int))[0].tolist(), 0.2, ORIGIN[2])
+        sim.spawn(fs.AgentSpawnParams(shape, shape, pose, controller={"type": "differential"}))
+        offer_traffic(sim, Site("hall", grid), planner="pibt", network="grid").enroll(sim.agents)
+        sent, ticks = [], []
+
+        def late() -> int:
+            """As another thread would: after the pipeline has seen that nothing waits."""
+            if not sent:
+                sent.append(sim.inbox.put(fs.Call(function=lambda sim: ticks.append(sim.pipeline.ticks))))
+            return any_span()
+
+        sim.pipeline.add(System("late", Phase.OBSERVE, lambda dt: None, span=late))
+        sim.run_simulation()
+        assert sent and ticks == [1] and len(sim.profiler.totals) < 20
 
 
 def test_robots_that_come_in_a_run_and_drive_at_once_do_not_jump(tmp_path: Path) -> None:

@@ -197,8 +197,9 @@ class Update:
             self._compiled_code.decide()
         world.moved.fill(False)
         world.robots.joints_moved.fill(False)
-        # Commands added from here on wait for the next step, so that handlers cannot keep a step from ending.
-        self._commands_due = sim.inbox.asking()
+        # Commands added from here on wait for the next step, so that handlers cannot keep a step from ending; and those
+        # of other threads since this step was found to be of several ticks.
+        self._commands_due = sim.inbox.asking() if sim.pipeline.ticks == 1 else 0
         self._watched = self._has_user_code()
         # The mirror copies poses for queries in phase 1; this is skipped if no code can query.
         # Blocking queries PyBullet too, for pairs without a closed form.
