@@ -12,7 +12,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
@@ -152,12 +152,25 @@ def serve(pipe: Connection, lifeline: Connection, begin: bytes, path: Sequence[s
         pipe.send(answer_of(perform, content))
 
 
+GROUPS: set[int] = set()
+"""Groups of processes that a job has started, and that end with its worker."""
+
+
 def _end_with_parent(lifeline: Connection) -> None:
     try:
         lifeline.recv()
     except (EOFError, OSError):
+        for group in list(GROUPS):
+            end_group(group)
         # Not sys.exit: the main thread is in the middle of a job.
         os._exit(1)
+
+
+def end_group(group: int) -> None:
+    """End all processes of a group, whatever they do; it may be over."""
+    GROUPS.discard(group)
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
 
 
 def memory_of(process: int | str = "self") -> float | None:
@@ -206,8 +219,9 @@ class WorkerProcess:
         lifeline, self._lifeline = context.Pipe(duplex=False)
         arguments = (theirs, lifeline, begin, list(sys.path))
         self.process = context.Process(target=serve, args=arguments, daemon=True)
-        # Libraries start a thread for each processor, which many workers together would be slowed down by.
-        with _environment(ONE_THREAD):
+        # Libraries start a thread for each processor, which many workers together would be slowed down by. Sets of
+        # texts have one order in all workers, so that equal jobs have equal results.
+        with _environment({**ONE_THREAD, "PYTHONHASHSEED": "0"}):
             self.process.start()
         # Only the worker holds that end now, so its death closes the pipe.
         theirs.close()
@@ -228,6 +242,7 @@ class WorkerProcess:
         # Ends also what the worker has started: it watches this pipe.
         self._lifeline.close()
         self.pipe.close()
+        self.process.join(2.0)
         self.process.kill()
         self.process.join()
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fleet_sim.apps.cli.main import main
-from fleet_sim.apps.lab.night import Night, came_back, write_files
+from fleet_sim.apps.lab.night import Night, came_back, replayed, write_files
 from fleet_sim.apps.lab.run import Case, Outcome, case_of
 from fleet_sim.apps.lab.settings import LabSettings, read_lab
 from fleet_sim.apps.lab.shrink import Shrinker, check_parts, read_case, run_case
@@ -141,7 +141,9 @@ def test_a_failure_is_shrunk_written_and_replayed(tmp_path: Path, capsys: pytest
     _, case, failure = read_case(tmp_path / "case.yaml")
     assert (case, failure) == (shrunk.case, shrunk.outcome.failure)
     assert main(["lab", "replay", str(tmp_path / "case.yaml")]) == 1
-    assert "a state came twice" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert told.startswith(f"this case executes {MANAGERS}:Fragile\n")
+    assert "a state came twice" in told
     page, text = (tmp_path / "case.html").read_text(), (tmp_path / "case.md").read_text()
     assert "twice v0" in page and "<svg" in page
     assert "- 6.0 s: twice v0" in text and "a state came twice" in text
@@ -225,3 +227,32 @@ def test_a_night_goes_on_after_half_a_line(tmp_path: Path) -> None:
     again.run()
     assert again.done == 3
     assert [json.loads(line)["number"] for line in (tmp_path / "runs.jsonl").read_text().splitlines()[-1:]] == [2]
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+def test_what_a_program_has_started_ends_with_it(tmp_path: Path) -> None:
+    script = tmp_path / "adapter.py"
+    script.write_text(
+        "import pathlib, subprocess, sys\n"
+        "started = subprocess.Popen(['sleep', '600'])\n"
+        f"pathlib.Path({str(tmp_path)!r}, 'pid').write_text(str(started.pid))\n"
+        "raise SystemExit('ends before what it started')\n"
+    )
+    assert broken(run(manager={"command": f"python {script}"}))[0] == "manager"
+    status = Path("/proc", (tmp_path / "pid").read_text(), "status")
+    assert not status.exists() or "zombie" in status.read_text()
+
+
+def test_a_replay_has_the_order_of_sets_of_the_night(tmp_path: Path) -> None:
+    (tmp_path / "sets.py").write_text(
+        "class Manager:\n"
+        "    def __init__(self, *given):\n"
+        "        raise ValueError('-'.join({chr(97 + index) for index in range(20)}))\n"
+    )
+    lab = lab_of(manager={"python": f"{tmp_path}/sets.py:Manager"})
+    write_files(tmp_path / "case", lab, run_case(lab, case_of(lab, 1)))
+    night = Night(lab, tmp_path, jobs=1, runs=1, show=str)
+    night.run()
+    failure = replayed(tmp_path / "case.yaml").failure
+    assert failure is not None
+    assert failure.cause == night.groups()[0].cause

@@ -21,7 +21,8 @@ from fleet_sim.apps.lab.faults import BROKER, VEHICLE, Event, Moment, burst_sche
 from fleet_sim.apps.lab.page import Group, case_page, issue_text, night_page
 from fleet_sim.apps.lab.run import Case, Failure, Outcome, case_of
 from fleet_sim.apps.lab.settings import LabSettings, read_lab
-from fleet_sim.apps.lab.shrink import Shrinker, run_case, write_case
+from fleet_sim.apps.lab.shrink import Shrinker, read_case, run_case, write_case
+from fleet_sim.base.errors import FleetSimError
 from fleet_sim.base.files import exists, opened, read_text, write_file
 from fleet_sim.base.parallel import Job, JobLimits, LocalExecutor
 
@@ -146,7 +147,8 @@ class Night:
     lab: LabSettings
     folder: Path
     seed: int = 1
-    jobs: int = 1
+    jobs: int = 0
+    """How many processes; 0 runs all in this one."""
     runs: int | None = None
     seconds: float | None = None
     most_shrinking: int = 200
@@ -194,7 +196,7 @@ class Night:
 
     def _answers(self, jobs: Iterator[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """Do the jobs, here or in other processes, and yield what came of each."""
-        if self.jobs == 1:
+        if self.jobs == 0:
             for content in jobs:
                 yield perform(content), content
             return
@@ -342,3 +344,22 @@ class Night:
 
 def _worker() -> Callable[[Any], Any]:
     return perform
+
+
+def replayed(file: str | Path) -> Outcome:
+    """Return what comes of a case in a process of its own, where sets have the order that they had in the night."""
+    with LocalExecutor(1).crew(_replayer) as crew:
+        for ended in crew.run([Job(0, str(file))]):
+            if isinstance(ended.value, Outcome):
+                return ended.value
+            raise FleetSimError(ended.error)
+    raise AssertionError("a crew answers each job")
+
+
+def _replayer() -> Callable[[Any], Any]:
+    return _replay
+
+
+def _replay(file: str) -> Outcome:
+    lab, case, _ = read_case(file)
+    return run_case(lab, case)

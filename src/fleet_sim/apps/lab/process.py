@@ -23,7 +23,7 @@ from fleet_sim.apps.lab.managers import Report
 from fleet_sim.apps.lab.settings import ManagerSettings
 from fleet_sim.base.errors import ConfigError, of_extra
 from fleet_sim.base.files import opened, read_text, scratch_folder, write_file
-from fleet_sim.base.parallel import memory_of
+from fleet_sim.base.parallel import GROUPS, end_group, memory_of
 
 with of_extra("paho.mqtt", "vda5050", "a manager that speaks MQTT"):
     from paho.mqtt import client as mqtt
@@ -75,6 +75,8 @@ class ProcessHost:
 
     def start(self, now: float) -> None:
         """Start the program; raises ConfigError where there is none."""
+        # What one that has ended by itself may have left.
+        self._die()
         words = shlex.split(self._settings.command)
         given = {"port": self.port, "site": self.folder / "site.json", "storage": self.folder / "storage"}
         words = [word.format(**given) for word in words]
@@ -82,7 +84,10 @@ class ProcessHost:
             words[0] = sys.executable
         with opened(self.folder / "log.txt", "ab") as log:
             try:
-                self._process = subprocess.Popen(words, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+                self._process = subprocess.Popen(
+                    words, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True
+                )
+                GROUPS.add(self._process.pid)
             except OSError as error:
                 raise ConfigError(f"{words[0]!r} cannot be started: {error}", path="manager.command") from error
         self.alive, self._clock, self._at_first = True, None, None
@@ -183,8 +188,9 @@ class ProcessHost:
 
     def _die(self) -> None:
         self.alive, self._after = False, None
-        if self._process is not None and self._process.poll() is None:
-            self._process.kill()
+        if self._process is not None:
+            # With all that it has started: an adapter starts the manager itself.
+            end_group(self._process.pid)
             self._process.wait()
         self._process = None
 
@@ -200,8 +206,12 @@ class ProcessHost:
             rules += f"persistence true\npersistence_location {self.folder}/\n"
             write_file(self.folder / "broker.conf", rules)
             self._broker = subprocess.Popen(
-                [program, "-c", str(self.folder / "broker.conf")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+                [program, "-c", str(self.folder / "broker.conf")],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
             )
+            GROUPS.add(self._broker.pid)
         else:
             from fleet_sim.warehouse.vda5050.broker import OwnBroker
 
@@ -236,6 +246,7 @@ class ProcessHost:
         if isinstance(self._broker, subprocess.Popen):
             self._broker.terminate()
             self._broker.wait()
+            GROUPS.discard(self._broker.pid)
         elif self._broker is not None:
             self._broker.close()
         self._broker = None
