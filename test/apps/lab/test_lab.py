@@ -256,3 +256,19 @@ def test_a_replay_has_the_order_of_sets_of_the_night(tmp_path: Path) -> None:
     failure = replayed(tmp_path / "case.yaml").failure
     assert failure is not None
     assert failure.cause == night.groups()[0].cause
+
+
+def test_variables_of_a_module_survive_neither_kills_nor_runs(tmp_path: Path) -> None:
+    (tmp_path / "counts.py").write_text(
+        "STARTED = []\n"
+        "class Manager:\n"
+        "    def __init__(self, *given):\n"
+        "        STARTED.append(1)\n"
+        "        assert len(STARTED) == 1\n"
+        "    def order(self, order, now):\n"
+        "        raise ValueError('an order')\n"
+    )
+    lab = lab_of(manager={"python": f"{tmp_path}/counts.py:Manager"})
+    case = case_of(lab, 1, [{**KILL, "at": 0.0, "lasts": 1.0}])
+    for _ in range(2):
+        assert broken(run_case(lab, case)) == ("manager", "ValueError: an order")

@@ -54,8 +54,11 @@ class Hangs(BaseException):
     """Passes through a manager that does not return."""
 
 
-def class_at(path: str, what: str, source: str = "") -> Any:
-    """Return the class at package.module:Class or file.py:Class, files beside `source` first; raises ConfigError."""
+def class_at(path: str, what: str, source: str = "", *, anew: bool = False) -> Any:
+    """Return the class at package.module:Class or file.py:Class, files beside `source` first; raises ConfigError.
+
+    A file is run again if `anew`, so that the variables of its module and classes are as at first.
+    """
     file, _, name = path.rpartition(":")
     if not file.endswith(".py"):
         try:
@@ -66,7 +69,7 @@ def class_at(path: str, what: str, source: str = "") -> Any:
     if not is_file(found):
         raise ConfigError(f"there is no file {str(found)!r}", path=what, source=source)
     known = "fleet_sim_lab_" + "".join(char if char.isalnum() else "_" for char in str(found.resolve()))
-    module = sys.modules.get(known)
+    module = None if anew else sys.modules.get(known)
     try:
         if module is None:
             spec = spec_from_file_location(known, found)

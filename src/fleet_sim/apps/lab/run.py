@@ -312,15 +312,13 @@ class LabRun:
             from fleet_sim.apps.lab.process import ProcessHost
 
             return ProcessHost(given, self.site, about, self.bus.manager_sends, self._report, STEP)
-        make = class_at(given.python, "manager.python", self.settings.source)
-        return InProcess(
-            partial(make, **given.options),
-            self.site,
-            about,
-            self.bus.manager_sends,
-            self._report,
-            self.rules.call_within,
-        )
+
+        def make(*about: Any) -> Any:
+            # What a class keeps in variables of its module is gone with its process, and with its run.
+            cls = class_at(given.python, "manager.python", self.settings.source, anew=True)
+            return cls(*about, **given.options)
+
+        return InProcess(make, self.site, about, self.bus.manager_sends, self._report, self.rules.call_within)
 
     def _start(self) -> None:
         self._note("start", buses.MANAGER, "the manager starts")
