@@ -121,6 +121,16 @@ def test_a_robot_makes_room_for_a_person_who_gets_nowhere(tmp_path: Path) -> Non
         assert abs(sim.world.position[robot, 1] - 2.5) > 0.9
 
 
+@pytest.mark.parametrize("place", [(-50.0, 2.5), (1000.0, 1000.0)])
+def test_a_person_who_is_given_room_may_be_put_beside_the_site(place: tuple[float, float], tmp_path: Path) -> None:
+    with yard(tmp_path, [WALKER], [5.5, 2.5]) as sim:
+        person = sim.get_object("walker_0")
+        sim.world.tables["person"].given[person.row] = 100
+        person.set_pose(fs.Pose.from_yaw(*place, 0.0, 0.0))
+        sim.step_once()
+        assert sim.clock.tick == 1
+
+
 def test_a_robot_that_no_person_slows_down_counts_as_not_slowed(tmp_path: Path) -> None:
     # It stops in good time before somebody whom it could have to brake for.
     waiter = {**WALKER, "at": [[4, 2], [5, 2], [5, 3], [4, 3]]}

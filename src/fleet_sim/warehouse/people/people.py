@@ -336,7 +336,8 @@ class People(Stateful):
         if not len(given):
             return np.zeros(len(network), np.bool_)
         places = self._own(given)
-        columns, lines = np.floor(places / grid.cell).astype(np.int64).T
+        # Some may have been put beside the site.
+        columns, lines = np.clip(np.floor(places / grid.cell).astype(np.int64), 0, (grid.width - 1, grid.height - 1)).T
         ways = np.array([self._places.way(max(target, 0)) for target in table.target[given].tolist()])
         ahead = np.where(table.target[given] >= 0, 1.0, 0.0)[:, None] * self._places.ground.ways[ways, lines, columns]
         middles = grid.to_world(np.concatenate((places, places + ROOM * ahead)))
