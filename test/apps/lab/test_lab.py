@@ -272,3 +272,10 @@ def test_variables_of_a_module_survive_neither_kills_nor_runs(tmp_path: Path) ->
     case = case_of(lab, 1, [{**KILL, "at": 0.0, "lasts": 1.0}])
     for _ in range(2):
         assert broken(run_case(lab, case)) == ("manager", "ValueError: an order")
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    example = Path(__file__).parents[3] / "examples" / "lab.yaml"
+    assert main(["lab", str(example), "--out", str(tmp_path / "file" / "out")]) == 1
+    assert "cannot be written" in capsys.readouterr().err

@@ -92,3 +92,10 @@ def test_the_shipped_policy_picks(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_view_option_without_a_view_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pick", "--port", "0"]) == 1
     assert "--view" in capsys.readouterr().err
+
+
+def test_no_file_and_a_policy_of_another_arm_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Policy(SMALL).save(tmp_path / "other.npz")
+    for name, said in (("none.npz", "none.npz"), ("other.npz", "2 actions, not 5")):
+        assert main(["pick", str(tmp_path / name)]) == 1
+        assert said in capsys.readouterr().err

@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from fleet_sim.apps.cli.arguments import add_view_options, announce, check_unused, not_negative, positive, view_params
+from fleet_sim.base.errors import InvalidValueError
 
 
 def add(commands: Any) -> None:
@@ -33,6 +34,8 @@ def execute(args: argparse.Namespace) -> int:
         check_unused(args)
     policy, picks = Policy.load(args.policy), 0
     env = Franka2Env(PICKING, engine=args.engine)
+    if policy.weights[-1].shape != env.action_limits.shape:
+        raise InvalidValueError(f"{args.policy} has {len(policy.weights[-1])} actions, not {len(env.action_limits)}")
     for seed in range(args.seed, args.seed + args.episodes):
         state, info = env.reset(seed=seed)
         if args.view and seed == args.seed:

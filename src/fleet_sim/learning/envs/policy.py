@@ -45,17 +45,17 @@ class Policy:
 
     @classmethod
     def load(cls, path: str | Path | None = None) -> Policy:
-        """Return the policy in a file of `save`, or the shipped one; raises InvalidValueError, OSError."""
+        """Return the policy in a file of `save`, or the shipped one; raises InvalidValueError."""
         file = data_file("urdf", SHIPPED) if path is None else path
-        content = io.BytesIO(read_bytes(file, MOST))
         try:
+            content = io.BytesIO(read_bytes(file, MOST))
             with zipfile.ZipFile(content) as archive:
                 if sum(entry.file_size for entry in archive.infolist()) > MOST:
                     raise InvalidValueError(f"it has more than {MOST} bytes")
             # Arrays only: what a file says is never run.
             with np.load(content, allow_pickle=False) as arrays:
                 return cls([arrays[f"arr_{number}"].astype(np.float64) for number in range(len(arrays.files))])
-        except (zipfile.BadZipFile, zlib.error, ValueError, KeyError, EOFError, NotImplementedError) as error:
+        except (OSError, zipfile.BadZipFile, zlib.error, ValueError, KeyError, EOFError, NotImplementedError) as error:
             raise InvalidValueError(f"{file} is no policy: {error}") from error
 
     def save(self, path: str | Path) -> None:
