@@ -194,6 +194,9 @@ def test_all_that_is_wrong_in_a_lab_file_is_listed() -> None:
         ({"events": [{"at": 0.0, "do": "nothing", "on": "v0"}]}, "nothing"),
         ({"vehicles": ["v0", "x"]}, "'x'"),
         ({"vehicles": ["v0", "v0"]}, "each once"),
+        ({"vehicles": ["x0"]}, "'x0'"),
+        ({"seed": [1]}, "seed"),
+        ({"orders": [{"id": 1, "at": 0.0, "from": "p0", "to": "p1", "cancel": None}]}, "texts as ids"),
         ({"orders": [{"id": "o0", "at": "soon", "from": "p0", "to": "p1", "cancel": None}]}, "seconds"),
         ({"orders": [{"id": "o0", "at": 0.0, "from": "p0", "to": "nowhere", "cancel": None}]}, "nowhere"),
     ],
@@ -279,3 +282,10 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, capsys: pytest.Cap
     example = Path(__file__).parents[3] / "examples" / "lab.yaml"
     assert main(["lab", str(example), "--out", str(tmp_path / "file" / "out")]) == 1
     assert "cannot be written" in capsys.readouterr().err
+
+
+def test_batteries_are_read_in_all_versions() -> None:
+    for version in (2.0, 3.0):
+        vehicles = {"count": 1, "version": version, "battery": {"capacity_wh": 0.01, "idle_power": 40}}
+        rules = {"answer_within": 10.0, "end_within": 20.0, "without": ["manager"]}
+        assert broken(run("Mute", vehicles=vehicles, rules=rules)) == ("battery", "runs empty")

@@ -305,7 +305,10 @@ class Charged(Oracle):
     def told(self, message: Message, state: dict[str, Any]) -> None:
         lab, name = self.lab, message.vehicle
         spoiled = any(event["on"] == name and _spoils(event) for event in lab.case.events)
-        if lab.settings.vehicles.battery and state["batteryState"]["batteryCharge"] <= 0.0 and not spoiled:
+        # Version 3.0 has other names.
+        battery = state.get("batteryState") or state["powerSupply"]
+        charge = battery["batteryCharge"] if "batteryCharge" in battery else battery["stateOfCharge"]
+        if lab.settings.vehicles.battery and charge <= 0.0 and not spoiled:
             self.fail("runs empty", f"{name} is empty at {_at(lab.place(name))}")
 
 

@@ -177,9 +177,9 @@ def _found(lab: LabSettings) -> dict[str, Any]:
 def read_case(path: str | Path) -> tuple[LabSettings, Case, Failure | None]:
     """Return what `write_case` has written; raises ConfigError."""
     plain, source = load_mapping(path), str(path)
-    if plain.get("format") != FORMAT or not isinstance(plain.get("case"), Mapping):
+    if plain.get("format") != FORMAT or not all(isinstance(plain.get(key), Mapping) for key in ("case", "lab")):
         raise ConfigError("is no case of a lab: expected `format: 1`, `lab` and `case`", source=source)
-    lab = read_lab(plain.get("lab", {}))
+    lab = read_lab(plain["lab"])
     lab.source = source
     try:
         case = Case(**plain["case"])
@@ -196,10 +196,14 @@ def _check(lab: LabSettings, case: Case) -> None:
 
     starts, nodes = lab.starts(), lab.site["nodes"]
     for name in case.vehicles:
-        if not name[1:].isdecimal() or int(name[1:]) >= len(starts):
+        if not name[1:].isdecimal() or name[0] != "v" or int(name[1:]) >= len(starts):
             raise ValueError(f"vehicles: {name!r} is none of v0 to v{len(starts) - 1}")
     if not case.vehicles or len(set(case.vehicles)) < len(case.vehicles):
         raise ValueError(f"vehicles: expected some, each once, got {case.vehicles}")
+    if isinstance(case.seed, bool) or not isinstance(case.seed, int):
+        raise ValueError(f"seed: expected a whole number, got {brief(case.seed)}")
+    if not all(isinstance(order["id"], str) for order in case.orders):
+        raise ValueError("orders: expected texts as ids")
     if len({order["id"] for order in case.orders}) < len(case.orders):
         raise ValueError("orders: two have the same id")
     for order in case.orders:
