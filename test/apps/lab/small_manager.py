@@ -229,3 +229,18 @@ class TellsAddress(Manager):
 
     def begin(self, order: dict[str, Any], now: float) -> None:
         raise ValueError(object())
+
+
+class NestsDeep(Manager):
+    """Writes lists in lists without end."""
+
+    def begin(self, order: dict[str, Any], now: float) -> None:
+        self.publish(f"{self.vehicle['prefix']}/order", "[" * 200_000)
+
+
+class NumbersForLists(Manager):
+    """Writes a number where a list should be."""
+
+    def begin(self, order: dict[str, Any], now: float) -> None:
+        actions = [{"actionId": "a", "actionParameters": 5}]
+        self.publish(f"{self.vehicle['prefix']}/order", json.dumps({"nodes": [{"actions": actions}]}))

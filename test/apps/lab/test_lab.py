@@ -81,6 +81,8 @@ def test_equal_cases_are_equal_runs() -> None:
         ("Hangs", [], ("manager", "on_time does not return")),
         ("Waits", [], ("manager", "on_time does not return")),
         ("CatchesAll", [], ("protocol", "wrong topic")),
+        ("NestsDeep", [], ("protocol", "no JSON object")),
+        ("NumbersForLists", [], ("protocol", "order: headerId is missing or wrong")),
         ("ReportsAhead", [], ("report", "unknown order reported")),
         ("TellsAddress", [], ("manager", "ValueError: <object object at 0x...>")),
         ("Mute", [], ("manager", "says nothing")),
@@ -282,6 +284,11 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, capsys: pytest.Cap
     example = Path(__file__).parents[3] / "examples" / "lab.yaml"
     assert main(["lab", str(example), "--out", str(tmp_path / "file" / "out")]) == 1
     assert "cannot be written" in capsys.readouterr().err
+
+
+def test_a_page_tells_of_a_message_without_end(tmp_path: Path) -> None:
+    write_files(tmp_path / "case", lab_of("NestsDeep"), run("NestsDeep"))
+    assert "order: no message" in (tmp_path / "case.md").read_text()
 
 
 def test_batteries_are_read_in_all_versions() -> None:

@@ -58,7 +58,7 @@ def _line(message: Message, told: dict[str, str]) -> Line | None:
     ends = (MANAGER, message.vehicle or MANAGER) if to_vehicle else (message.vehicle, MANAGER)
     try:
         values = json.loads(message.text)
-    except ValueError:
+    except (ValueError, RecursionError):
         values = None
     text = summary_of(message.topic, values) if isinstance(values, dict) else f"{message.topic}: no message"
     if message.topic in ("factsheet", "visualization"):

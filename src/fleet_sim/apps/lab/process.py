@@ -176,9 +176,12 @@ class ProcessHost:
         while self._came:
             topic, payload, retained = self._came.popleft()
             if topic == self._settings.reports:
-                with contextlib.suppress(ValueError, TypeError, KeyError):
+                try:
                     said = json.loads(payload)
-                    self._report(str(said["id"]), str(said["status"]), str(said.get("reason", "")))
+                    words = str(said["id"]), str(said["status"]), str(said.get("reason", ""))
+                except (ValueError, TypeError, KeyError, RecursionError):
+                    continue
+                self._report(*words)
             elif self.alive:
                 self._publish(topic, payload, retained)
                 if self._after is not None:

@@ -77,7 +77,7 @@ def values_in(text: str) -> Any:
     """Return what a message says; None where it is no JSON."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
@@ -99,8 +99,8 @@ def loads_in(message: Message) -> dict[str, str]:
     return {
         str(action["actionId"]): str(item["value"])
         for action in actions_in(message)
-        for item in action.get("actionParameters") or ()
-        if isinstance(item, dict) and item.get("key") == "loadId" and "actionId" in action and "value" in item
+        for item in _dicts(action.get("actionParameters"))
+        if item.get("key") == "loadId" and "actionId" in action and "value" in item
     }
 
 
