@@ -317,6 +317,16 @@ def to_write(path: str | Path) -> Path:
     return file if thrown_away is None else thrown_away / f"{hash(file) & sys.maxsize:x}{file.suffix}"
 
 
+def make_folder(path: str | Path) -> None:
+    """Make a folder and those above it, unless it is there; raises OSError, InvalidValueError where not allowed."""
+    to_write(path).mkdir(parents=True, exist_ok=True)
+
+
+def program_named(name: str, *, also: str = "") -> str | None:
+    """Return the path of the program that a shell would start, or one in the folders `also`; None for none."""
+    return shutil.which(name) or shutil.which(name, path=also)
+
+
 def _not_for_messages(path: str | Path) -> InvalidValueError:
     return InvalidValueError(
         f"{named(path)}: cannot be written: messages may write new files below the folder that the operator named for"

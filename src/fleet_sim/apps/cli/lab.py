@@ -47,7 +47,7 @@ def _night(args: argparse.Namespace) -> int:
     from fleet_sim.apps.lab.night import RUNS, Night
     from fleet_sim.apps.lab.settings import read_lab
     from fleet_sim.apps.lab.shrink import check_parts
-    from fleet_sim.base.files import exists, refusals, remove
+    from fleet_sim.base.files import exists, make_folder, refusals, remove
 
     lab = read_lab(args.file[0])
     check_parts(lab)
@@ -57,7 +57,7 @@ def _night(args: argparse.Namespace) -> int:
         return 0
     folder = Path(args.out or f"{Path(args.file[0]).stem}-lab")
     with refusals(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     if not args.resume and exists(folder / RUNS):
         remove(folder / RUNS)
     seconds = None if args.hours is None else 3600.0 * args.hours

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import shlex
-import shutil
 import socket
 import subprocess
 import sys
@@ -22,7 +21,7 @@ from typing import Any
 from fleet_sim.apps.lab.managers import Report
 from fleet_sim.apps.lab.settings import ManagerSettings
 from fleet_sim.base.errors import ConfigError, of_extra
-from fleet_sim.base.files import opened, read_text, scratch_folder, write_file
+from fleet_sim.base.files import make_folder, opened, program_named, read_text, scratch_folder, write_file
 from fleet_sim.base.parallel import GROUPS, end_group, memory_of
 
 with of_extra("paho.mqtt", "vda5050", "a manager that speaks MQTT"):
@@ -61,7 +60,7 @@ class ProcessHost:
         self._scratch = scratch_folder("fleet_sim-lab-")
         self.folder = self._scratch.__enter__()
         write_file(self.folder / "site.json", json.dumps({"site": site, "vehicles": vehicles}))
-        (self.folder / "storage").mkdir()
+        make_folder(self.folder / "storage")
         self.port = free_port()
         self._broker: Any = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -203,7 +202,7 @@ class ProcessHost:
         self._start_broker()
 
     def _start_broker(self) -> None:
-        program = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
+        program = program_named("mosquitto", also="/usr/sbin:/usr/local/sbin")
         if program is not None:
             rules = f"listener {self.port} {LOOPBACK}\nallow_anonymous true\nmax_queued_messages 0\nsys_interval 1\n"
             rules += f"persistence true\npersistence_location {self.folder}/\n"

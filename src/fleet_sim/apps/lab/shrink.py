@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import shlex
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from fleet_sim.apps.lab.oracles import oracles_of
 from fleet_sim.apps.lab.run import Case, Failure, LabRun, Outcome, without_vehicles
 from fleet_sim.apps.lab.settings import LabSettings, read_lab
 from fleet_sim.base.errors import ConfigError, brief
-from fleet_sim.base.files import write_file
+from fleet_sim.base.files import program_named, write_file
 from fleet_sim.base.settings import load_mapping
 
 FORMAT = 1
@@ -145,7 +144,7 @@ def check_parts(lab: LabSettings) -> None:
     except (ValueError, KeyError, IndexError) as error:
         expected = "expected a program with {port}, {site} and {storage}"
         raise ConfigError(f"{expected}: {error!r}", path="manager.command", source=lab.source) from error
-    if program not in ("python", "python3") and shutil.which(program) is None:
+    if program not in ("python", "python3") and program_named(program) is None:
         raise ConfigError(f"there is no program {program!r}", path="manager.command", source=lab.source)
 
 
