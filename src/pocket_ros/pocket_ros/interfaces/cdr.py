@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from . import catalog
-from .classes import Message, message_class
+from .classes import Message, message_class, run_source
 from .definitions import DTYPES, EMPTY_MEMBER, FORMATS, SIZES, TYPE_CODES, Field, FieldType, Shape
 
 # What is known about a position in CDR bytes while code is generated.
@@ -402,7 +402,7 @@ def encoder(cls: Any) -> Callable[[Any], bytes | bytearray]:
     source = code.function(cls._type_name_)
     scope: dict[str, Any] = {name: Struct(fmt).pack for name, fmt in code.structs.items()}
     scope["PAD"] = [bytes(n) for n in range(8)]
-    exec(source, scope)
+    run_source(source, scope)
     return scope["write"]  # type: ignore[no-any-return]
 
 
@@ -413,7 +413,7 @@ def decoder(cls: Any, little_endian: bool = True) -> Callable[[bytes, int], Any]
     source = code.function(cls._type_name_)
     scope: dict[str, Any] = {name: Struct(fmt).unpack_from for name, fmt in code.structs.items()}
     scope.update(code.classes, array=array, frombuffer=np.frombuffer, _too_short=_too_short)
-    exec(source, scope)
+    run_source(source, scope)
     return scope["read"]  # type: ignore[no-any-return]
 
 

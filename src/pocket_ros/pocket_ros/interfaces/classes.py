@@ -440,7 +440,7 @@ def _constructor(parts: list[tuple[Field, type | None, Any]]) -> Any:
             f"    else: self.{field.name} = {field.name}",
         ]
     scope = {"_MISSING": _MISSING, "_refuse": _refuse, **defaults}
-    exec("\n".join(lines), scope)
+    run_source("\n".join(lines), scope)
     return scope["__init__"]
 
 
@@ -458,6 +458,11 @@ def _refuse(message: Message, unknown: dict[str, Any]) -> None:
         f"Invalid arguments passed to constructor: {', '.join(sorted(unknown))}; "
         f"{type(message).__name__} has {', '.join(message._fields_)}"
     )
+
+
+def run_source(source: str, scope: dict[str, Any]) -> None:
+    """Run what was written here. Run as text while Ctrl-C is handled, the program would end as if nobody caught it."""
+    exec(compile(source, "<message>", "exec"), scope)
 
 
 def _property(name: str, check: Callable[[Any], Any]) -> property:
