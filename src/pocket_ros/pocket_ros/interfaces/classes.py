@@ -461,7 +461,10 @@ def _refuse(message: Message, unknown: dict[str, Any]) -> None:
 
 
 def run_source(source: str, scope: dict[str, Any]) -> None:
-    """Run what was written here. Run as text while Ctrl-C is handled, the program would end as if nobody caught it."""
+    """Run what was written here.
+
+    Given as text while Ctrl-C is handled, the program would end as if nobody had caught it.
+    """
     exec(compile(source, "<message>", "exec"), scope)
 
 
