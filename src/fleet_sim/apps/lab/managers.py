@@ -8,11 +8,12 @@ import signal
 import sys
 import threading
 import traceback
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from fleet_sim.base.errors import ConfigError, InvalidValueError
 from fleet_sim.base.files import beside, is_file
@@ -23,27 +24,52 @@ WAITS = 6.0
 """A call that waits may take so many times what one that computes may: other programs may have the processor."""
 
 
-class ManagerHost(Protocol):
+class ManagerHost(ABC):
     """Starts, watches, stops and restarts a manager, and hands over what comes for it."""
 
-    alive: bool
-    crash: str
-    """Why it ended by itself, with the trace; "" while it has not."""
+    def __init__(self) -> None:
+        self.alive = False
+        self.crash = ""
+        """Why it ended by itself, with the trace; "" while it has not."""
+        self._after: int | None = None
 
+    @abstractmethod
     def start(self, now: float) -> None:
-        """Start it, with what it has stored."""
+        """Start it, with what it has stored; what it raises is a crash. Raises ConfigError where there is none."""
 
     def kill(self, after: int) -> None:
-        """Kill it: at once, or after so many more messages."""
+        """Kill it at once, or when it has sent `after` more messages."""
+        if after and self.alive:
+            self._after = after
+        else:
+            self._die()
 
+    @abstractmethod
     def call(self, name: str, *given: Any) -> bool:
         """Hand over an `order`, `cancel`, `on_message`, `on_connection` or `on_time`; return whether it took it."""
 
+    @abstractmethod
+    def pace(self, now: float) -> None:
+        """Let it have its share of time."""
+
+    @abstractmethod
     def close(self) -> None:
         """End it for good."""
 
+    @abstractmethod
     def memory(self) -> float:
         """Return what it keeps, in MB."""
+
+    @abstractmethod
+    def _die(self) -> None:
+        """End its life; `_after` counts for no other."""
+
+    def _sent_its_last(self) -> bool:
+        """Count a message that it has sent; return whether it is to be killed now."""
+        if self._after is None:
+            return False
+        self._after -= 1
+        return self._after <= 0
 
 
 class Killed(BaseException):
@@ -85,7 +111,7 @@ def class_at(path: str, what: str, source: str = "", *, anew: bool = False) -> A
         ) from error
 
 
-class InProcess:
+class InProcess(ManagerHost):
     """A manager that is an object: its class is made anew at each start, with what its `storage` had at the kill."""
 
     def __init__(
@@ -97,13 +123,12 @@ class InProcess:
         report: Report,
         call_within: float,
     ) -> None:
-        self.alive, self.crash = False, ""
+        super().__init__()
         self._call_within = call_within
         self._make, self._site, self._vehicles = make, site, vehicles
         self._publish, self._report = publish, report
         self._storage: dict[str, Any] = {}
         self._manager: Any = None
-        self._after: int | None = None
         self._life = 0
 
     def start(self, now: float) -> None:
@@ -121,13 +146,6 @@ class InProcess:
         site, vehicles = copy.deepcopy((self._site, self._vehicles))
         self.alive = True
         self._try("the constructor", lambda: self._make(site, vehicles, publish, report, self._storage))
-
-    def kill(self, after: int) -> None:
-        """Kill it at once, or when it has sent `after` more messages."""
-        if after and self.alive:
-            self._after = after
-        else:
-            self._die()
 
     def call(self, name: str, *given: Any) -> bool:
         """Call a method, if it is there; return whether it returned."""
@@ -154,6 +172,9 @@ class InProcess:
             self._manager = made
         return True
 
+    def pace(self, now: float) -> None:
+        """It takes its time from the lab."""
+
     def close(self) -> None:
         """End it for good."""
         self._die()
@@ -164,10 +185,8 @@ class InProcess:
 
     def _sends(self, topic: str, payload: bytes | str, retain: bool) -> bool:
         taken = self._publish(topic, payload, retain)
-        if self._after is not None:
-            self._after -= 1
-            if self._after <= 0:
-                raise Killed
+        if self._sent_its_last():
+            raise Killed
         return taken
 
     def _die(self) -> None:

@@ -114,7 +114,23 @@ class OrdersEnd(Oracle):
                 self.fail("never accepted", f"order {track.id} was never accepted")
 
 
-class OneEnd(Oracle):
+class OfLoads(Oracle):
+    """Knows which order an action of a vehicle belongs to, by the load that it names."""
+
+    def __init__(self, lab: LabRun) -> None:
+        super().__init__(lab)
+        self._loads = {track.load: track for track in lab.orders.values()}
+        self._actions: dict[str, str] = {}
+
+    def sent(self, message: Message) -> None:
+        self._actions.update(loads_in(message))
+
+    def _order_of(self, entry: dict[str, Any]) -> OrderTrack | None:
+        """Return the order of an entry of `actionStates`; None for none."""
+        return self._loads.get(self._actions.get(entry["actionId"], ""))
+
+
+class OneEnd(OfLoads):
     """Holds what the manager reports against where the loads are."""
 
     name = "report"
@@ -123,17 +139,12 @@ class OneEnd(Oracle):
     def __init__(self, lab: LabRun) -> None:
         super().__init__(lab)
         self._failed: set[str] = set()
-        self._loads = {track.load: track.id for track in lab.orders.values()}
-        self._actions: dict[str, str] = {}
-
-    def sent(self, message: Message) -> None:
-        self._actions.update(loads_in(message))
 
     def told(self, message: Message, state: dict[str, Any]) -> None:
         for entry in state["actionStates"]:
-            order = self._loads.get(self._actions.get(entry["actionId"], ""))
-            if order is not None and entry["actionStatus"] in ("FAILED", "RETRIABLE"):
-                self._failed.add(order)
+            track = self._order_of(entry)
+            if track is not None and entry["actionStatus"] in ("FAILED", "RETRIABLE"):
+                self._failed.add(track.id)
         fatal = any(error["errorLevel"] in ("FATAL", "CRITICAL") for error in state["errors"])
         if fatal:
             self._failed |= {
@@ -165,7 +176,7 @@ class OneEnd(Oracle):
             self.fail("unknown status", f"{said}; expected finished, cancelled or failed")
 
 
-class LoadsOnce(Oracle):
+class LoadsOnce(OfLoads):
     """Follows each load: it is picked once, put down once, at the end of its order."""
 
     name = "load"
@@ -173,15 +184,10 @@ class LoadsOnce(Oracle):
 
     def __init__(self, lab: LabRun) -> None:
         super().__init__(lab)
-        self._loads = {track.load: track for track in lab.orders.values()}
-        self._actions: dict[str, str] = {}
         self._had: set[str] = set()
         self._picks: dict[str, set[str]] = {}
         """By load: the vehicles that have a pick of it ahead or under way."""
         self._seen: dict[tuple[str, str], str] = {}
-
-    def sent(self, message: Message) -> None:
-        self._actions.update(loads_in(message))
 
     def told(self, message: Message, state: dict[str, Any]) -> None:
         name = message.vehicle
@@ -189,7 +195,7 @@ class LoadsOnce(Oracle):
             vehicles.discard(name)
         ended = False
         for entry in state["actionStates"]:
-            track = self._loads.get(self._actions.get(entry["actionId"], ""))
+            track = self._order_of(entry)
             status, key = entry["actionStatus"], (name, entry["actionId"])
             if self._seen.get(key) != status:
                 self._seen[key] = status

@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from fleet_sim.apps.lab.managers import Report
+from fleet_sim.apps.lab.managers import ManagerHost, Report
 from fleet_sim.apps.lab.settings import ManagerSettings
 from fleet_sim.base.errors import ConfigError, of_extra
 from fleet_sim.base.files import make_folder, opened, program_named, read_text, scratch_folder, write_file
@@ -42,7 +42,7 @@ def free_port() -> int:
         return int(sock.getsockname()[1])
 
 
-class ProcessHost:
+class ProcessHost(ManagerHost):
     """See ManagerHost. Where mosquitto is installed, it is the broker; else the small one of fleet_sim."""
 
     def __init__(
@@ -54,7 +54,7 @@ class ProcessHost:
         report: Report,
         step: float,
     ) -> None:
-        self.alive, self.crash = False, ""
+        super().__init__()
         self._settings, self._publish, self._report, self._step = settings, publish, report, step
         self._prefixes = [vehicle["prefix"] for vehicle in vehicles]
         self._scratch = scratch_folder("fleet_sim-lab-")
@@ -65,7 +65,6 @@ class ProcessHost:
         self._broker: Any = None
         self._process: subprocess.Popen[bytes] | None = None
         self._came: deque[tuple[str, bytes, bool]] = deque()
-        self._after: int | None = None
         self._at_first: float | None = None
         self._clock: tuple[float, float] | None = None
         self._start_broker()
@@ -111,13 +110,6 @@ class ProcessHost:
             tail = read_text(self.folder / "log.txt")[-2000:]
             self.crash = f"{tail}\nit ended with code {self._process.returncode}"
             self.alive = False
-
-    def kill(self, after: int) -> None:
-        """Kill it with SIGKILL, at once or when it has sent so many more messages."""
-        if after and self.alive:
-            self._after = after
-        else:
-            self._die()
 
     def call(self, name: str, *given: Any) -> bool:
         """Publish what comes for it; return whether it is there to get it."""
@@ -183,10 +175,8 @@ class ProcessHost:
                 self._report(*words)
             elif self.alive:
                 self._publish(topic, payload, retained)
-                if self._after is not None:
-                    self._after -= 1
-                    if self._after <= 0:
-                        self._die()
+                if self._sent_its_last():
+                    self._die()
 
     def _die(self) -> None:
         self.alive, self._after = False, None

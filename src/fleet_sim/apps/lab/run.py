@@ -275,19 +275,13 @@ class LabRun:
         tick = round(self.now / STEP)
         if tick % round(MANAGER_STEP / STEP) == 0:
             self._call("on_time", self.now)
-        self.host_step()
+        self.host.pace(self.now)
         self.sim.step_once()
         self.now = self.bus.now = self.sim.sim_time
         self._listen("step")
         if self._failure is not None:
             # The manager caught what passed through it.
             raise Seen(self._failure)
-
-    def host_step(self) -> None:
-        """Let a manager that is a process have its share of time; one in this process has it already."""
-        pace = getattr(self.host, "pace", None)
-        if pace is not None:
-            pace(self.now)
 
     def _is_over(self) -> bool:
         open_orders = [order for order in self.orders.values() if order.ended is None]
