@@ -27,7 +27,7 @@ from fleet_sim.warehouse.traffic.run_file import read_run, run_of, write_run
 EVIL = "<script>alert(1)</script>\"'&"
 
 
-def make(path: Path, title: str = "hall, pibt", tasks: int = 3, **figures: float | None) -> str:
+def make(path: Path, title: str = "hall, pibt", tasks: int = 3, seed: int = 0, **figures: float | None) -> str:
     """Write the run of two robots in a warehouse for a minute."""
     site = Warehouse(rows=2, columns=2).site()
     found = FigureCollector(site.grid)
@@ -37,7 +37,7 @@ def make(path: Path, title: str = "hall, pibt", tasks: int = 3, **figures: float
         if step % 40 == 20:
             found.tasks_ended(np.full(tasks, 2.0 + step))
     given = {"robots": 2.0, "simulated_s": 60.0, "tasks_done": float(found.tasks_done), "collisions": 0.0, **figures}
-    about = {"planner": "pibt", title: title}
+    about = {"planner": "pibt", title: title, "seed": str(seed)}
     write_run(path, run_of(title, given, found, about=about, distributions={"flow_time_s": found.flow_times}))
     return str(path)
 
@@ -108,6 +108,35 @@ def test_two_runs_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str
     capsys.readouterr()
     assert main(["report", one, two]) == 0
     assert re.search(r"Tasks done +9 +18\n", capsys.readouterr().out)
+
+
+def test_runs_of_several_seeds_are_a_mean_in_a_band(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    counts = {1: 3, 2: 6, 5: 12}
+    files = [make(tmp_path / f"{seed}.json", tasks=tasks, seed=seed) for seed, tasks in counts.items()]
+    assert main(["report", *files, "--bands", "--out", str(tmp_path / "bands.html")]) == 0
+    page = (tmp_path / "bands.html").read_text(encoding="utf-8")
+    texts = outline(page).texts
+    # 9, 18 and 36 tasks: Student's 4.303 standard errors of 13.748 / sqrt(3) to either side.
+    row = texts.index("Tasks done", texts.index("All figures"))
+    assert texts[row + 1 : row + 4] == ["21 ± 34.2", "9", "36"]
+    assert "3 runs with the seeds 1, 2, 5" in texts
+    # Tasks end in three of 120 stretches, in each run in proportion.
+    svg = next(part for part in re.findall(r"<svg.*?</svg>", page, re.DOTALL) if "tasks per hour over time" in part)
+    found = json.loads(ElementTree.fromstring(svg).get("data-tips") or "")
+    rates = [[float(line.replace("\u202f", "").split()[1]) for line in tip[1:]] for _, tip in found]
+    mean, least, most = np.array(rates).T
+    assert most.sum() / 3600.0 * 60.0 / len(rates) == pytest.approx(36, rel=0.01)
+    assert least * 4.0 == pytest.approx(most, rel=0.01)
+    assert mean * 3.0 == pytest.approx(least * 7.0, rel=0.01)
+    capsys.readouterr()
+    for wrong, reason in (
+        ([files[0], files[0], "--bands"], "each with a seed of its own"),
+        ([files[0], make(tmp_path / "b.json", seed=9, robots=3.0), "--bands"], "got other robots"),
+        (files, "more than two runs are shown with --bands"),
+    ):
+        assert main(["report", *wrong, "--out", str(tmp_path / "no.html")]) == 1
+        assert reason in capsys.readouterr().err
+    assert not (tmp_path / "no.html").exists()
 
 
 def test_no_name_can_break_out_of_the_page(tmp_path: Path) -> None:

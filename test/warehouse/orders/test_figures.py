@@ -119,6 +119,11 @@ def test_two_allocators_are_compared_on_one_page(
     assert "nearest&amp;amp;&lt;b&gt;" in page
     assert "<b>, 6 robots" not in page
     assert read_run(files[0]).about["settings"] == "orders.allocation.type=nearest"
+    assert main(["run", file, "--seeds", "3,4", "--figures", str(tmp_path / "hall.json")]) == 0
+    files = [str(tmp_path / f"hall_{seed}.json") for seed in (3, 4)]
+    assert [read_run(one).about["seed"] for one in files] == ["3", "4"]
+    assert main(["report", *files, "--bands", "--out", str(tmp_path / "bands.html")]) == 0
+    assert "2 runs with the seeds 3, 4" in (tmp_path / "bands.html").read_text(encoding="utf-8")
 
 
 def test_figures_of_tasks_and_orders_at_once_are_refused(

@@ -19,7 +19,10 @@ def add(commands: Any) -> None:
         metavar="RUN",
         help="a file of `fleet-sim run --figures` or `fleet-sim traffic run --json`, or the table of a sweep",
     )
-    parser.add_argument("other", metavar="OTHER", nargs="?", help="another run, or another sweep, to compare with")
+    parser.add_argument("others", metavar="OTHER", nargs="*", help="another run, or another sweep, to compare with")
+    parser.add_argument(
+        "--bands", action="store_true", help="the runs differ in their seeds: show means, and bands of all of them"
+    )
     parser.add_argument("--out", metavar="FILE.html", help="write a self-contained HTML page")
     parser.add_argument("--csv", metavar="FILE", help="write the figures as a table: .csv, or .parquet (needs pyarrow)")
     parser.set_defaults(command=execute)
@@ -30,7 +33,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.run.lower().endswith(TABLES_OF_SWEEPS):
         return of_sweep(args)
     # Imported here so that --help and errors in options are immediate.
-    from fleet_sim.apps.reports import page_of, write_table
+    from fleet_sim.apps.reports import page_of, seeds_page_of, write_table
     from fleet_sim.apps.reports.page import lines_of
     from fleet_sim.base.files import check_table
     from fleet_sim.warehouse.traffic.run_file import read_run
@@ -42,9 +45,11 @@ def execute(args: argparse.Namespace) -> int:
     # An empty name is not a file that was asked for.
     for file in filter(None, (args.out, args.csv)):
         check_target(file)
-    runs = [read_run(file) for file in (args.run, args.other) if file is not None]
+    if len(args.others) > 1 and not args.bands:
+        raise InvalidValueError("more than two runs are shown with --bands: as runs that differ in their seeds")
+    runs = [read_run(file) for file in (args.run, *args.others)]
     if args.out:
-        write_file(args.out, page_of(runs))
+        write_file(args.out, (seeds_page_of if args.bands else page_of)(runs))
     if args.csv:
         write_table(args.csv, runs)
     for file in filter(None, (args.out, args.csv)):
@@ -68,12 +73,15 @@ def of_sweep(args: argparse.Namespace) -> int:
 
     if args.csv:
         raise InvalidValueError("--csv is for runs: the table of a sweep is written already")
-    if args.other and not args.other.lower().endswith(TABLES_OF_SWEEPS):
-        raise InvalidValueError(f"a sweep is compared with another sweep, not with the run {args.other}")
+    if args.bands or len(args.others) > 1:
+        raise InvalidValueError("--bands and more than two files are for runs: a sweep has the runs of all its seeds")
+    for other in args.others:
+        if not other.lower().endswith(TABLES_OF_SWEEPS):
+            raise InvalidValueError(f"a sweep is compared with another sweep, not with the run {other}")
     check_page(args.out)
     if args.out:
         check_target(args.out)
-    tables = [read_table(file) for file in (args.run, args.other) if file is not None]
+    tables = [read_table(file) for file in (args.run, *args.others)]
     if not args.out:
         print("\n".join(sweep_lines(*tables) if len(tables) == 1 else aligned(comparison_lines(*tables))))
         return 0

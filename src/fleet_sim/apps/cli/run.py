@@ -109,7 +109,8 @@ def execute(args: argparse.Namespace) -> int:
     files.add(sim, outcome, robots, wall, faults, interrupted)
     files.write()
     if source is not None:
-        write_figures(sim, source, args, wall)
+        write_figures(args.figures, sim, source, args, wall)
+        print(f"figures: {args.figures}")
     _keep_end(sim, args, later)
     kept.report()
     if faults:
@@ -136,7 +137,8 @@ def check_outputs(args: argparse.Namespace, config: Mapping[str, Any]) -> None:
     if args.picture:
         arguments.check_png(args.picture)
     if args.figures:
-        check_target(args.figures)
+        for path in [figures_of_seed(args, seed) for seed in args.seeds] if args.seeds else [args.figures]:
+            check_target(path)
         # Exactly one: figures of both would be counted twice, of neither none.
         if ("tasks" in config) == ("orders" in config):
             raise ConfigError(
@@ -196,7 +198,9 @@ def source_of(args: argparse.Namespace) -> str:
     return str(args.from_state or args.config)
 
 
-def write_figures(sim: MultiRobotSimulationCore, source: RunSource, args: argparse.Namespace, wall: float) -> None:
+def write_figures(
+    path: str | Path, sim: MultiRobotSimulationCore, source: RunSource, args: argparse.Namespace, wall: float
+) -> None:
     """Write the figures that `source` gathered to a run file."""
     import yaml
 
@@ -216,15 +220,21 @@ def write_figures(sim: MultiRobotSimulationCore, source: RunSource, args: argpar
     # A run of no time has no factor; 0 would be a bad one.
     factor = sim.sim_time / wall if wall > 0.0 else None
     timing = {"wall_s": wall, "real_time_factor": factor}
-    write_run(args.figures, source.run(title, about, timing))
-    print(f"figures: {args.figures}")
+    write_run(path, source.run(title, about, timing))
+
+
+def figures_of_seed(args: argparse.Namespace, seed: int) -> Path:
+    """Return where the figures of the run with `seed` are written: the seed stands before the ending."""
+    path = Path(args.figures)
+    return path.with_name(f"{path.stem}_{seed}{path.suffix}")
 
 
 def execute_seeds(args: argparse.Namespace) -> int:
     """Run the scenario once with each of the seeds, to the end or to Ctrl-C, and print a table; return as `execute`."""
-    for option in ("gui", "picture", "monitor", "figures", "record", "record_inputs", "certificate", "view", "vda5050"):
+    for option in ("gui", "picture", "monitor", "record", "record_inputs", "certificate", "view", "vda5050"):
         if getattr(args, option):
             raise ConfigError(f"--{option.replace('_', '-')} is for one run; use it with --seed, not with --seeds")
+    check_outputs(args, configuration(args))
     files = run_options.RunFiles(args, source_of(args))
     failed, interrupted = [], False
     for number, seed in enumerate(args.seeds, 1):
@@ -236,6 +246,8 @@ def execute_seeds(args: argparse.Namespace) -> int:
         if interrupted:
             break
     files.write()
+    if args.figures:
+        print(f"figures: {figures_of_seed(args, args.seeds[0])} and so on, one for each seed")
     if failed:
         print(f"failed: {'; '.join(failed)}")
     if interrupted:
@@ -248,12 +260,14 @@ def run_seed(
 ) -> tuple[dict[str, str], bool, list[str]]:
     """Run the scenario with a seed; return its line of the table, by headings, if a signal came, and its faults."""
     from fleet_sim.apps.cli.summary import RunSummary
+    from fleet_sim.warehouse.orders import figure_source
 
     # A window for each of twenty runs is none that anybody wants.
     config = configuration(argparse.Namespace(**{**vars(args), "seed": seed, "gui": False}))
     with simulation_of(args, config) as sim:
         if not sim.params.duration:
             raise ConfigError("--seeds needs runs that end; give them a --duration")
+        source = figure_source(sim) if args.figures else None
         outcome, robots, line = RunSummary(sim, goals=True), files.watch(sim), progress_of(sim, args, label)
         try:
             report = sim.run_simulation()
@@ -265,6 +279,8 @@ def run_seed(
         interrupted = report.reason == "interrupted"
         faults = outcome.faults(whole=args.duration is None and not interrupted)
         files.add(sim, outcome, robots, report.wall_time, faults, interrupted)
+        if source is not None:
+            write_figures(figures_of_seed(args, seed), sim, source, args, report.wall_time)
     return values, interrupted, faults
 
 

@@ -1,10 +1,10 @@
-"""Reports: a run, or two side by side, as one page and as tables.
+"""Reports: a run, two side by side, or the bands of many, as one page and as tables.
 
 `page.py` says which figures there are, and makes the page. A page is one file, with its pictures inside, and
 loads nothing from the network.
 """
 
-from fleet_sim.apps.reports.page import page_of, write_table
+from fleet_sim.apps.reports.page import page_of, seeds_page_of, write_table
 from fleet_sim.apps.reports.sweep_page import aligned, comparison_lines, comparison_page_of, sweep_lines, sweep_page_of
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "comparison_lines",
     "comparison_page_of",
     "page_of",
+    "seeds_page_of",
     "sweep_lines",
     "sweep_page_of",
     "write_table",

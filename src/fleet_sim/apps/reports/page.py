@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ import numpy as np
 
 from fleet_sim.apps.reports import plots
 from fleet_sim.apps.reports.plots import NONE, legend, number, percent
+from fleet_sim.apps.sweeps.sweep import spread_of
 from fleet_sim.base.arrays import Bools, Floats, transparent_png_bytes
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.files import check_table
@@ -327,11 +329,11 @@ def gradient(ramp: str) -> str:
 CSS = """
 :root{color-scheme:light dark;--page:#f6f6f3;--card:#fdfdfc;--line:#e4e3dc;--axis:#c3c2b7;--text:#12120f;--soft:#55544f;
 --faint:#87857e;--blue:#2a78d6;--yellow:#eda100;--red:#e34948;--green:#1baf7a;--violet:#4a3aa7;--orange:#eb6834;
---pink:#d5528f;--rest:#d3d2ca;--first:#2a78d6;--second:#eb6834;--good:#0b7a54;--bad:#c02b2a;
+--pink:#d5528f;--brown:#a2703c;--rest:#d3d2ca;--first:#2a78d6;--second:#eb6834;--good:#0b7a54;--bad:#c02b2a;
 --shadow:0 1px 2px rgba(20,20,10,.05),0 6px 20px rgba(20,20,10,.04)}
 @media(prefers-color-scheme:dark){:root{--page:#111110;--card:#1a1a18;--line:#2d2d2a;--axis:#45443f;--text:#f6f5f0;
 --soft:#c3c2b7;--faint:#8b897f;--blue:#3987e5;--yellow:#c98500;--red:#e66767;--green:#199e70;--violet:#9085e9;
---orange:#d95926;--pink:#d46a9c;--rest:#45443f;--first:#4f97ec;--second:#e8743f;--good:#35c592;--bad:#f08080;
+--orange:#d95926;--pink:#d46a9c;--brown:#b98a5a;--rest:#45443f;--first:#4f97ec;--second:#e8743f;--good:#35c592;--bad:#f08080;
 --shadow:none}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--page);color:var(--text);
@@ -361,7 +363,7 @@ svg.plot{display:block;width:100%;height:auto;overflow:visible}
 svg text{fill:var(--faint);font-size:11.5px;font-family:inherit}
 .grid{stroke:var(--line);stroke-width:1}.axis{stroke:var(--axis);stroke-width:1}
 .line{fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}
-.area{opacity:.92}.cross{stroke:var(--faint);stroke-width:1;stroke-dasharray:3 3}
+.area{opacity:.92}.band{opacity:.22}.cross{stroke:var(--faint);stroke-width:1;stroke-dasharray:3 3}
 .legend{list-style:none;display:flex;flex-wrap:wrap;gap:4px 18px;margin:0 0 8px;padding:0;
 font-size:13px;color:var(--soft)}
 .legend i{display:inline-block;width:11px;height:11px;border-radius:3px;margin-right:7px;vertical-align:-1px}
@@ -458,6 +460,109 @@ def page_of(runs: Sequence[Run]) -> str:
         _origins(runs, names),
     ]
     return whole_page(" and ".join(names), parts, "Made by fleet-sim report.")
+
+
+def seeds_page_of(runs: Sequence[Run]) -> str:
+    """Return the page of runs that differ in their seeds: means, and bands from the least to the most of the runs.
+
+    Raises InvalidValueError for less than two, for two of one seed, and where they differ in more than their seeds.
+    """
+    seeds = _seeds_of(runs)
+    mean = _mean_of(runs)
+    about = f"{len(runs)} runs with the seeds {', '.join(seeds)}"
+    rows = [row for rows in rows_of(runs).values() for row in rows if any(value is not None for value in row.values)]
+    text = "The mean of all runs, in a band from the least to the most of them."
+    levels = [
+        card(heading, said, plots.level_band(runs, key, what))
+        for key, (heading, said, what) in LEVELS.items()
+        if all(key in run.levels for run in runs)
+    ]
+    distributions = [
+        card(heading, said, plots.distribution_band(runs, key, unit))
+        for key, (heading, said, unit) in DISTRIBUTIONS.items()
+        if all(key in run.quantiles for run in runs)
+    ]
+    parts = [
+        f'<header><div class="brand">fleet_sim report</div><h1>{escape(mean.title)}</h1><p>{escape(about)}</p>'
+        f"{_about([mean], [mean.title])}</header>",
+        f'<div class="tiles">{"".join(_seeds_tile(row) for row in rows if row.figure.key in TILES)}</div>',
+        card("Throughput", f"Tasks done per hour, over simulated time. {text}", plots.throughput_band(runs)),
+        f'<div class="pair">{"".join(levels)}</div>' if levels else "",
+        _states([mean], [mean.title]),
+        _heat([mean], [mean.title]),
+        f'<div class="pair">{"".join(distributions)}</div>' if distributions else "",
+        card(
+            "All figures",
+            "The mean with its 95 % confidence interval, the least and the most of the runs that have the figure.",
+            table_of(("", "mean", "least", "most", "", "runs"), map(_seeds_line, rows)),
+        ),
+        _origins([mean], [mean.title]),
+    ]
+    return whole_page(mean.title, parts, "Made by fleet-sim report.")
+
+
+SAME_OF_SEEDS = ("scenario", "settings", "fleet_sim")
+"""What runs that differ in their seeds have in common, of what they say about themselves."""
+
+
+def _seeds_of(runs: Sequence[Run]) -> list[str]:
+    """Return the seeds of the runs; raises as `seeds_page_of`."""
+    seeds = [run.about.get("seed", "") for run in runs]
+    if len(runs) < 2 or len(set(seeds)) < len(runs):
+        raise InvalidValueError(f"bands need two or more runs, each with a seed of its own, got the seeds {seeds}")
+    differing = [key for key in SAME_OF_SEEDS if len({run.about.get(key) for run in runs}) > 1]
+    for key in ("robots", "simulated_s"):
+        differing += [key] if len({run.figures.get(key) for run in runs}) > 1 else []
+    if len({run.heat.free_mask.shape if run.heat is not None else None for run in runs}) > 1:
+        differing.append("map")
+    if differing or not all(len(run.times) for run in runs):
+        raise InvalidValueError(f"bands are of runs that differ in their seeds alone, got other {', '.join(differing)}")
+    return seeds
+
+
+def _mean_of(runs: Sequence[Run]) -> Run:
+    """Return a run with the mean of all in each stretch of the first one, and on each square of the map."""
+    first = runs[0]
+    edges = np.append(0.0, first.times)
+    states = {
+        state: np.mean(
+            [np.diff(plots.sums_until(run, run.states[state], edges)) for run in runs if state in run.states], axis=0
+        )
+        for state in first.states
+    }
+    heats = [run.heat for run in runs if run.heat is not None]
+    heat = first.heat and replace(
+        first.heat,
+        passages=np.mean([heat.passages for heat in heats], axis=0),
+        waited=np.mean([heat.waited for heat in heats], axis=0),
+        marks=[mark for mark in first.heat.marks if mark.kind != "stuck"],
+    )
+    about = {key: text for key, text in first.about.items() if all(run.about.get(key) == text for run in runs)}
+    return replace(first, states=states, heat=heat, about=about)
+
+
+def _seeds_tile(row: Row) -> str:
+    values, digits = [value for value in row.values if value is not None], row.figure.digits
+    mean = Row(row.figure, (float(np.mean(values)),))
+    below = f"<p>{number(min(values), digits)} to {number(max(values), digits)}</p>"
+    return _tile(mean, ()).replace("</div>", f"{below}</div>")
+
+
+def _seeds_line(row: Row) -> list[str]:
+    figure, values = row.figure, [value for value in row.values if value is not None]
+    spread = spread_of(values)
+    assert spread is not None
+    digits = figure.digits if max(values) == min(values) or figure.digits else 1
+    half = f" ± {number(spread.half_width, digits)}" if spread.half_width is not None else ""
+    least, most = number(min(values), figure.digits), number(max(values), figure.digits)
+    return [
+        escape(figure.name),
+        f"{number(spread.mean, digits)}{half}",
+        least,
+        most,
+        escape(figure.unit),
+        str(len(values)),
+    ]
 
 
 def whole_page(title: str, parts: Sequence[str], footer: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -156,14 +156,14 @@ class Plot:
             f'<circle style="fill:{color}" cx="{place}" cy="{self._y(middle)}" r="3.5"/>'
         )
 
-    def area(self, xs: Floats, lows: Floats, highs: Floats, color: str) -> None:
+    def area(self, xs: Floats, lows: Floats, highs: Floats, color: str, kind: str = "area") -> None:
         """Fill between two lines in steps: `xs` (B + 1,) are the ends of the stretches, `lows` and `highs` (B,)."""
         # Each end twice, for lines at right angles.
         across = np.repeat(xs, 2)[1:-1]
         upper = zip(across.tolist(), np.repeat(highs, 2).tolist(), strict=True)
         lower = zip(across[::-1].tolist(), np.repeat(lows, 2)[::-1].tolist(), strict=True)
         points = " ".join(f"{self._x(x)},{self._y(y)}" for x, y in (*upper, *lower))
-        self._parts.append(f'<polygon class="area" style="fill:{color}" points="{points}"/>')
+        self._parts.append(f'<polygon class="{kind}" style="fill:{color}" points="{points}"/>')
 
     def tip(self, x: float, lines: Iterable[str]) -> None:
         """Show `lines` where the mouse is near the value `x`."""
@@ -208,6 +208,7 @@ STATES = {
     "driving_loaded": "var(--blue)",
     "driving_empty": "var(--violet)",
     "out_of_energy": "var(--pink)",
+    "queued": "var(--brown)",
 }
 OTHERS = ("var(--violet)", "var(--orange)", "var(--green)", "var(--pink)")
 WIDE = 1100
@@ -361,3 +362,58 @@ def distribution(runs: Sequence[Run], names: Sequence[str], key: str, unit: str)
         shown = [f"{name}: {number(float(np.interp(value, values, percents)))} % below" for values, name, _ in found]
         plot.tip(value, [f"{number(value, scale.digits() + 1)} {unit}", *shown])
     return plot.text([(name, color) for _, name, color in found] if len(runs) > 1 else ())
+
+
+# Runs that differ in their seeds: their mean as a line, in a band from the least to the most of them.
+
+
+def throughput_band(runs: Sequence[Run]) -> str:
+    """Return the tasks per hour of `runs` over time."""
+    most = int(np.clip(np.mean([run.tasks.sum() for run in runs]) / TASKS_OF_A_POINT, 8, 80))
+    return _band_over_time(runs, [run.tasks for run in runs], most, 3600.0, "tasks per hour", WIDE)
+
+
+def level_band(runs: Sequence[Run], key: str, what: str) -> str:
+    """Return how many of the level `key` there were in `runs` over time."""
+    return _band_over_time(runs, [run.levels[key] for run in runs], 80, 1.0, what, 540)
+
+
+def _band_over_time(runs: Sequence[Run], sums: Sequence[Floats], most: int, per: float, what: str, width: int) -> str:
+    end = min(float(run.times[-1]) for run in runs)
+    edges = np.linspace(0.0, end, most + 1)
+    values = np.array([np.diff(sums_until(run, of, edges)) for run, of in zip(runs, sums, strict=True)])
+    values *= per / np.diff(edges)
+    clock, scale = clock_to(end, 10 if width == WIDE else 5), from_zero(float(values.max()))
+    plot = Plot(clock.scale, scale, width=width, height=270, label=f"{what} over time")
+    plot.axes(clock.texts(), scale.texts())
+    tips = [clock.text(middle) for middle in _middles(edges).tolist()]
+    return _with_band(plot, edges, values, tips, lambda value: f"{number(value, 1)} {what}")
+
+
+def distribution_band(runs: Sequence[Run], key: str, unit: str) -> str:
+    """Return which share of the values of `key` is below a value in each of `runs`."""
+    percentiles = [run.quantiles[key] for run in runs]
+    scale = from_zero(max(float(values[99]) for values in percentiles) or 1.0)
+    shares = Scale(0.0, 100.0, (0.0, 25.0, 50.0, 75.0, 100.0))
+    plot = Plot(scale, shares, label=f"distribution of {key}")
+    plot.axes(scale.texts(unit), shares.texts("%"))
+    edges = np.linspace(0.0, scale.high, 121)
+    values = np.array([np.interp(_middles(edges), own, np.arange(101.0)) for own in percentiles])
+    tips = [f"{number(middle, scale.digits() + 1)} {unit}" for middle in _middles(edges).tolist()]
+    return _with_band(plot, edges, values, tips, lambda value: f"{number(value)} % below")
+
+
+def sums_until(run: Run, sums: Floats, times: Floats) -> Floats:
+    """Return what the `sums` of the stretches of `run` have come to at `times`."""
+    return np.interp(times, np.append(0.0, run.times), np.append(0.0, np.cumsum(sums)))
+
+
+def _with_band(plot: Plot, edges: Floats, values: Floats, tips: Sequence[str], text: Callable[[float], str]) -> str:
+    """Draw the band and the mean of `values` (R, B), which stand between `edges` (B + 1,)."""
+    means, lows, highs, middles = values.mean(axis=0), values.min(axis=0), values.max(axis=0), _middles(edges)
+    plot.area(edges, lows, highs, RUNS[0], "band")
+    plot.line(middles, means, RUNS[0])
+    for middle, tip, *found in zip(middles.tolist(), tips, means.tolist(), lows.tolist(), highs.tolist(), strict=True):
+        names = ("mean", "least", "most")
+        plot.tip(middle, [tip, *(f"{name}: {text(value)}" for name, value in zip(names, found, strict=True))])
+    return plot.text()
