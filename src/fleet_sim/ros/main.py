@@ -184,6 +184,16 @@ def main(args: Sequence[str] | None = None) -> int:
 
     Returns 0 then, or 1 after printing the error if it could not start or one of its threads failed.
     """
+    # What modules and a fleet are made of stays: looking for garbage among a million objects takes a tenth of the
+    # start, and later would hold up a step for half a second.
+    gc.disable()
+    try:
+        return _start(args)
+    finally:
+        gc.enable()
+
+
+def _start(args: Sequence[str] | None) -> int:
     ended: SimpleQueue[str] = SimpleQueue()
     on_signal = EndOnSignal(ended)
     try:
@@ -223,14 +233,9 @@ def main(args: Sequence[str] | None = None) -> int:
         sys.path.insert(0, os.getcwd())
     try:
         on_signal.raise_from_now()
-        # What a fleet is made of stays: looking for garbage among a million objects takes a tenth of the start, and
-        # later would hold up a step for half a second.
-        gc.disable()
-        try:
-            node = FleetSimNode()
-        finally:
-            gc.freeze()
-            gc.enable()
+        node = FleetSimNode()
+        gc.freeze()
+        gc.enable()
         on_signal.wait_for(node.simulation)
     except (FleetSimError, ParameterException, NameValidationException, RCLError) as error:
         # A parameter of another type, and the name of a node that can have none, are refused by rclpy itself; by the

@@ -8,9 +8,7 @@ from typing import Any
 
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, brief, known_names
 from fleet_sim.ros.interface import Bridge, Interface
-from fleet_sim.warehouse.disturbances.disturbances import Disturb, Disturbances, EndDisturbances
-from fleet_sim.warehouse.disturbances.kind import Aim
-from fleet_sim.warehouse.disturbances.section import DISTURBANCES
+from fleet_sim.warehouse import disturbances
 from fleet_sim.world.commands import Command
 from fleet_sim.world.conditions import CONDITIONS
 from fleet_sim_msgs.srv import Disturb as DisturbService
@@ -34,14 +32,15 @@ def entry_of(request: Any) -> dict[str, Any]:
     """Return the entry of a request to begin; raises FleetSimError."""
     if len(request.fields) != len(request.values):
         raise InvalidValueError(f"values: expected one for each of {len(request.fields)} fields")
-    if request.kind not in DISTURBANCES:
-        raise InvalidValueError(f"kind: unknown kind {brief(request.kind)}.{known_names(DISTURBANCES.names())}")
+    kinds = disturbances.DISTURBANCES
+    if request.kind not in kinds:
+        raise InvalidValueError(f"kind: unknown kind {brief(request.kind)}.{known_names(kinds.names())}")
     if not (math.isfinite(request.lasts) and request.lasts >= 0.0):
         raise InvalidValueError(f"lasts: expected seconds from 0 on, got {request.lasts}")
     entry: dict[str, Any] = {key: value_of(text) for key, text in zip(request.fields, request.values, strict=True)}
-    aim = DISTURBANCES.get(request.kind).aim
+    aim = kinds.get(request.kind).aim
     if request.names:
-        if aim is Aim.AREA:
+        if aim is disturbances.Aim.AREA:
             raise InvalidValueError(f"names: a {request.kind} is aimed at an area")
         entry[aim.value] = list(request.names)
     if request.area.points:
@@ -83,14 +82,14 @@ class DisturbInterface(Interface):
 
     def _command(self, request: Any) -> Command:
         if request.operation == DisturbService.Request.END:
-            return EndDisturbances(ids=(str(request.id),), source="sim/disturb")
-        return Disturb(entry=entry_of(request), id=str(request.id), source="sim/disturb")
+            return disturbances.EndDisturbances(ids=(str(request.id),), source="sim/disturb")
+        return disturbances.Disturb(entry=entry_of(request), id=str(request.id), source="sim/disturb")
 
     def _list(self, response: Any) -> None:
         sim = self.bridge.sim
         if CONDITIONS not in sim.features.used:
             return
-        part: Disturbances = sim.features.use(CONDITIONS)
+        part: disturbances.Disturbances = sim.features.use(CONDITIONS)
         seconds = sim.clock.seconds
         for event in part.active[:MOST]:
             response.ids.append(event.id)

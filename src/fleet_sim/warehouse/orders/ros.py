@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import zip_longest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
@@ -11,14 +11,13 @@ from fleet_sim.base.errors import FleetSimError, InvalidValueError
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.messages import ack_to_msg, time_to_msg
-from fleet_sim.warehouse.orders.order import CancelOrders as CancelCommand
-from fleet_sim.warehouse.orders.order import OrderStatus as Status
-from fleet_sim.warehouse.orders.order import RobotState
-from fleet_sim.warehouse.orders.order import SubmitOrders as SubmitCommand
-from fleet_sim.warehouse.orders.orders import OrderDesk, OrderNews
+from fleet_sim.warehouse import orders as desks
 from fleet_sim.world.commands import CommandAck
 from fleet_sim_msgs.msg import CommandResult, Order, OrderStatus
 from fleet_sim_msgs.srv import CancelOrders, GetOrders, SubmitOrders
+
+if TYPE_CHECKING:
+    from fleet_sim.warehouse.orders.orders import OrderDesk, OrderNews
 
 MOST = 1000
 """Orders in one request, and in one response."""
@@ -26,7 +25,6 @@ MOST_TOLD = 200
 """Messages in one step; further ones are for the next: a reader has time to fetch them, and the step is not held up."""
 MOST_NAMED = 20
 """Robots without energy that are named."""
-_OUT = RobotState.OUT.code
 _TIMES = ("pick_time", "stop_time", "drop_time")
 
 
@@ -56,7 +54,7 @@ def order_from_msg(message: Order) -> dict[str, Any]:
     return settings
 
 
-def status_to_msg(status: Status, now: int) -> OrderStatus:
+def status_to_msg(status: desks.OrderStatus, now: int) -> OrderStatus:
     """Return `status` as a message of the time `now` in ns."""
     return OrderStatus(stamp=time_to_msg(now), **status.message_fields())
 
@@ -74,6 +72,9 @@ class OrdersInterface(Interface):
         if "orders" not in bridge.sim.features.used:
             return
         self._desk = bridge.sim.features.use("orders")
+        # Loaded already where there are orders.
+        from fleet_sim.warehouse.orders.orders import OrderNews
+
         self._news = OrderNews(self._desk, bridge.sim.events)
         self._publisher = bridge.node.create_publisher(OrderStatus, "fleet/orders", qos.ORDERS)
         bridge.serve(SubmitOrders, "fleet/orders/submit", self._submit)
@@ -100,13 +101,14 @@ class OrdersInterface(Interface):
     async def _submit(self, request: Any, response: Any) -> Any:
         entries = request.orders
         response.result = await self._apply(
-            lambda: SubmitCommand(orders=tuple(map(order_from_msg, _few(entries))), source="fleet/orders/submit")
+            lambda: desks.SubmitOrders(orders=tuple(map(order_from_msg, _few(entries))), source="fleet/orders/submit")
         )
         return response
 
     async def _cancel(self, request: Any, response: Any) -> Any:
+        source = "fleet/orders/cancel"
         response.result = await self._apply(
-            lambda: CancelCommand(ids=tuple(_few(request.ids)), reason=request.reason, source="fleet/orders/cancel")
+            lambda: desks.CancelOrders(ids=tuple(_few(request.ids)), reason=request.reason, source=source)
         )
         return response
 
@@ -127,7 +129,7 @@ class OrdersInterface(Interface):
         response.success = True
         return response
 
-    def _look(self, request: Any) -> tuple[list[Status], int]:
+    def _look(self, request: Any) -> tuple[list[desks.OrderStatus], int]:
         assert self._desk is not None
         orders = self._desk.orders
         names = _few(request.ids) or orders.names[request.first : request.first + MOST]
@@ -151,8 +153,8 @@ class OrdersDiagnostics(Interface):
         if self._desk is None or not self._desk.is_open:
             return
         orders, table = self._desk.orders, self._desk.table
-        world = self.bridge.sim.world
-        out = [world.label(row) for row in table.among(world.rows).tolist() if table.state[row] == _OUT]
+        world, no_energy = self.bridge.sim.world, desks.RobotState.OUT.code
+        out = [world.label(row) for row in table.among(world.rows).tolist() if table.state[row] == no_energy]
         named = ", ".join(out[:MOST_NAMED]) + (", ..." if len(out) > MOST_NAMED else "")
         status = DiagnosticStatus(
             level=DiagnosticStatus.WARN if out else DiagnosticStatus.OK,

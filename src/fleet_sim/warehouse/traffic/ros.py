@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from geometry_msgs.msg import Point
@@ -11,19 +11,19 @@ from geometry_msgs.msg import Point
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, StateError
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.messages import ack_to_msg, time_to_msg
-from fleet_sim.warehouse.traffic.columns import TrafficColumns
-from fleet_sim.warehouse.traffic.requests import OPERATIONS, ChangePlaces, HoldRobots, row_in_traffic
-from fleet_sim.warehouse.traffic.requests import Grant as Granted
-from fleet_sim.warehouse.traffic.traffic import NAME, Traffic
+from fleet_sim.warehouse import traffic as plans
 from fleet_sim.world.commands import Command, CommandAck
 from fleet_sim_msgs.msg import Grant
 from fleet_sim_msgs.srv import ChangePlaces as ChangePlacesService
 from fleet_sim_msgs.srv import GetGrants
 from fleet_sim_msgs.srv import HoldRobots as HoldRobotsService
 
+if TYPE_CHECKING:
+    from fleet_sim.warehouse.traffic.columns import TrafficColumns
+
+NAME = "traffic"
 MOST = 1000
 """Robots in one response."""
-BY_NUMBER = {getattr(ChangePlacesService.Request, name.upper()): name for name in OPERATIONS}
 
 
 def places_from_request(request: Any, *, heights: bool = False) -> tuple[Any, ...]:
@@ -55,18 +55,22 @@ class TrafficInterface(Interface):
             response.changed = ack.value.tolist()
         return response
 
-    def _change(self, request: Any) -> ChangePlaces:
-        if request.operation not in BY_NUMBER:
-            known = ", ".join(f"{name.upper()} ({number})" for number, name in BY_NUMBER.items())
+    def _change(self, request: Any) -> plans.ChangePlaces:
+        # Loaded already where there is a traffic.
+        from fleet_sim.warehouse.traffic.requests import OPERATIONS
+
+        by_number = {getattr(request, name.upper()): name for name in OPERATIONS}
+        if request.operation not in by_number:
+            known = ", ".join(f"{name.upper()} ({number})" for number, name in by_number.items())
             raise InvalidValueError(f"operation: expected one of {known}, got {request.operation}")
         traffic = self.bridge.sim.extensions.find_manager(NAME)
-        several = isinstance(traffic, Traffic) and traffic.storeys.several
-        name, places = BY_NUMBER[request.operation], places_from_request(request, heights=several)
-        return ChangePlaces(operation=name, places=places, speed=request.speed, source="fleet/traffic/places")
+        several = isinstance(traffic, plans.Traffic) and traffic.storeys.several
+        name, places = by_number[request.operation], places_from_request(request, heights=several)
+        return plans.ChangePlaces(operation=name, places=places, speed=request.speed, source="fleet/traffic/places")
 
     async def _on_robots(self, request: Any, response: Any) -> Any:
-        names = tuple(request.names)
-        ack = await self._applied(lambda: HoldRobots(names=names, hold=request.hold, source="fleet/traffic/robots"))
+        names, source = tuple(request.names), "fleet/traffic/robots"
+        ack = await self._applied(lambda: plans.HoldRobots(names=names, hold=request.hold, source=source))
         given, error = (ack, "") if isinstance(ack, CommandAck) else (CommandAck(), ack)
         response.result = ack_to_msg(given, self.bridge.time.last, error)
         return response
@@ -89,9 +93,12 @@ class TrafficInterface(Interface):
         return response
 
     def _tell(self, request: Any, response: Any) -> None:
+        from fleet_sim.warehouse.traffic.columns import TrafficColumns
+        from fleet_sim.warehouse.traffic.requests import row_in_traffic
+
         sim = self.bridge.sim
         traffic = sim.extensions.find_manager(NAME)
-        if not isinstance(traffic, Traffic):
+        if not isinstance(traffic, plans.Traffic):
             raise StateError("there is no traffic in this simulation any more")
         if len(request.names) > MOST:
             raise InvalidValueError(f"names: expected at most {MOST}, got {len(request.names)}; ask several times")
@@ -110,7 +117,7 @@ class TrafficInterface(Interface):
         closed, covered = traffic.blocked
         response.closed, response.covered = np.flatnonzero(closed).tolist(), np.flatnonzero(covered).tolist()
 
-    def _grant(self, traffic: Traffic, table: TrafficColumns, grant: Granted) -> Grant:
+    def _grant(self, traffic: plans.Traffic, table: TrafficColumns, grant: plans.Grant) -> Grant:
         world, row = self.bridge.sim.world, grant.row
         return Grant(
             name=world.label(row),

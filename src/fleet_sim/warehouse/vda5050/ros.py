@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rcl_interfaces.msg import ParameterDescriptor
@@ -11,8 +11,11 @@ from fleet_sim.base.errors import ConfigError
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.messages import time_to_msg
-from fleet_sim.warehouse.vda5050.address import PASSWORD, BrokerAddress
-from fleet_sim.warehouse.vda5050.desk import NAME, VehicleBooth, VehicleDesk, offer_vehicles
+
+if TYPE_CHECKING:
+    from fleet_sim.warehouse.vda5050.desk import VehicleBooth, VehicleDesk
+
+NAME = "vda5050"
 
 MOST_NAMED = 20
 """Reasons of refusals that are named, the most frequent first."""
@@ -40,13 +43,15 @@ class VehiclesInterface(Interface):
         return value
 
     def _connect(self, url: str, ca: str | None) -> None:
+        from fleet_sim.warehouse.vda5050.address import PASSWORD, BrokerAddress
+        from fleet_sim.warehouse.vda5050.connection import connect_vehicles
+        from fleet_sim.warehouse.vda5050.desk import offer_vehicles
+
         if self.bridge.gateway.permissions.read_only:
             raise ConfigError("a master control drives, and read_only forbids it: leave one of them out", path=NAME)
         if BrokerAddress.parse(url, ca).password_in_url:
             # Every node of the network may read parameters.
             raise ConfigError(f"others can read parameters: give the password in {PASSWORD}", path=NAME)
-        from fleet_sim.warehouse.vda5050.connection import connect_vehicles
-
         if self._desk is None:
             offer_vehicles(self.bridge.sim)
         connect_vehicles(self.bridge.sim, url, ca=ca)
