@@ -253,7 +253,9 @@ class MultiRobotSimulationCore(DocumentedNames):
             System("entity_callbacks", Phase.UPDATE, events.run_entity_callbacks, events.wants_update),
             System("callbacks", Phase.UPDATE, each_step(extensions.run_callbacks), extensions.has_callbacks),
             System("plugins", Phase.UPDATE, each_step(extensions.run_plugins), extensions.has_plugins),
-            System("attachments", Phase.UPDATE, each_step(attachments.follow, world), lambda: world.may_carry),
+            System(
+                "attachments", Phase.UPDATE, each_step(attachments.follow, world), lambda: world.may_carry, any_span
+            ),
             System("finite", Phase.UPDATE, self.finite.run, span=any_span),
             System("pose_flush", Phase.FLUSH, each_step(self.mirror.flush), span=any_span),
             System("physics", Phase.PHYSICS, self._step_physics, lambda: self.params.physics),

@@ -33,7 +33,8 @@ class System:
     over. In a small world, calling and timing such systems would be a third of a step.
 
     `span` returns for how many ticks it need not look, if nothing else does; without it a system that is wanted looks
-    at each.
+    at each. In a step of several ticks `each` is called at the end of each tick, and where it returns something true,
+    the step ends with that tick; `run` is not called then, but in the phase UPDATE, with which steps begin.
     """
 
     name: str
@@ -41,6 +42,7 @@ class System:
     run: Callable[[float], object]
     wanted: Callable[[], object] | None = None
     span: Callable[[], int] | None = None
+    each: Callable[[float], object] | None = None
 
 
 ANY = 1 << 30
@@ -91,7 +93,10 @@ class Pipeline:
         self._begin = 0.0
         self._world = world
         self._systems: tuple[System, ...] = ()
+        self._each: tuple[Callable[[float], object], ...] = ()
         self._order: tuple[_Turn, ...] = ()
+        self._longer: tuple[_Turn, ...] = ()
+        """Those of them that run in steps of several ticks."""
         self._timed: tuple[System, ...] = ()
         """The systems of the last step."""
         self._ends: list[float] = []
@@ -170,6 +175,12 @@ class Pipeline:
         self._systems = tuple(systems)
         # Built when systems change: a step under way keeps its own tuple.
         self._order = tuple((known.wanted, (turn, known.run, known.phase)) for turn, known in enumerate(systems))
+        self._longer = tuple(
+            turn
+            for turn, known in zip(self._order, systems, strict=True)
+            if known.each is None or known.phase is Phase.UPDATE
+        )
+        self._each = tuple(known.each for known in systems if known.each is not None)
 
     def ticks_at_once(self, most: int) -> int:
         """Return how many ticks the next step may take, at most `most`: until a system has to look in between."""
@@ -194,9 +205,9 @@ class Pipeline:
         world = self._world
         if world.in_step:
             raise StateError("step_once() was called from inside a step; let the running step end first")
-        order, read_clock = self._order, perf_counter
+        order, read_clock = self._order if ticks == 1 else self._longer, perf_counter
         self._timed, self.ticks = self._systems, ticks
-        ends = self._ends = [0.0] * len(order)
+        ends = self._ends = [0.0] * len(self._systems)
         begin = self._begin = read_clock()
         try:
             # Not before `try`: Ctrl-C in between would leave a world that can never be closed.
@@ -214,6 +225,13 @@ class Pipeline:
             self.total = total = read_clock() - begin
             if total > SLOW_STEP:
                 self._note_slow()
+
+    def end_tick(self, dt: float) -> bool:
+        """Let systems act at the end of a tick of a step of several; return whether the step ends with it."""
+        ends = False
+        for each in self._each:
+            ends = bool(each(dt)) or ends
+        return ends
 
     def _note_slow(self) -> None:
         times = self.times

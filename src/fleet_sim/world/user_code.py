@@ -297,6 +297,11 @@ class EventBus:
     def __init__(self, guard: FaultGuard) -> None:
         self._guard = guard
         self._handlers: dict[str, list[tuple[int, Handler, GuardedPart]]] = {}
+        self._noting: list[Handler] = []
+
+    def note(self, event: str, handler: Handler) -> None:
+        """Call a `handler` that only writes down what happened: a step of several ticks does not end for it."""
+        self._noting.append(self.on(event, handler))
 
     def on(self, event: str, handler: Handler, priority: int = 0) -> Handler:
         """Call `handler(**details)` at each `event`; returns the handler, for `off`. Raises InvalidValueError."""
@@ -335,6 +340,11 @@ class EventBus:
     def has_handlers(self, event: str) -> bool:
         """Return whether `event` has handlers."""
         return event in self._handlers
+
+    def may_act(self, *events: str) -> bool:
+        """Return whether one of `events` has handlers that may do anything."""
+        found = (self._handlers.get(event, ()) for event in events)
+        return any(entry[1] not in self._noting for entries in found for entry in entries)
 
     def asking(self, *events: str) -> Callable[[], object]:
         """Return a function that says whether one of `events` has handlers, for who asks in every step."""

@@ -41,6 +41,8 @@ class DriveRule(ABC):
 
     reason: ClassVar[str]
     """The reason shown in acknowledgements and errors, e.g. "its battery is empty"."""
+    ends_steps: ClassVar[bool] = False
+    """Whether a step of several ticks ends before what it refuses changes."""
 
     def reason_of(self, row: int) -> str:
         """Return the reason for one robot that it refuses, where not all have the same."""

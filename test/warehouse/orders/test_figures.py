@@ -99,6 +99,32 @@ def test_a_reset_gathers_anew_and_robots_may_go(tmp_path: Path, scenario: dict[s
         sim.step_once()
 
 
+@pytest.mark.parametrize("told", [False, True])
+def test_a_run_without_readers_steps_to_what_happens_next_and_is_the_same(
+    tmp_path: Path, scenario: dict[str, Any], told: bool
+) -> None:
+    # So little energy that robots run out of it on their way, also to a charger.
+    scenario["robots"][0]["battery"].update(capacity_wh=3, drive_energy=90)
+    scenario["simulation"]["duration"] = 10.0 if told else 90.0
+    found, steps, changes = [], [], []
+    for strides in (True, False):
+        with MultiRobotSimulationCore.from_dict(scenario, source=write(tmp_path, scenario)) as sim:
+            gathered = OrderRun(sim, sim.get_manager("orders"))
+            if told:
+                sim.events.on("order_changed", lambda **_: changes.append(1))
+            sim.run_simulation(None if strides else (lambda *_: None))
+            figures = {name: value for name, value in gathered.figures().items() if not name.startswith("planning")}
+            batteries = [robot.feature("battery").energy for robot in sim.agents]
+            found.append((figures, batteries, sim.get_manager("orders").figures(), sim.state_hash()))
+            steps.append(len(sim.profiler.totals))
+    assert found[0] == found[1]
+    if told:
+        assert steps == [100, 100] and changes
+    else:
+        assert steps[0] < 450 and steps[1] == 900
+        assert found[0][0]["tasks_done"] > 2 and found[0][0]["share_out_of_energy"] > 0.05
+
+
 @pytest.mark.slow
 def test_two_allocators_are_compared_on_one_page(
     tmp_path: Path, scenario: dict[str, Any], capsys: pytest.CaptureFixture[str]

@@ -21,7 +21,7 @@ from fleet_sim.world.columns import FeatureColumns, column
 from fleet_sim.world.commands import Command, CommandAck, command
 from fleet_sim.world.conditions import conditions_of
 from fleet_sim.world.features import FAULTS, Feature, FeatureHost
-from fleet_sim.world.pipeline import Phase, System, each_step
+from fleet_sim.world.pipeline import ANY, Phase, System, any_span, each_step
 from fleet_sim.world.schema import NO_ROW
 from fleet_sim.world.steering import IDLE
 from fleet_sim.world.world import DriveRule, FeatureRows, World
@@ -155,6 +155,7 @@ class EmptyBattery(DriveRule):
     """A robot whose battery is empty does not drive."""
 
     reason = "its battery is empty"
+    ends_steps = True
 
     def __init__(self, table: BatteryColumns) -> None:
         self._table = table
@@ -164,6 +165,9 @@ class EmptyBattery(DriveRule):
         table = self._table
         refused: Bools = table.present[rows] & table.stops_when_empty[rows] & (table.energy[rows] <= 0.0)
         return refused
+
+
+EVENTS = ("battery_low", "battery_empty", "battery_full")
 
 
 class Batteries(FeatureRows[BatteryColumns]):
@@ -193,6 +197,20 @@ class Batteries(FeatureRows[BatteryColumns]):
             drive.stop(world, rows)
         self.table.begin_speed[having] = self._speeds(having)
 
+    def span(self) -> int:
+        """Return for how many ticks nobody is told of batteries: any, where nobody listens who may do something."""
+        world = self.world
+        told = world.events.may_act(*EVENTS) or len(world.entity_events) or conditions_of(world) is not None
+        return 1 if told else ANY
+
+    def end_tick(self, dt: float) -> bool:
+        """Do what `flow` and `hold` do between two ticks of a step; return whether a robot may drive no more, or again."""
+        having = self.rows
+        empty_mask = self._rule.refuses(having)
+        self.flow(dt)
+        self.table.begin_speed[having] = self._speeds(having)
+        return not np.array_equal(empty_mask, self._rule.refuses(having))
+
     def flow(self, dt: float) -> None:
         """Drain and charge by one step, then emit the events of batteries that became low, empty or full."""
         table = self.table
@@ -215,11 +233,8 @@ class Batteries(FeatureRows[BatteryColumns]):
         table.power[rows] = np.where(after == before + power * dt, power, (after - before) / dt)
         table.energy[rows] = after
         # Crossing the mark, not being beyond it: each is told once.
-        for event, mask in (
-            ("battery_low", (before > low) & (after <= low)),
-            ("battery_empty", (before > 0.0) & (after <= 0.0)),
-            ("battery_full", (before < capacity) & (after >= capacity)),
-        ):
+        masks = ((before > low) & (after <= low), (before > 0.0) & (after <= 0.0))
+        for event, mask in zip(EVENTS, (*masks, (before < capacity) & (after >= capacity)), strict=True):
             self._events.to_agents(event, rows[mask])
 
     def _loads(self, rows: Rows) -> Floats:
@@ -282,8 +297,10 @@ class BatteryFeature(Feature[BatterySettings, BatteryColumns]):
     def start(self, host: FeatureHost, table: BatteryColumns) -> Batteries:
         """Hold empty robots before they move; drain after all motion of a step, that of the engine included."""
         batteries = Batteries(host.world, table)
-        host.pipeline.add(System("battery_hold", Phase.UPDATE, each_step(batteries.hold)), before="motion")
-        host.pipeline.add(System("battery", Phase.OBSERVE, batteries.flow), before="sensors")
+        holding = System("battery_hold", Phase.UPDATE, each_step(batteries.hold), span=any_span)
+        host.pipeline.add(holding, before="motion")
+        flowing = System("battery", Phase.OBSERVE, batteries.flow, span=batteries.span, each=batteries.end_tick)
+        host.pipeline.add(flowing, before="sensors")
         host.dispatcher.handle(SetCharging, batteries.set_charging)
         return batteries
 

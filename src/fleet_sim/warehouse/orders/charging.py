@@ -123,7 +123,7 @@ class Charging(Stateful):
         self._wanted: set[int] = set()
         self._queue: list[int] = []
         self._emptied: list[int] = []
-        world.events.on("battery_empty", self._ran_out)
+        world.events.note("battery_empty", self._ran_out)
         fleet.charging = self
 
     # ---- looking ----------------------------------------------------------------------------------------------------
@@ -236,6 +236,11 @@ class Charging(Stateful):
     def _ran_out(self, agent: Agent) -> None:
         if agent.row in self._fleet.couriers:
             self._emptied.append(agent.row)
+
+    @property
+    def has_heard(self) -> bool:
+        """Whether robots ran out of energy since it was asked to stop them last."""
+        return bool(self._emptied)
 
     def hear(self) -> None:
         """Stop the robots that ran out of energy since the last step."""

@@ -37,7 +37,7 @@ from fleet_sim.warehouse.orders.transport import TAKEN_AWAY, Odometer, TimeSheet
 from fleet_sim.warehouse.sites.site import StationKind
 from fleet_sim.world.commands import Command, CommandAck
 from fleet_sim.world.features import Feature, FeatureHost
-from fleet_sim.world.pipeline import Phase, System, each_step
+from fleet_sim.world.pipeline import ANY, Phase, System, any_span, each_step
 from fleet_sim.world.state_files import Form, Stateful
 from fleet_sim.world.user_code import EventBus
 from fleet_sim.world.world import World
@@ -367,6 +367,17 @@ class Orders(Stateful):
                 # An allocator that gives each robot one order at a time goes on in the next round.
                 self.fleet.changed = True
 
+    def span(self) -> int:
+        """Return for how many ticks nothing of theirs depends on where robots are, and nobody is told of orders."""
+        told = self._world.events.may_act("order_changed", "robot_out_of_energy")
+        return 1 if told or self.pods is not None or self._transport.looks else ANY
+
+    def is_due(self) -> bool:
+        """Return whether there is something to do in the next tick."""
+        tick, fleet = self._world.clock.tick + 1, self.fleet
+        heard = self._transport.has_outcomes or self._charging.has_heard
+        return heard or self._timers.is_due(tick) or (fleet.changed and tick >= self._round_due)
+
     def begin_arrivals(self) -> None:
         """Let orders come at random, as set; raises ConfigError naming the stream."""
         self._arrivals.begin(self.settings.arrivals, self.places, () if self.pods is None else self.pods.stock.skus)
@@ -452,6 +463,14 @@ class OrderDesk:
         """Do what is due."""
         if self._orders is not None:
             self._orders.run()
+
+    def span(self) -> int:
+        """Return for how many ticks nobody has to look at them, but to see whether something is due."""
+        return ANY if self._orders is None else self._orders.span()
+
+    def is_due(self, dt: float) -> bool:
+        """Return whether there is something to do in the next tick."""
+        return self._orders is not None and self._orders.is_due()
 
     # ---- commands ----------------------------------------------------------------------------------------------------
 
@@ -549,9 +568,11 @@ class OrdersFeature(Feature[OrderRobotSettings, OrderColumns]):
     def start(self, host: FeatureHost, table: OrderColumns) -> OrderDesk:
         """Decide before actions begin, so that robots start in the step in which they are told."""
         desk = OrderDesk(host.world, table)
-        host.pipeline.add(System("orders", Phase.UPDATE, each_step(desk.run)), before="actions")
+        deciding = System("orders", Phase.UPDATE, each_step(desk.run), span=desk.span, each=desk.is_due)
+        host.pipeline.add(deciding, before="actions")
         # After all motion, that of the engine included, and after the batteries if these are in use already.
-        host.pipeline.add(System("orders_odometer", Phase.OBSERVE, desk.measure), before="sensors")
+        measuring = System("orders_odometer", Phase.OBSERVE, desk.measure, span=any_span, each=desk.measure)
+        host.pipeline.add(measuring, before="sensors")
         host.dispatcher.handle(SubmitOrders, desk.submit)
         host.dispatcher.handle(CancelOrders, desk.cancel)
         host.dispatcher.handle(SetStationsOpen, desk.set_open)

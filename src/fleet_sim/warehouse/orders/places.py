@@ -519,6 +519,10 @@ class Timers(Stateful):
         heapq.heappush(self._heap, Timer(tick, self._count, what, subject, token))
         self._count += 1
 
+    def is_due(self, tick: int) -> bool:
+        """Return whether something is due until `tick`."""
+        return bool(self._heap) and self._heap[0].tick <= tick
+
     def due(self, tick: int) -> list[Timer]:
         """Return and forget what is due until `tick`, earliest first."""
         found = []

@@ -39,7 +39,7 @@ from fleet_sim.warehouse.traffic.figures import (
 )
 from fleet_sim.warehouse.traffic.run_file import Cell, Run, RunSource, RunTable, run_of
 from fleet_sim.warehouse.traffic.traffic import Traffic
-from fleet_sim.world.pipeline import Phase, System
+from fleet_sim.world.pipeline import Phase, System, any_span
 from fleet_sim.world.world import energy_columns
 
 NAME = "order_figures"
@@ -122,9 +122,9 @@ class OrderRun:
         self._renew()
         points = orders.places.on_chart(sim.world.position[self._rows])
         self.collector.begin(self._robots, points, self._outlines())
-        sim.pipeline.add(System(NAME, Phase.OBSERVE, self._look))
+        sim.pipeline.add(System(NAME, Phase.OBSERVE, self._look, span=any_span, each=self._look))
         sim.checkpoints.register_late(NAME, self)
-        sim.events.on("order_changed", self._changed)
+        sim.events.note("order_changed", self._changed)
         sim.events.on("cleared", self.leave)
 
     def leave(self) -> None:

@@ -210,6 +210,11 @@ class StationLanes(Transport):
         self._left.pop(row, None)
         super().forget(row)
 
+    @property
+    def looks(self) -> bool:
+        """Whether it looks in each tick how far robots are: those that come to a station with a lane."""
+        return bool(self._settings)
+
     def take_outcomes(self) -> list[DriveEnd]:
         """Return the drives that have ended since the last call, in the order they ended."""
         outcomes = super().take_outcomes()

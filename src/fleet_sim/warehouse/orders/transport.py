@@ -55,8 +55,8 @@ class Transport(Stateful):
         """The drives of the others."""
         self._ends: list[DriveEnd] = []
         world.events.on("action_completed", self._ended)
-        world.events.on("traffic_arrived", self._arrived)
-        world.events.on("traffic_left", self._left_traffic)
+        world.events.note("traffic_arrived", self._arrived)
+        world.events.note("traffic_left", self._left_traffic)
 
     def send(self, row: int, point: Spot, heading: float | None = None) -> None:
         """Let a robot drive to `point` in m; raises InvalidValueError where the traffic does not lead there.
@@ -103,6 +103,16 @@ class Transport(Stateful):
         self._goals.pop(row, None)
         self._arrivals = [outcome for outcome in self._arrivals if outcome.row != row]
         self._ends = [outcome for outcome in self._ends if outcome.row != row]
+
+    @property
+    def looks(self) -> bool:
+        """Whether it looks in each tick how far robots are."""
+        return False
+
+    @property
+    def has_outcomes(self) -> bool:
+        """Whether drives have ended since they were taken last."""
+        return bool(self._arrivals or self._ends)
 
     def take_outcomes(self) -> list[DriveEnd]:
         """Return the drives that have ended since the last call, those of the traffic first."""

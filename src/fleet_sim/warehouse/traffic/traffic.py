@@ -125,6 +125,7 @@ class InTraffic(DriveRule):
     """A robot in the traffic is driven by nothing else; actions send it by the traffic (a Conveyance)."""
 
     reason = "it takes part in the traffic; send it there (MoveTo with route=True), or let it leave the traffic first"
+    ends_steps = True
 
     def __init__(self, traffic: Traffic) -> None:
         self._traffic, self._table = traffic, traffic.table
@@ -745,9 +746,10 @@ class Traffic:
     def span(self) -> int:
         """Return for how many ticks robots drive by what they have been told: until the next plan, at most."""
         floor, world = self._floor, self._world
-        if floor is None or len(world.drive_rules) > 1 or any(rule.in_traffic for rule in world.speed_rules):
+        changing = any(not rule.ends_steps for rule in world.drive_rules)
+        if floor is None or changing or any(rule.in_traffic for rule in world.speed_rules):
             return 1
-        told = any(map(world.events.has_handlers, ("traffic_arrived", "traffic_left", "robot_starved")))
+        told = world.events.may_act("traffic_arrived", "traffic_left", "robot_starved")
         if told or len(world.entity_events) or len(world.actions.busy(self.rows)) or not floor.is_quiet:
             return 1
         return floor.timing.span()
@@ -765,7 +767,8 @@ class Traffic:
         floor = self._floor
         if floor is not None and len(floor.execution.rows):
             self._prepare(floor)
-        for number in range(self._sim.pipeline.ticks):
+        pipeline = self._sim.pipeline
+        for number in range(pipeline.ticks):
             if number:
                 self._world.clock.tick += 1
                 for act in self.between:
@@ -774,7 +777,7 @@ class Traffic:
                 self._move(floor, dt)
             for watch in self.watchers:
                 watch(dt)
-            if self.ends_step:
+            if (pipeline.ticks > 1 and pipeline.end_tick(dt)) or self.ends_step:
                 break
 
     def _prepare(self, floor: Floor) -> None:
