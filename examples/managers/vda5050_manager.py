@@ -1,4 +1,4 @@
-"""A fleet manager by VDA 5050 2.1: its vehicles bring loads from station to station along the lanes of a site.
+"""A fleet manager by VDA 5050, 2.0 to 3.0: its vehicles bring loads from station to station along the lanes of a site.
 
 A node belongs to one vehicle at a time. A vehicle gets all nodes to its next stop (the load, its goal, home) before the
 first of them is released, and gives each back when it has passed the next one. Stations and homes, where vehicles
@@ -42,10 +42,13 @@ def moment(text: str) -> float:
 
 def read_state(message: Json) -> Json:
     """Return what counts in a state; raises KeyError or TypeError where it is none."""
-    position = message["agvPosition"]
-    actions = {one["actionId"]: one["actionStatus"] for one in message["actionStates"]}
+    # Version 3.0 has other names for some of it.
+    position = message.get("mobileRobotPosition") or message["agvPosition"]
+    battery, safety = message.get("powerSupply") or message["batteryState"], message["safetyState"]
+    entries = [*message["actionStates"], *message.get("instantActionStates", ())]
+    actions = {one["actionId"]: one["actionStatus"] for one in entries}
     ended = all(status in ("FINISHED", "FAILED") for status in actions.values())
-    refs = [{one["referenceKey"]: one["referenceValue"] for one in e["errorReferences"]} for e in message["errors"]]
+    refs = [{r["referenceKey"]: r["referenceValue"] for r in e.get("errorReferences", ())} for e in message["errors"]]
     return {
         "sent": moment(message["timestamp"]),
         "number": int(message["headerId"]),
@@ -57,13 +60,13 @@ def read_state(message: Json) -> Json:
         "idle": ended and not message["nodeStates"] and not message["edgeStates"],
         "actions": actions,
         "loads": [load["loadId"] for load in message["loads"]],
-        "charge": float(message["batteryState"]["batteryCharge"]),
-        "charging": bool(message["batteryState"]["charging"]),
+        "charge": float(battery["stateOfCharge"] if "stateOfCharge" in battery else battery["batteryCharge"]),
+        "charging": bool(battery["charging"]),
         "refused": {ref.get("orderId") for ref in refs},
         "fit": message["operatingMode"] in ("AUTOMATIC", "SEMIAUTOMATIC")
-        and message["safetyState"]["eStop"] == "NONE"
-        and bool(position["positionInitialized"])
-        and all(error["errorLevel"] != "FATAL" for error in message["errors"]),
+        and safety.get("eStop", safety.get("activeEmergencyStop", "NONE")) == "NONE"
+        and bool(position["localized"] if "localized" in position else position["positionInitialized"])
+        and all(error["errorLevel"] not in ("FATAL", "CRITICAL") for error in message["errors"]),
     }
 
 
@@ -85,6 +88,7 @@ class Manager:
         self.states: dict[str, Json] = {}  # The latest ones in this run: before there is one, a vehicle gets nothing.
         self.online: dict[str, bool] = {}
         self.unfit: dict[str, float] = {}
+        self.claim: tuple[str, set[str]] = ("", set())  # Of who has waited longest: nodes that nobody else begins with.
         # Orders are what somebody wants, missions what vehicles were sent; without one they keep the nodes `at`.
         for key, empty in (("orders", {}), ("vehicles", {}), ("headers", {}), ("ended", []), ("count", 0)):
             storage.setdefault(key, empty)
@@ -239,7 +243,7 @@ class Manager:
 
     def held(self, but: str) -> set[str]:
         """Return the nodes that belong to other vehicles than `but`."""
-        nodes: set[str] = set()
+        nodes = set() if self.claim[0] == but else set(self.claim[1])
         for serial, vehicle in self.vehicles.items():
             mission, order = vehicle["mission"], self.orders.get(vehicle["order"] or "")
             if serial == but:
@@ -282,10 +286,26 @@ class Manager:
                     open_nodes.append(other)
         return []
 
+    def oldest_claim(self) -> tuple[str, set[str]]:
+        """Return which vehicle has waited longest with a load, and the way that it waits for.
+
+        Who drives gives its nodes back one by one. Without a claim those with short ways would always be sooner.
+        """
+        standing = {node for one in self.vehicles.values() if one["mission"] is None for node in one["at"]}
+        for order in self.orders.values():
+            vehicle = self.vehicles.get(order["vehicle"] or "")
+            if vehicle and vehicle["mission"] and order["loaded"]:
+                stop = vehicle["mission"]["stops"].get("pick")
+                if vehicle["mission"]["passed"] == vehicle["mission"]["reserved"] == stop:
+                    way = self.route([order["from"]], {order["to"]}, standing - {order["from"]})
+                    return order["vehicle"], set(way)
+        return "", set()
+
     # ---- missions ----------------------------------------------------------------------------------------------------
 
     def on_time(self, now: float) -> None:
         """Send again what was not confirmed, and send vehicles where they are needed; to be called twice a second."""
+        self.claim = self.oldest_claim()
         for serial, vehicle in self.vehicles.items():
             mission, state = vehicle["mission"], self.states.get(serial)
             if state is None:
@@ -399,7 +419,8 @@ class Manager:
         mission = self.vehicles[serial]["mission"]
         mission["sent"] = now
         names, nodes, edges = mission["nodes"], list[Json](), list[Json]()
-        load = [{"key": "loadId", "value": mission["load"]}]
+        load, third = [{"key": "loadId", "value": mission["load"]}], self.fleet[serial]["version"].startswith("3")
+        near = {"allowedDeviationXY": {"a": 0.5, "b": 0.5, "theta": 0.0} if third else 0.5}
         for index in range(mission["stitch"], len(names)):
             x, y = mission["here"] if names[index] == "here" else self.places[names[index]]
             kinds = [kind for kind, stop in mission["stops"].items() if stop == index]
@@ -407,11 +428,11 @@ class Manager:
                 {"actionType": kind, "actionId": f"{mission['id']}-{kind}", "blockingType": "HARD",
                  "actionParameters": load if kind in ("pick", "drop") else []} for kind in kinds
             ]  # fmt: skip
-            position = {"x": x, "y": y, "mapId": self.map} | ({"allowedDeviationXY": 0.5} if index == 0 else {})
+            position = {"x": x, "y": y, "mapId": self.map} | (near if index == 0 else {})
             part = {"sequenceId": 2 * index, "released": index <= mission["released"]}
             nodes.append({"nodeId": names[index], **part, "nodePosition": position, "actions": actions})
             if index > mission["stitch"]:
-                ends = {"startNodeId": names[index - 1], "endNodeId": names[index]}
+                ends = {} if third else {"startNodeId": names[index - 1], "endNodeId": names[index]}
                 part["sequenceId"] -= 1
                 edges.append({"edgeId": f"{names[index - 1]}-{names[index]}", **part, **ends, "actions": []})
         body = {"orderId": mission["id"], "orderUpdateId": mission["update"], "nodes": nodes, "edges": edges}
@@ -419,7 +440,7 @@ class Manager:
 
     def instant(self, serial: str, kind: str, action_id: str, now: float) -> None:
         """Send an instant action."""
-        action = {"actionType": kind, "actionId": action_id, "blockingType": "HARD", "actionParameters": []}
+        action = {"actionType": kind, "actionId": action_id, "blockingType": "NONE", "actionParameters": []}
         self.publish_to(serial, "instantActions", {"actions": [action]}, now)
 
     def publish_to(self, serial: str, topic: str, body: Json, now: float) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import csv
 import errno
+import fcntl
 import glob
 import os
 import re
@@ -21,7 +22,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -36,6 +37,7 @@ from fleet_sim.base.errors import (
     ConfigError,
     FleetSimError,
     InvalidValueError,
+    StateError,
     brief,
     closest,
     did_you_mean,
@@ -117,8 +119,12 @@ def output_path(path: Path) -> Path:
 
 @contextmanager
 def scratch_folder(prefix: str = "fleet_sim-") -> Iterator[Path]:
-    """Yield a folder that is removed at the end; whoever asks may read and write in it."""
-    with tempfile.TemporaryDirectory(prefix=prefix) as name:
+    """Yield a folder that is removed at the end, or by a later call; whoever asks may read and write in it."""
+    for left in Path(tempfile.gettempdir()).glob(f"{glob.escape(prefix)}*-*"):
+        owner = left.name.removeprefix(prefix).partition("-")[0]
+        if owner.isdecimal() and _is_left(left, int(owner)):
+            shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=f"{prefix}{os.getpid()}-") as name:
         folder = Path(name).resolve()
         with during(_scratch, (*_scratch.get(), folder)):
             yield folder
@@ -441,6 +447,17 @@ def uninterrupted() -> Iterator[None]:
 
 
 @contextmanager
+def held(path: str | Path) -> Iterator[None]:
+    """Keep a file to one process at a time; raises StateError where another one has it."""
+    with opened(path, "a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise StateError(f"another process has {named(path)}") from error
+        yield
+
+
+@contextmanager
 def refusals(path: str | Path) -> Iterator[None]:
     """Raise InvalidValueError naming `path` where the system refuses to write."""
     try:
@@ -489,8 +506,15 @@ def _remove_left(part: Path) -> None:
     before, _, after = part.name.rpartition(f"{os.getpid()}.part")
     for other in part.parent.glob(f"{glob.escape(before)}*.part{glob.escape(after)}"):
         number = other.name.removeprefix(before).removesuffix(f".part{after}")
-        if number.isdecimal() and not _is_running(int(number)) and time.time() - other.stat().st_mtime > LEFT:
+        if number.isdecimal() and _is_left(other, int(number)):
             other.unlink()
+
+
+def _is_left(path: Path, owner: int) -> bool:
+    """Return whether something belongs to a process that was killed."""
+    with suppress(FileNotFoundError):
+        return not _is_running(owner) and time.time() - path.stat().st_mtime > LEFT
+    return False
 
 
 def _is_running(process: int) -> bool:

@@ -183,6 +183,16 @@ def memory_of(process: int | str = "self") -> float | None:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
+def memory_of_group(group: int) -> float:
+    """Return the memory of all processes of a group, in MB; 0 where the system does not tell."""
+    total = 0.0
+    for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
+        if name.isdecimal():
+            with suppress(OSError):
+                total += (memory_of(name) or 0.0) if os.getpgid(int(name)) == group else 0.0
+    return total
+
+
 # Jobs in processes of this machine.
 
 

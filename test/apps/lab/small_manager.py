@@ -115,11 +115,14 @@ class Manager:
 
     def send(self, now: float) -> None:
         self.storage["at"] = now
+        self.write("order", self.storage["sent"])
+
+    def write(self, topic: str, body: dict[str, Any]) -> None:
         self.storage["header"] = self.storage.get("header", -1) + 1
         one = self.vehicle
         head = {"headerId": self.storage["header"], "timestamp": "2026-01-01T00:00:00.000Z", "version": one["version"]}
         head |= {"manufacturer": one["manufacturer"], "serialNumber": one["serial"]}
-        self.publish(f"{one['prefix']}/order", json.dumps(head | self.storage["sent"]))
+        self.publish(f"{one['prefix']}/{topic}", json.dumps(head | body))
 
 
 class Forgets(Manager):
@@ -160,7 +163,7 @@ class Fragile(Manager):
             and self.state["headerId"] == before["headerId"]
             and topic.endswith(f"{self.vehicle['serial']}/state")
         ):
-            raise ValueError("a state came twice")
+            raise ValueError(f"a state came twice, at {now}")
 
 
 class Raises(Manager):
@@ -183,6 +186,30 @@ class Mute(Manager):
 
     def begin(self, order: dict[str, Any], now: float) -> None:
         """Nothing."""
+
+
+class MuteAfterRestart(Manager):
+    """Says nothing in its second life."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.storage["lives"] = self.storage.get("lives", 0) + 1
+
+    def begin(self, order: dict[str, Any], now: float) -> None:
+        if self.storage["lives"] == 1:
+            super().begin(order, now)
+
+
+class ChargesFirst(Manager):
+    """Lets its vehicle charge before it does anything."""
+
+    def begin(self, order: dict[str, Any], now: float) -> None:
+        charge = self.state["batteryState"]
+        if charge["batteryCharge"] > 90.0:
+            super().begin(order, now)
+        elif not charge["charging"]:
+            action = {"actionType": "startCharging", "actionId": f"c{now}", "blockingType": "NONE"}
+            self.write("instantActions", {"actions": [action | {"actionParameters": []}]})
 
 
 class Floods(Manager):

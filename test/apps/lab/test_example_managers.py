@@ -23,13 +23,13 @@ SCHEDULES: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-def run(name: str, events: list[dict[str, Any]]) -> Outcome:
+def run(name: str, events: list[dict[str, Any]], version: float = 2.1) -> Outcome:
     """Run an order with a manager of the examples."""
     file = "vda5050_manager.py" if name == "Manager" else "mutants.py"
     lab = read_lab(
         {
             "site": {"grid": {"rows": 3, "columns": 4}},
-            "vehicles": {"count": 2},
+            "vehicles": {"count": 2, "version": version},
             "manager": {"python": f"{EXAMPLES / 'managers' / file}:{name}"},
         }
     )
@@ -44,7 +44,8 @@ def test_a_fault_of_an_example_is_seen(name: str) -> None:
     assert outcome.failure.oracle == oracle, outcome.failure
 
 
-def test_the_example_without_a_fault_survives_all_of_them() -> None:
-    outcome = run("Manager", sorted((event for event, _ in SCHEDULES.values()), key=lambda event: event["at"]))
+@pytest.mark.parametrize("version", [2.0, 2.1, 3.0])
+def test_the_example_without_a_fault_survives_all_of_them(version: float) -> None:
+    outcome = run("Manager", sorted((event for event, _ in SCHEDULES.values()), key=lambda event: event["at"]), version)
     assert outcome.failure is None
     assert outcome.ended == {"finished": 1}

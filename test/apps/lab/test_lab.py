@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from fleet_sim.apps.lab.run import Case, Outcome, case_of
 from fleet_sim.apps.lab.settings import LabSettings, read_lab
 from fleet_sim.apps.lab.shrink import Shrinker, check_parts, read_case, run_case
 from fleet_sim.base.errors import ConfigError
+from fleet_sim.base.files import held
 
 MANAGERS = Path(__file__).parent / "small_manager.py"
 
@@ -86,6 +88,7 @@ def test_equal_cases_are_equal_runs() -> None:
         ("ReportsAhead", [], ("report", "unknown order reported")),
         ("TellsAddress", [], ("manager", "ValueError: <object object at 0x...>")),
         ("Mute", [], ("manager", "says nothing")),
+        ("MuteAfterRestart", [{**KILL, "at": 0.1, "lasts": 12.0}], ("manager", "says nothing")),
         ("Floods", [], ("manager", "floods")),
     ],
 )
@@ -127,6 +130,28 @@ def test_oracles_are_left_out_and_added(tmp_path: Path) -> None:
         run(rules={"without": ["everything"]})
 
 
+def test_an_oracle_that_fails_itself_is_not_the_manager(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from fleet_sim.apps.lab.protocol import Oracle\n"
+        "class Wrong(Oracle):\n"
+        "    name, sentence = 'mine', 'No message is sent.'\n"
+        "    def sent(self, message):\n"
+        "        {}['key']\n"
+    )
+    assert broken(run(rules={"more": [f"{tmp_path}/mine.py:Wrong"]})) == (
+        "mine",
+        "the oracle itself fails: KeyError('key')",
+    )
+
+
+def test_a_vehicle_that_charges_longer_than_patience_is_no_standstill() -> None:
+    battery = {"capacity_wh": 50, "level": 0.2, "charge_power": 2000}
+    outcome = run("ChargesFirst", vehicles={"count": 1, "battery": battery}, orders={"count": 1, "cancelled": 0.0})
+    assert outcome.failure is None and outcome.ended == {"finished": 1}
+    accepted, ended = outcome.orders["o0"].accepted, outcome.orders["o0"].ended
+    assert accepted is not None and ended is not None and ended - accepted > 60.0
+
+
 def test_a_failure_is_shrunk_written_and_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     twice = {"do": "twice", "on": "v0", "way": "from"}
     events = [
@@ -161,7 +186,7 @@ def test_a_night_groups_what_it_finds_and_goes_on(tmp_path: Path) -> None:
     assert night.done == 4
     assert night.figures()["undisturbed run"] == "nothing broke"
     groups = night.groups()
-    assert [(group.oracle, group.cause) for group in groups] == [("manager", "ValueError: a state came twice")]
+    assert [(group.oracle, group.cause) for group in groups] == [("manager", "ValueError: a state came twice, at #")]
     assert (tmp_path / groups[0].file).exists()
     assert "a state came twice" in (tmp_path / "index.html").read_text()
     again = Night(lab, tmp_path, runs=5, most_shrinking=10, show=lines.append)
@@ -263,20 +288,47 @@ def test_a_replay_has_the_order_of_sets_of_the_night(tmp_path: Path) -> None:
     assert failure.cause == night.groups()[0].cause
 
 
-def test_variables_of_a_module_survive_neither_kills_nor_runs(tmp_path: Path) -> None:
-    (tmp_path / "counts.py").write_text(
+@pytest.mark.parametrize("name", ["counts.py", "counting_package.counts"])
+def test_variables_of_modules_survive_neither_kills_nor_runs(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    file = tmp_path / f"{name.removesuffix('.py').replace('.', '/')}.py"
+    file.parent.mkdir(exist_ok=True)
+    # Of the module, and of one beside it.
+    kept = name.replace("counts", "kept_of_counts").removesuffix(".py")
+    (file.parent / "kept_of_counts.py").write_text("STARTED = []\n")
+    file.write_text(
+        f"from {kept} import STARTED as OTHERS\n"
         "STARTED = []\n"
         "class Manager:\n"
         "    def __init__(self, *given):\n"
         "        STARTED.append(1)\n"
-        "        assert len(STARTED) == 1\n"
+        "        OTHERS.append(1)\n"
+        "        assert len(STARTED) == len(OTHERS) == 1\n"
         "    def order(self, order, now):\n"
         "        raise ValueError('an order')\n"
     )
-    lab = lab_of(manager={"python": f"{tmp_path}/counts.py:Manager"})
+    lab = lab_of(manager={"python": f"{file if name.endswith('.py') else name}:Manager"})
     case = case_of(lab, 1, [{**KILL, "at": 0.0, "lasts": 1.0}])
     for _ in range(2):
         assert broken(run_case(lab, case)) == ("manager", "ValueError: an order")
+
+
+def test_a_port_that_is_reserved_is_taken() -> None:
+    from fleet_sim.apps.lab.process import reserved_port
+
+    with reserved_port() as reserved, socket.socket() as other, pytest.raises(OSError, match="in use"):
+        other.bind(reserved.getsockname())
+
+
+def test_a_folder_has_one_lab_at_a_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    example = Path(__file__).parents[3] / "examples" / "lab.yaml"
+    (tmp_path / "runs.jsonl").write_text("")
+    with held(tmp_path / "lock"):
+        assert main(["lab", str(example), "--out", str(tmp_path)]) == 1
+    assert "another process has" in capsys.readouterr().err
+    assert (tmp_path / "runs.jsonl").exists()
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

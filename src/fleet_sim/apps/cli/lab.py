@@ -47,7 +47,7 @@ def _night(args: argparse.Namespace) -> int:
     from fleet_sim.apps.lab.night import RUNS, Night
     from fleet_sim.apps.lab.settings import read_lab
     from fleet_sim.apps.lab.shrink import check_parts
-    from fleet_sim.base.files import exists, make_folder, refusals, remove
+    from fleet_sim.base.files import exists, held, make_folder, refusals, remove
 
     lab = read_lab(args.file[0])
     check_parts(lab)
@@ -58,17 +58,18 @@ def _night(args: argparse.Namespace) -> int:
     folder = Path(args.out or f"{Path(args.file[0]).stem}-lab")
     with refusals(folder):
         make_folder(folder)
-    if not args.resume and exists(folder / RUNS):
-        remove(folder / RUNS)
     seconds = None if args.hours is None else 3600.0 * args.hours
     runs = args.runs or (None if seconds else 60)
     night = Night(lab, folder, args.seed, args.jobs, runs, seconds)
     if lab.manager.command:
         # Each of its runs takes real time.
         night.most_shrinking = 25
-    night.resume()
     try:
-        night.run()
+        with held(folder / "lock"):
+            if not args.resume and exists(folder / RUNS):
+                remove(folder / RUNS)
+            night.resume()
+            night.run()
     except KeyboardInterrupt:
         night.write_page()
         print(f"stopped; the same command with --resume goes on in {folder}", file=sys.stderr)
@@ -98,7 +99,7 @@ def _replay(file: str, times: int) -> int:
             continue
         broke += 1
         failure = outcome.failure
-        same = expected is not None and (failure.oracle, failure.cause) == (expected.oracle, expected.cause)
+        same = expected is not None and failure.group == expected.group
         print(f"{failure.sentence} {failure.cause}, at {failure.at:.1f} s{'' if same else ' (not as it was found)'}")
         print(failure.text)
     came = f"in {broke} of {times} replays"

@@ -83,9 +83,12 @@ class Hangs(BaseException):
 def class_at(path: str, what: str, source: str = "", *, anew: bool = False) -> Any:
     """Return the class at package.module:Class or file.py:Class, files beside `source` first; raises ConfigError.
 
-    A file is run again if `anew`, so that the variables of its module and classes are as at first.
+    If `anew`, its module is run again, and those of its package, or beside its file, so that their variables are as at
+    first.
     """
     file, _, name = path.rpartition(":")
+    if anew:
+        _forget(file, Path(beside(source, file) if source else file).resolve().parent)
     if not file.endswith(".py"):
         try:
             return Registry[Any](what, subclasses_of(object)).at(path)
@@ -95,7 +98,7 @@ def class_at(path: str, what: str, source: str = "", *, anew: bool = False) -> A
     if not is_file(found):
         raise ConfigError(f"there is no file {str(found)!r}", path=what, source=source)
     known = "fleet_sim_lab_" + "".join(char if char.isalnum() else "_" for char in str(found.resolve()))
-    module = None if anew else sys.modules.get(known)
+    module = sys.modules.get(known)
     try:
         if module is None:
             spec = spec_from_file_location(known, found)
@@ -198,6 +201,23 @@ class InProcess(ManagerHost):
     def _crashes(self) -> None:
         self.crash = traceback.format_exc(limit=-4)
         self._die()
+
+
+_FIRST: set[str] = set()
+"""Modules that were there before the first manager."""
+
+
+def _forget(file: str, folder: Path) -> None:
+    """Let the modules of a manager be imported again: what their variables keep is gone with a process."""
+    _FIRST.update(sys.modules if not _FIRST else ())
+    for name, module in list(sys.modules.items()):
+        if file.endswith(".py"):
+            place = Path(getattr(module, "__file__", None) or "/")
+            is_its = name not in _FIRST and place.is_relative_to(folder) and "site-packages" not in place.parts
+        else:
+            is_its = name.partition(".")[0] == file.partition(".")[0] not in ("fleet_sim", *sys.stdlib_module_names)
+        if is_its:
+            del sys.modules[name]
 
 
 @contextmanager

@@ -84,7 +84,7 @@ def _shrink(lab: LabSettings, job: Mapping[str, Any]) -> dict[str, Any]:
     case = Case(**job["case"])
     outcome = run_case(lab, case)
     wanted = Failure(**job["failure"])
-    if outcome.failure is None or outcome.failure.oracle != wanted.oracle:
+    if outcome.failure is None or outcome.failure.group != wanted.group:
         # It did not come back: all that can be kept is what was seen.
         write_case(f"{job['file']}.yaml", lab, case, wanted, "not in the first replay")
         return {"events": len(case.events), "vehicles": len(case.vehicles), "came": "not in the first replay"}
@@ -100,9 +100,8 @@ def came_back(lab: LabSettings, outcome: Outcome, times: int = REPLAYS) -> str:
     again = run_case(lab, outcome.case)
     if not lab.manager.command and again.digest == outcome.digest:
         return "in each replay, bit for bit"
-    wanted = outcome.failure.oracle, outcome.failure.cause
     found = [again, *(run_case(lab, outcome.case) for _ in range(times - 1))]
-    count = sum(one.failure is not None and (one.failure.oracle, one.failure.cause) == wanted for one in found)
+    count = sum(one.failure is not None and one.failure.group == outcome.failure.group for one in found)
     return f"in {count} of {times} replays"
 
 
@@ -115,11 +114,6 @@ def write_files(
         write_case(f"{name}.yaml", lab, outcome.case, outcome.failure, came)
     write_file(f"{name}.html", case_page(outcome, command, came and f"It came back {came}."))
     write_file(f"{name}.md", issue_text(outcome, command, came and f"It came back {came}."))
-
-
-def group_of(failure: Mapping[str, Any]) -> tuple[str, str]:
-    """Return what failures are grouped by: the oracle, and the cause without names and numbers."""
-    return failure["oracle"], re.sub(r"'[^']*'|\d+(\.\d+)?", "#", failure["cause"])
 
 
 @dataclass
@@ -277,7 +271,7 @@ class Night:
         if new and len(self.corpus) < MOST_KEPT:
             self.corpus.append(answer["case"]["events"])
         if answer["failure"] is not None:
-            group = group_of(answer["failure"])
+            group = Failure(**answer["failure"]).group
             is_new = group not in self.seen
             seen = Seen(answer["number"], answer["failure"], answer["case"])
             self.seen.setdefault(group, seen).add(answer)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fleet_sim.apps.lab.managers import class_at
-from fleet_sim.apps.lab.protocol import MasterRules, Oracle, VehicleRules, loads_in
+from fleet_sim.apps.lab.protocol import ENDED, MasterRules, Oracle, VehicleRules, loads_in
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import ConfigError, unknown_name
 from fleet_sim.base.spatial.trigonometry import hypot_of
@@ -29,6 +29,12 @@ def ahead(state: dict[str, Any]) -> list[tuple[float, float]]:
     """Return the places of the released nodes that a vehicle has not passed."""
     places = [node["nodePosition"] for node in state["nodeStates"] if node["released"]]
     return [(place["x"], place["y"]) for place in places]
+
+
+def charge_of(state: dict[str, Any]) -> tuple[float, bool]:
+    """Return the charge of a vehicle in %, and whether it charges; version 3.0 has other names."""
+    battery = state.get("batteryState") or state["powerSupply"]
+    return battery["batteryCharge" if "batteryCharge" in battery else "stateOfCharge"], battery["charging"]
 
 
 class NoTouch(Oracle):
@@ -266,7 +272,8 @@ class Lives(Oracle):
     def life(self, what: str) -> None:
         if what == "crash":
             self.fail(_last_line(self.lab.host.crash), f"the manager ended by itself:\n{self.lab.host.crash}")
-        self._asked = None
+        # A new one has said nothing yet, and has to when an order comes that a vehicle could do.
+        self._asked = self._spoke = None
 
     def order(self, track: OrderTrack) -> None:
         if self._asked is None:
@@ -287,8 +294,10 @@ class Lives(Oracle):
     def step(self) -> None:
         lab = self.lab
         silent = self._spoke is None and self._asked is not None and lab.now > self._asked + lab.rules.answer_within
-        if silent and not lab.troubled():
-            self.fail("says nothing", f"the manager has said nothing since its first order at {self._asked:.1f} s")
+        if silent and not lab.troubled() and all(_is_free(lab.latest(name)) for name in lab.vehicles):
+            self.fail(
+                "says nothing", f"the manager has said nothing since it was given an order at {self._asked:.1f} s"
+            )
         if lab.now > self._looked + 30.0:
             self._looked = lab.now
             self._weigh()
@@ -311,10 +320,7 @@ class Charged(Oracle):
     def told(self, message: Message, state: dict[str, Any]) -> None:
         lab, name = self.lab, message.vehicle
         spoiled = any(event["on"] == name and _spoils(event) for event in lab.case.events)
-        # Version 3.0 has other names.
-        battery = state.get("batteryState") or state["powerSupply"]
-        charge = battery["batteryCharge"] if "batteryCharge" in battery else battery["stateOfCharge"]
-        if lab.settings.vehicles.battery and charge <= 0.0 and not spoiled:
+        if lab.settings.vehicles.battery and charge_of(state)[0] <= 0.0 and not spoiled:
             self.fail("runs empty", f"{name} is empty at {_at(lab.place(name))}")
 
 
@@ -331,7 +337,9 @@ class Progress(Oracle):
         self._status: dict[str, tuple[Any, ...]] = {}
 
     def told(self, message: Message, state: dict[str, Any]) -> None:
-        now = tuple((entry["actionId"], entry["actionStatus"]) for entry in state["actionStates"])
+        charge, charging = charge_of(state)
+        # A vehicle that charges is a wait that is explained, as long as its battery gets fuller.
+        now = (charging and charge, *((entry["actionId"], entry["actionStatus"]) for entry in state["actionStates"]))
         if self._status.get(message.vehicle) != now:
             self._status[message.vehicle], self._since = now, self.lab.now
 
@@ -362,6 +370,12 @@ def oracles_of(lab: LabSettings) -> list[type[Oracle]]:
             raise ConfigError.of(unknown_name("oracle", name, known)).within("rules.without", source=lab.source)
     own = [class_at(path, "rules.more", lab.source) for path in lab.rules.more]
     return [*(oracle for name, oracle in known.items() if name not in lab.rules.without), *own]
+
+
+def _is_free(state: dict[str, Any]) -> bool:
+    """Return whether a vehicle waits for nothing but an order."""
+    busy = state.get("nodeStates") or any(one["actionStatus"] not in ENDED for one in state.get("actionStates", ()))
+    return not state or not (busy or charge_of(state)[1] or state["operatingMode"] != "AUTOMATIC" or state["errors"])
 
 
 def _spoils(event: Event) -> bool:

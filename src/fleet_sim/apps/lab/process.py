@@ -22,7 +22,7 @@ from fleet_sim.apps.lab.managers import ManagerHost, Report
 from fleet_sim.apps.lab.settings import ManagerSettings
 from fleet_sim.base.errors import ConfigError, of_extra
 from fleet_sim.base.files import make_folder, opened, program_named, read_text, scratch_folder, write_file
-from fleet_sim.base.parallel import GROUPS, end_group, memory_of
+from fleet_sim.base.parallel import GROUPS, end_group, memory_of_group
 
 with of_extra("paho.mqtt", "vda5050", "a manager that speaks MQTT"):
     from paho.mqtt import client as mqtt
@@ -35,11 +35,13 @@ SUBSCRIPTIONS = "$SYS/broker/subscriptions/count"
 """Where mosquitto tells how many there are."""
 
 
-def free_port() -> int:
-    """Return a port of the loopback that nobody has now."""
-    with socket.socket() as sock:
-        sock.bind((LOOPBACK, 0))
-        return int(sock.getsockname()[1])
+def reserved_port() -> socket.socket:
+    """Return a socket with a port of the loopback that nobody else is given while it is open, and a broker may use."""
+    sock = socket.socket()
+    sock.bind((LOOPBACK, 0))
+    # Who asks for this port by its number gets it, as brokers do; who asks for any port gets another one.
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    return sock
 
 
 class ProcessHost(ManagerHost):
@@ -61,7 +63,8 @@ class ProcessHost(ManagerHost):
         self.folder = self._scratch.__enter__()
         write_file(self.folder / "site.json", json.dumps({"site": site, "vehicles": vehicles}))
         make_folder(self.folder / "storage")
-        self.port = free_port()
+        self._reserved = reserved_port()
+        self.port = int(self._reserved.getsockname()[1])
         self._broker: Any = None
         self._process: subprocess.Popen[bytes] | None = None
         self._came: deque[tuple[str, bytes, bool]] = deque()
@@ -132,13 +135,14 @@ class ProcessHost(ManagerHost):
         """End program, broker and folder."""
         self._die()
         self._stop_broker()
+        self._reserved.close()
         self._scratch.__exit__(None, None, None)
 
     def memory(self) -> float:
-        """Return by how much the process has grown since this was asked first, in MB."""
+        """Return by how much it has grown, with all that it started, since this was asked first, in MB."""
         if self._process is None or not self.alive:
             return 0.0
-        size = memory_of(self._process.pid) or 0.0
+        size = memory_of_group(self._process.pid)
         if self._at_first is None:
             # A program brings its language with it.
             self._at_first = size

@@ -68,7 +68,9 @@ TEXT, COUNT, BOOL, LIST, NUMBER = (str,), (int,), (bool,), (list,), (int, float)
 HEADER = {"headerId": COUNT, "timestamp": TEXT, "version": TEXT, "manufacturer": TEXT, "serialNumber": TEXT}
 ORDER = {"orderId": TEXT, "orderUpdateId": COUNT, "nodes": LIST, "edges": LIST}
 NODE = {"nodeId": TEXT, "sequenceId": COUNT, "released": BOOL, "actions": LIST}
-EDGE = {"edgeId": TEXT, "sequenceId": COUNT, "released": BOOL, "startNodeId": TEXT, "endNodeId": TEXT, "actions": LIST}
+EDGE: dict[str, tuple[type, ...]] = {"edgeId": TEXT, "sequenceId": COUNT, "released": BOOL, "actions": LIST}
+ENDS: dict[str, tuple[type, ...]] = {"startNodeId": TEXT, "endNodeId": TEXT}
+"""Edges have these to version 2.1."""
 ACTION = {"actionType": TEXT, "actionId": TEXT, "blockingType": TEXT}
 
 
@@ -205,12 +207,12 @@ class MasterRules(Oracle):
 
     def _check_order(self, message: Message, values: dict[str, Any]) -> None:
         self._require(message, values, ORDER, "")
-        nodes, edges = values["nodes"], values["edges"]
+        nodes, edges, third = values["nodes"], values["edges"], values["version"].startswith("3")
         text = f"order {values['orderId']!r}, update {values['orderUpdateId']}, to {message.vehicle}"
         for index, node in enumerate(nodes):
             self._require(message, node, NODE, f"nodes[{index}].")
         for index, edge in enumerate(edges):
-            self._require(message, edge, EDGE, f"edges[{index}].")
+            self._require(message, edge, EDGE if third else EDGE | ENDS, f"edges[{index}].")
         if not nodes or len(edges) != len(nodes) - 1:
             self.fail("nodes and edges do not fit", f"{text} has {len(nodes)} nodes and {len(edges)} edges")
         first = nodes[0]["sequenceId"]
@@ -219,7 +221,7 @@ class MasterRules(Oracle):
             self.fail("sequence ids are wrong", f"{text} has nodes with sequence ids {numbers[0]}")
         if numbers[1] != list(range(first + 1, first + 2 * len(edges), 2)):
             self.fail("sequence ids are wrong", f"{text} has edges with sequence ids {numbers[1]}")
-        for edge, start, end in zip(edges, nodes, nodes[1:], strict=False):
+        for edge, start, end in () if third else zip(edges, nodes, nodes[1:], strict=False):
             if (edge["startNodeId"], edge["endNodeId"]) != (start["nodeId"], end["nodeId"]):
                 self.fail("an edge joins other nodes", f"{text}: edge {edge['edgeId']!r} does not join its neighbours")
         released = [part["released"] for part in sorted([*nodes, *edges], key=lambda part: part["sequenceId"])]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -24,6 +26,7 @@ from fleet_sim.apps.lab.faults import OF_MESSAGES, Event, Moment, in_order
 from fleet_sim.apps.lab.managers import InProcess, ManagerHost, class_at
 from fleet_sim.apps.lab.settings import LabSettings
 from fleet_sim.base.arrays import Floats
+from fleet_sim.base.errors import brief
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.spatial.trigonometry import hypot_of
 from fleet_sim.robots.sim_object import SimObject
@@ -90,6 +93,11 @@ class Failure(NamedTuple):
     text: str
     at: float
 
+    @property
+    def group(self) -> tuple[str, str]:
+        """What failures are grouped by, and are the same by: the oracle, and the cause without names and numbers."""
+        return self.oracle, re.sub(r"'[^']*'|\d+(\.\d+)?", "#", self.cause)
+
 
 class Note(NamedTuple):
     """Something in a run that is no message: an event, an order, a report, a kill."""
@@ -136,8 +144,11 @@ class Outcome:
 
     @property
     def digest(self) -> str:
-        """Of all messages and their times: equal runs have equal ones."""
-        lines = (f"{one.at:.6f} {one.sender} {one.vehicle} {one.topic} {one.came} {one.text}" for one in self.messages)
+        """Of all messages, reports, kills and times, and of how it ended: equal runs have equal ones."""
+        lines = [f"{one.at:.6f} {one.sender} {one.vehicle} {one.topic} {one.came} {one.text}" for one in self.messages]
+        # The text of a failure may have addresses of objects, which are others in each run.
+        lines += [str(note) for note in self.notes if note.what != "failure"]
+        lines.append(str(self.failure and (self.failure.group, self.failure.at)))
         return sha256("\n".join(lines).encode()).hexdigest()
 
 
@@ -433,7 +444,10 @@ class LabRun:
 
     def _listen(self, name: str, *given: Any) -> None:
         for listener in self._listeners[name]:
-            listener(*given)
+            try:
+                listener(*given)
+            except Exception as error:  # oracles are code of others, too, and the manager is not to blame
+                self.fail(listener.__self__, f"the oracle itself fails: {brief(error)}", traceback.format_exc(limit=-4))
 
     def _note(self, what: str, who: str, text: str) -> None:
         self.notes.append(Note(round(self.now, 3), what, who, text))

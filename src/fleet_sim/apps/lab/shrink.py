@@ -45,13 +45,13 @@ class Shrunk:
 class Shrinker:
     """Delta debugging: leaves out events, orders and vehicles, and makes numbers smaller, while the failure stays.
 
-    The failure is the same where oracle and cause are. It ends after `most` runs with the best case until then.
+    The failure is the same where oracle and kind of cause are. It ends after `most` runs with the best case until then.
     """
 
     def __init__(self, lab: LabSettings, failed: Outcome, most: int = 200) -> None:
         assert failed.failure is not None
         self._lab, self._left, self._most = lab, most, most
-        self._wanted = failed.failure.oracle, failed.failure.cause
+        self._wanted = failed.failure.group
         self.best, self.outcome = failed.case, failed
 
     def shrink(self) -> Shrunk:
@@ -89,7 +89,7 @@ class Shrinker:
         assert self.outcome.failure is not None
         until = math.inf if self._wanted[0] in AT_THE_END else self.outcome.failure.at + LATER
         outcome = run_case(self._lab, case, until)
-        if outcome.failure is None or (outcome.failure.oracle, outcome.failure.cause) != self._wanted:
+        if outcome.failure is None or outcome.failure.group != self._wanted:
             return False
         self.best, self.outcome = case, outcome
         return True
