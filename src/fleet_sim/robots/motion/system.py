@@ -59,7 +59,10 @@ class MotionSystem:
         # Robots of the traffic are driven by that: often there are no others.
         if world.compiled and not np.count_nonzero(world.motion.control != IDLE):
             return NO_ROWS
-        ended, left = advance(world, self._rows(world), dt, omni=OMNI, differential=DIFFERENTIAL)
+        rows = self._rows(world)
+        if not len(rows):
+            return NO_ROWS
+        ended, left = advance(world, rows, dt, omni=OMNI, differential=DIFFERENTIAL)
         if not len(left):
             return ended
         arrived = [ended]

@@ -94,17 +94,21 @@ class BlockingSystem:
         Returns whether all stand and will be held again in a step of `dt` seconds, so that no law needs to move them.
         """
         world, motion = self._world, self._world.motion
-        self._start, self._again = None, False
+        self._start, self._state, self._again = None, b"", False
         # Nothing is compared where somebody moved.
-        self._state = self._state_now(dt) if self._standing is not None else b""
-        if self._standing is not None and self._state and self._state == self._standing.state:
-            self._again = True
-            return True
+        if self._standing is not None and world.capacity <= _FEW:
+            state = self._state_now(dt)
+            if state == self._standing.state:
+                self._again = True
+                return True
+            self._state = state if self._tells_all() else b""
         rows = np.flatnonzero(world.block_on_collision & world.alive & (motion.control != 0) & (world.parent == NO_ROW))
         if len(rows):
             progress = [getattr(motion, name)[rows] for name in _PROGRESS]
             flags = [getattr(world, name)[rows] for name in _FLAGS]
             self._start = _Start(rows, world.position.copy(), world.orientation.copy(), progress, flags)
+        else:
+            self._standing = None
         return False
 
     def after(self, arrived: Rows) -> Blocked:
@@ -155,17 +159,20 @@ class BlockingSystem:
         # The tolerance is for rounding.
         return held[self._world.clock.time - motion.blocked_since[held] >= motion.blocked_timeout[held] - 1e-9]
 
-    def _state_now(self, dt: float) -> bytes:
-        """Return all that tells how far all rows get in a step of `dt` seconds; empty where a law looks at more."""
-        world, motion, pool = self._world, self._world.motion, self._world.waypoints
+    def _tells_all(self) -> bool:
+        """Return whether the state tells how far all rows get: no law looks at more, such as at the time."""
+        world, motion = self._world, self._world.motion
         moving = motion.control.nonzero()[0]
         # Commands of velocities may end at a time.
-        if world.capacity > _FEW or not (
+        return bool(
             ((motion.control[moving] == _POSE) | (motion.command_expiry[moving] < 0)).all()
             and set(motion.law[moving].tolist()).issubset(self._laws)
             and not world.dynamic[moving].any()
-        ):
-            return b""
+        )
+
+    def _state_now(self, dt: float) -> bytes:
+        """Return the state of all rows before a step of `dt` seconds, in a form that is fast to compare."""
+        world, motion, pool = self._world, self._world.motion, self._world.waypoints
         made_of = world.scalars, motion.scalars
         if made_of != self._made_of:
             self._made_of = made_of
@@ -175,11 +182,11 @@ class BlockingSystem:
                 for name, spec, array in table.columns()
                 if table.owns(name) and spec.dtype != object
             ]
-        points = (pool.position, pool.orientation, pool.speed_limit, pool.pass_speed, pool.braking)
-        joints = world.joints
-        head = f"{dt} {pool.limited} {pool.used} {joints.used} {world.collision_rules.version}".encode()
-        used = (*(column[: pool.used].data for column in points), joints.position[: joints.used].data)
-        return b"".join((head, *self._columns, *used))
+        joints, used = world.joints, pool.used
+        head = f"{dt} {pool.limited} {used} {joints.used} {world.collision_rules.version}".encode()
+        points = pool.position[:used].data, pool.orientation[:used].data, pool.speed_limit[:used].data
+        speeds = pool.pass_speed[:used].data, pool.braking[:used].data
+        return b"".join((head, *self._columns, *points, *speeds, joints.position[: joints.used].data))
 
     def _inputs(self, start: _Start, movers: Rows) -> list[bytes]:
         """Return all that tells how far `movers` get, and what stops them, in a form that is fast to compare."""
