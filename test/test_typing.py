@@ -41,47 +41,6 @@ PLANNERS.register("number", int)
 """
 
 
-def mypy(path: Path, text: str) -> list[str]:
-    """Return what mypy says about a file of a user, with the settings of the project.
-
-    The text names its path: from its cache mypy repeats what it said of the same text elsewhere, with the path of then.
-    """
-    api = pytest.importorskip("mypy.api")
-    path.write_text(f"{text}\n# {path}\n", encoding="utf-8")
-    settings = ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache"), "--strict"]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MYPYPATH", str(SOURCE.parent))
-        said, failed, status = api.run([*settings, "--hide-error-context", "--no-pretty", str(path)])
-    assert not failed, failed
-    lines = [line.removeprefix(f"{path}:") for line in said.splitlines() if line.startswith(f"{path}:")]
-    assert status == 0 or any("error:" in line for line in lines), said
-    return lines
-
-
-@pytest.mark.slow
-def test_misspelt_names_fail(tmp_path: Path) -> None:
-    said = mypy(
-        tmp_path / "user.py",
-        "import fleet_sim as fs\nfrom fleet_sim import Agnet\nfrom fleet_sim.swarm import Controler\nfs.Simulation\n",
-    )
-    assert said[0].endswith('Module "fleet_sim" has no attribute "Agnet"; maybe "Agent"?  [attr-defined]')
-    # The closest name comes first; others may follow.
-    assert 'has no attribute "Controler"; maybe "Controller"' in said[1]
-    assert said[2].startswith("4: error: Module has no attribute")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("package", ["fleet_sim", "fleet_sim.swarm"])
-def test_every_public_name_has_a_type(package: str, tmp_path: Path) -> None:
-    names = import_module(package).__all__
-    lines = [f"import {package} as fs", *(f"reveal_type(fs.{name})" for name in names)]
-    said = mypy(tmp_path / "user.py", "\n".join(lines))
-    assert len(said) == len(names)
-    assert [line for line in said if line.endswith('"Any"') or "Revealed type" not in line] == []
-    if package == "fleet_sim":
-        assert said[names.index("Agent")].endswith('-> fleet_sim.robots.agent.Agent"')
-
-
 USER_CODE = """
 import fleet_sim as fs
 
@@ -111,12 +70,70 @@ sim.agents[0].register_callback(each_step)
 reveal_type(sim.spawn(fs.AgentSpawnParams()))
 reveal_type(sim.spawn(fs.SimObjectSpawnParams()))
 """
+MISSPELT = """import fleet_sim as fs
+from fleet_sim import Agnet
+from fleet_sim.swarm import Controler
+fs.Simulation
+"""
+PACKAGES = ("fleet_sim", "fleet_sim.swarm")
+
+
+def public(package: str) -> str:
+    """Code that asks for the type of each public name."""
+    return f"import {package} as fs\n" + "\n".join(f"reveal_type(fs.{name})" for name in import_module(package).__all__)
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """What mypy says about each file of a user, with the settings of the project: all at once: loading takes longest.
+
+    Texts name their paths: from its cache mypy repeats what it said of the same text elsewhere, with the path of then.
+    """
+    api = pytest.importorskip("mypy.api")
+    templates = "\n\n".join(blocks(ROOT / "docs/own_code.md", "python"))
+    texts = {"user": USER_CODE, "misspelt": MISSPELT, "abstract": ABSTRACT, "mine": templates}
+    texts["wrong"] = templates.replace("dt: float) -> None:", "dt: float) -> bool:", 1)
+    texts |= {f"all_of_{package.replace('.', '_')}": public(package) for package in PACKAGES}
+    folder = tmp_path_factory.mktemp("user")
+    files = {name: folder / f"{name}.py" for name in texts}
+    for name, file in files.items():
+        file.write_text(f"{texts[name]}\n# {file}\n", encoding="utf-8")
+    settings = ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache"), "--strict"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MYPYPATH", str(SOURCE.parent))
+        out, failed, _ = api.run([*settings, "--hide-error-context", "--no-pretty", *map(str, files.values())])
+    assert not failed, failed
+    lines = out.splitlines()
+    found = {
+        name: [line.removeprefix(f"{file}:") for line in lines if line.startswith(f"{file}:")]
+        for name, file in files.items()
+    }
+    assert sum(map(len, found.values())) == len(lines) - 1, out
+    return found
 
 
 @pytest.mark.slow
-def test_what_users_write_is_typed(tmp_path: Path) -> None:
-    said = mypy(tmp_path / "user.py", USER_CODE)
-    assert [line.partition(": ")[2] for line in said] == [
+def test_misspelt_names_fail(said: dict[str, list[str]]) -> None:
+    agent, controller, simulation = said["misspelt"]
+    assert agent.endswith('Module "fleet_sim" has no attribute "Agnet"; maybe "Agent"?  [attr-defined]')
+    # The closest name comes first; others may follow.
+    assert 'has no attribute "Controler"; maybe "Controller"' in controller
+    assert simulation.startswith("4: error: Module has no attribute")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_public_name_has_a_type(package: str, said: dict[str, list[str]]) -> None:
+    lines, names = said[f"all_of_{package.replace('.', '_')}"], import_module(package).__all__
+    assert len(lines) == len(names)
+    assert [line for line in lines if line.endswith('"Any"') or "Revealed type" not in line] == []
+    if package == "fleet_sim":
+        assert lines[names.index("Agent")].endswith('-> fleet_sim.robots.agent.Agent"')
+
+
+@pytest.mark.slow
+def test_what_users_write_is_typed(said: dict[str, list[str]]) -> None:
+    assert [line.partition(": ")[2] for line in said["user"]] == [
         'note: Revealed type is "list[fleet_sim.robots.agent.Agent]"',
         'note: Revealed type is "bool"',
         'error: "Agent" has no attribute "set_velocty"; maybe "set_velocity"?  [attr-defined]',
@@ -132,19 +149,16 @@ def test_what_users_write_is_typed(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_templates_of_own_code_are_typed(tmp_path: Path) -> None:
-    module = "\n\n".join(blocks(ROOT / "docs/own_code.md", "python"))
-    assert mypy(tmp_path / "mine.py", module) == []
-    wrong = module.replace("dt: float) -> None:", "dt: float) -> bool:", 1)
-    assert mypy(tmp_path / "wrong.py", wrong) != []
+def test_the_templates_of_own_code_are_typed(said: dict[str, list[str]]) -> None:
+    assert said["mine"] == [] and said["wrong"] != []
 
 
 @pytest.mark.slow
-def test_a_registry_gives_back_what_it_holds(tmp_path: Path) -> None:
-    said = mypy(tmp_path / "user.py", ABSTRACT)
-    assert said[0].endswith('Revealed type is "type[user.Planner]"')
-    assert said[1].endswith('Revealed type is "def (self: user.Straight) -> float"'), "a decorator keeps the class"
-    assert 'expected "type[Planner]"' in said[2]
+def test_a_registry_gives_back_what_it_holds(said: dict[str, list[str]]) -> None:
+    lines = said["abstract"]
+    assert lines[0].endswith('Revealed type is "type[abstract.Planner]"')
+    assert lines[1].endswith('Revealed type is "def (self: abstract.Straight) -> float"'), "a decorator keeps the class"
+    assert 'expected "type[Planner]"' in lines[2]
 
 
 @pytest.mark.parametrize("package", LAZY)

@@ -22,48 +22,10 @@ from rclpy.executors import SingleThreadedExecutor
 
 HERE = Path(__file__).parent
 TARGETS = (
-    "yaml",
-    "urdf",
-    "sdf",
-    "mjcf",
-    "xacro",
-    "mesh",
-    "site",
-    "recording",
-    "log",
-    "options",
-    "machine",
-    "scenario",
-    "state",
-    "vda5050",
-    "mujoco",
-    "sweep",
-    "building",
-    "cdr",
-    "node",
-    "page",
-    "parameters",
-    "schema",
-    "readers",
+    *("yaml", "urdf", "sdf", "mjcf", "xacro", "mesh", "site", "recording", "log", "options", "machine", "scenario"),
+    *("state", "vda5050", "mujoco", "sweep", "building", "cdr", "node", "page", "parameters", "schema", "readers"),
     "live",
 )
-MUTANTS = {
-    "xacro": 3,
-    "recording": 60,
-    "cdr": 3000,
-    "machine": 10,
-    "scenario": 40,
-    "state": 60,
-    "vda5050": 60,
-    "building": 20,
-    "mujoco": 100,
-    "sweep": 100,
-    "node": 100,
-    "page": 15,
-    "readers": 10,
-    "live": 40,
-}
-"""How many a short run feeds; 300 of the others."""
 
 
 @pytest.fixture(scope="module")
@@ -154,22 +116,13 @@ def _imported() -> set[str]:
 
 @pytest.mark.parametrize("name", TARGETS)
 @pytest.mark.slow
-def test_seeds_are_read_and_mutants_read_or_refused(targets: ModuleType, name: str, tmp_path: Path) -> None:
-    from random import Random
-
+def test_seeds_are_read(targets: ModuleType, name: str) -> None:
+    """What becomes of mutants of them is seen by `make fuzz`."""
     from fuzz_target import Watch, outcome_of
-    from fuzz_worker import Run, feed_mutants
 
-    target = made(targets, name)
-    watch = Watch(60.0)
+    target, watch = made(targets, name), Watch(60.0)
     for number, seed in enumerate(target.seeds):
         assert outcome_of(target, seed, watch).where.startswith("accepted"), f"seed {number}"
-    fuzzing = Run(name, target, tmp_path)
-    feed_mutants(fuzzing, target, Random(7), seconds=60.0, most=len(target.seeds) + MUTANTS.get(name, 60))
-    faults = [path.read_text(encoding="utf-8") for path in tmp_path.glob("*.txt")]
-    assert faults == []
-    # What is refused in a sequence of operations is an answer, and no end of it.
-    assert (fuzzing.refused > 0) == (name not in ("machine", "vda5050", "page", "readers", "live"))
 
 
 @pytest.mark.parametrize("path", sorted((HERE / "found").glob("*")), ids=lambda path: path.name)

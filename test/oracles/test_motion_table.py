@@ -254,6 +254,7 @@ def test_a_goal_is_reached_in_the_time_of_its_limits(make: Make, law: str, accur
 
 
 @pytest.mark.parametrize("body", ["box", pytest.param("urdf", marks=pytest.mark.slow)], indirect=True)
+@pytest.mark.parametrize("dt", [0.05], indirect=True)
 @holds(
     "api:MoveAction.status",
     "api:Agent.velocity",
@@ -281,7 +282,7 @@ def test_a_path_of_several_points_is_driven(make: Make, law: str, accuracy: Accu
     within_limits(run, dt, accuracy)
 
 
-@pytest.mark.parametrize("body", ["box"], indirect=True)
+@pytest.mark.parametrize(("body", "dt"), [("box", 0.05)], indirect=True)
 @pytest.mark.parametrize("accel", [ACCEL, 1e6])
 @holds(
     "api:Agent.velocity",
@@ -312,7 +313,7 @@ def test_at_a_wall_it_stands_and_says_so(make: Make, law: str, accel: float, eng
     assert turned(rates(robot), -START[2]) == pytest.approx([-0.5, 0.0], abs=0.01), "it drives back at once"
 
 
-@pytest.mark.parametrize("body", ["box"], indirect=True)
+@pytest.mark.parametrize(("body", "dt"), [("box", 0.05)], indirect=True)
 @holds(
     "api:SimObject.set_mass",
     "api:Agent.velocity",

@@ -132,12 +132,5 @@ def test_it_comes_about_from_every_seed_in_steps_of_a_fifth_of_a_second(behaviou
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("behaviour", ALL, ids=name_of)
-def test_the_files_as_they_are_behave_from_every_seed(behaviour: Behaviour) -> None:
-    judge(behaviour, [run(behaviour, seed=seed) for seed in SEEDS])
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1200)
-@pytest.mark.parametrize("behaviour", ALL, ids=name_of)
 def test_it_stays(behaviour: Behaviour) -> None:
     assert behaviour.holds(run(Behaviour(behaviour.file, 4.0 * behaviour.time, behaviour.holds))[1])

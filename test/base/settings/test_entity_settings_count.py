@@ -273,10 +273,16 @@ def lifted(**lift: Any) -> Places:
     return places({0: calls}, 400, lift={**usual, "door_time": 1.0, **lift})
 
 
+@pytest.fixture(scope="module")
+def usual_lift() -> Places:
+    """Where everything is with a lift of which no setting was changed."""
+    return lifted()
+
+
 @pytest.mark.parametrize("name", LIFT)
 @pytest.mark.slow
-def test_settings_of_lifts(name: str) -> None:
-    assert lifted(**{name: LIFT[name]}) != lifted()
+def test_settings_of_lifts(name: str, usual_lift: Places) -> None:
+    assert lifted(**{name: LIFT[name]}) != usual_lift
 
 
 def served(name: str, **cell: Any) -> Places:
