@@ -11,23 +11,14 @@ from swarm_world import make_world
 
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import FleetSimError
-from fleet_sim.swarm.metrics import METRICS, AverageSpeed, Circliness, DistanceTravelled, Throughput, TotalCollisions
-from fleet_sim.swarm.metrics.crowd import (
-    aggregation,
-    angular_momentum,
-    average_speed,
-    components,
-    dispersion,
-    group_rotation,
-    scatter,
-)
+from fleet_sim.swarm.metrics import METRICS, AverageSpeed, DistanceTravelled, TotalCollisions
+from fleet_sim.swarm.metrics.crowd import aggregation, components, dispersion
 from fleet_sim.swarm.metrics.shape import (
     FITS,
     Circle,
     circularity,
     convex_hull,
     convex_hull_area,
-    delaunay_diffusion,
     delaunay_edges,
     instant_circularity,
     least_squares,
@@ -46,19 +37,6 @@ def driver(speed: float, turn: float = 0.0) -> dict[str, Any]:
     return {"type": "static", "output": [speed, turn]}
 
 
-def test_they_take_positions_and_velocities_of_the_population_after_the_step() -> None:
-    world = make_world(driver(0.4, 1.0), count=6)
-    metrics = {name: add(world, name) for name in ("average_speed", "angular_momentum", "scatter", "polarization")}
-    world.add_object({"type": "StaticObject", "position": [4.0, 4.0], "agent_radius": 0.2})
-    before = world.everyone.positions
-    world.step()
-    crowd, radius = world.everyone, np.hypot(5.0, 5.0) / 2.0
-    velocities = (crowd.positions - before) / world.dt
-    assert metrics["average_speed"].value == pytest.approx(np.hypot(*velocities.T).mean())
-    assert metrics["scatter"].value == pytest.approx(scatter(crowd.positions, radius))
-    assert metrics["angular_momentum"].value == pytest.approx(angular_momentum(crowd.positions, velocities, radius))
-
-
 def test_the_last_value_and_the_mean_are_told_by_name() -> None:
     metric = AverageSpeed(name="pace")
     for value in (1.0, 2.0, 6.0):
@@ -72,32 +50,6 @@ def test_they_can_look_at_one_team() -> None:
     everybody, fast = add(world, "average_speed"), add(world, "average_speed", name="fast", team="fast")
     world.step()
     assert (everybody.value, fast.value) == (pytest.approx(1.0 / 3.0), pytest.approx(0.6))
-
-
-def test_circliness_goes_by_the_means_of_its_window() -> None:
-    world = make_world(
-        driver(0.3, 0.5), positions=[[3.1, 2.5], [2.5, 3.1], [1.9, 2.5], [2.5, 1.9]], angles=np.arange(4) * np.pi / 2
-    )
-    circliness, fatness = add(world, "Circliness", avg_history_max=3), add(world, "Fatness")
-    tangentness = add(world, "Tangentness")
-    for _ in range(5):
-        world.step()
-    last = [np.mean(list(metric.value_history)[-3:]) for metric in (fatness, tangentness)]
-    assert circliness.value == pytest.approx(1.0 - max(last))
-    with pytest.raises(FleetSimError, match="avg_history_max"):
-        Circliness(avg_history_max=0)
-
-
-def test_collisions_are_counted_where_they_begin() -> None:
-    # Two that drive into each other and stay there; one that drives into the wall.
-    world = make_world(driver(0.5), positions=[[1.0, 1.0], [2.0, 1.0], [4.5, 4.0]], angles=[0.0, np.pi, 0.0])
-    begun, steps = add(world, "TotalCollisions"), add(world, "TotalCollisions", name="steps", each_step=True)
-    touches = 0
-    for _ in range(60):
-        world.step()
-        touches += int(world.everyone.touching.sum())
-    assert begun.value == 3
-    assert steps.value == touches > 50
 
 
 @holds("api:PercentageAtGoal.value", fault="swarm/metrics/crowd.py: the step of success is counted twice")
@@ -122,20 +74,6 @@ def test_goals() -> None:
     assert seen == [1.0] * 19 + [2.0] * 4 + [1.0] * 47
     assert rate.value == pytest.approx(2.0 / 3.5)
     assert half.value == 20.0
-
-
-def test_throughput_forgets_what_was_before_its_window() -> None:
-    goal = {"type": "circle", "position": [3.0, 2.5], "radius": 0.5}
-    world = make_world(driver(0.5), positions=[[2.4, 2.5]], angles=[0.0], goals=[goal])
-    rate = add(world, "throughput", window=0.5)
-    values = []
-    for _ in range(30):
-        world.step()
-        values.append(round(rate.value, 9))
-    assert max(values) == pytest.approx(1.0 / 0.25)  # it comes in with the fifth step, after 0.25 s
-    assert values[10] == 2.0
-    assert values[-1] == 0.0
-    assert isinstance(rate, Throughput)
 
 
 def test_distances_add_up_while_agents_come_and_go() -> None:
@@ -307,13 +245,6 @@ def test_grids_are_triangulated_whole() -> None:
     assert len(delaunay_edges(grid)) == 3 * 30 - 3 - 18
 
 
-def test_diffusion() -> None:
-    # Sides 2, 2, 2, 2 and a diagonal: mean (8 + 2 sqrt 2) / 5.
-    lengths = np.array([2.0, 2.0, 2.0, 2.0, np.sqrt(8.0)])
-    assert delaunay_diffusion(SQUARE_CIRCLES_AND_SPACING) == pytest.approx(4.0 / (1.0 + 10.0 * lengths.var()))
-    assert np.isnan(delaunay_diffusion(LINE))
-
-
 # ---- against the source ----------------------------------------------------------------------------------------------
 
 
@@ -365,39 +296,6 @@ def test_places_give_its_numbers(kind: str, ring: float, cloud: float) -> None:
     # Its least squares fit stops some digits earlier.
     assert value_in("ring", kind) == pytest.approx(ring, rel=1e-6)
     assert value_in("cloud", kind) == pytest.approx(cloud, rel=1e-6)
-
-
-def test_formulas_of_speeds_give_its_numbers() -> None:
-    steps = np.array(
-        [(0.001, -0.012), (0.001, 0.014), (-0.015, 0.009), (0.001, -0.006), (0.02, 0.008), (-0.012, 0.001)]
-        + [(0.006, -0.002), (0.007, -0.001), (0.007, 0.014)]
-    )
-    radius = 0.5 * float(np.hypot(5.0, 4.0))
-    assert average_speed(steps) == pytest.approx(0.01247591493591952)
-    assert angular_momentum(RING, steps, radius) == pytest.approx(-0.0009459116985500016)
-    assert group_rotation(RING, steps) == pytest.approx(-0.002398806630944079)
-
-
-@pytest.mark.parametrize("kind", ["AverageSpeed", "AngularMomentum", "GroupRotation"])
-def test_its_speeds_are_per_step(kind: str) -> None:
-    world = make_world({"type": "static", "output": [0.4, 0.8]}, count=5)
-    second = world.add_metric(kind)
-    step = world.add_metric({"type": kind, "name": "step", "per": "step"})
-    same = world.add_metric(f"{kind}Behavior")
-    world.step()
-    assert step.value == same.value == pytest.approx(second.value * 0.05)
-    assert step.value != 0.0
-
-
-def test_its_collisions_are_counted_in_every_step() -> None:
-    ahead = {"type": "static", "output": [0.5, 0.0]}
-    world = make_world(ahead, positions=[[1.0, 1.0], [1.5, 1.0]], angles=[0.0, np.pi])
-    steps = world.add_metric("TotalCollisionsBehavior")
-    touches = 0
-    for _ in range(30):
-        world.step()
-        touches += int(world.everyone.touching.sum())
-    assert steps.value == touches > 2
 
 
 def test_its_files_name_a_circle_fit_and_get_a_factor() -> None:
