@@ -196,7 +196,7 @@ def main() -> None:
     robots, driven, seconds = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
     rclpy.init()
     print(json.dumps(look(robots, driven, seconds)), flush=True)
-    rclpy.shutdown()
+    rclpy.try_shutdown()
 
 
 if __name__ == "__main__":

@@ -157,6 +157,8 @@ take = clayer.ddspy_take
 
 ANY_STATE = 0x7F
 INFINITY = (1 << 63) - 1
+BAD_PARAMETER = -3
+"""What Cyclone DDS answers to bytes without encapsulation header."""
 RETCODE_TIMEOUT = -10
 RETCODE_PRECONDITION_NOT_MET = -4
 LOG_WARNING = 4

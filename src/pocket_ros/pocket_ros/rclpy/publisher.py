@@ -10,14 +10,13 @@ from .entity import CallbackGroup, Handled
 from .exceptions import RCLError
 from .qos import QoSProfile
 from .time import Duration
-from .type_support import MsgType
+from .type_support import MsgType, dds_type_name
 
 if TYPE_CHECKING:
+    from ..dds.burst import Burst
     from ..dds.endpoints import Writer
 
 __all__ = ["MsgType", "Publisher"]
-
-_BAD_PARAMETER = -3  # what Cyclone DDS answers to bytes without encapsulation header
 
 
 class Publisher(TopicEndpoint, Handled):
@@ -41,6 +40,7 @@ class Publisher(TopicEndpoint, Handled):
         self._handle = writer.handle
         self._write = write
         self._encode = encoder(self.msg_type)
+        self._burst: Burst | None = None
 
     def publish(self, msg: Any) -> None:
         """Publish a message, or the CDR of one as `bytes`.
@@ -64,19 +64,24 @@ class Publisher(TopicEndpoint, Handled):
     def publish_each(self, others: Sequence[Publisher], pieces: Sequence[bytes | memoryview]) -> None:
         """Publish one CDR through this publisher and each of `others`, in order; rclpy has no such call.
 
-        As `publish` for each of them, without a call in Python for each.
+        As `publish` for each of them, in packets that they share: a thousand small ones cost the system a
+        twentieth. All are of the type of this one.
         """
+        from ..dds.burst import make_burst
+
         publishers = (self, *others)
-        if any(size & 3 for size in set(map(len, pieces))):
+        writers = [publisher._handle for publisher in publishers]
+        if self._burst is None or not self._burst.is_of(writers, pieces):
+            self._burst = make_burst(writers, pieces, dds_type_name(self.msg_type._type_name_))
+        if self._burst is None:
             for publisher, piece in zip(publishers, pieces, strict=True):
                 publisher.publish(piece)
             return
-        handles = [publisher._handle for publisher in publishers]
-        results = list(map(self._write, handles, pieces))
-        if min(results) < 0:
-            for publisher, result in zip(publishers, results, strict=True):
-                if result < 0:
-                    publisher._refused(result)
+        answers = self._burst.write()
+        if min(answers) < 0:
+            for publisher, answer in zip(publishers, answers, strict=True):
+                if answer < 0:
+                    publisher._refused(answer)
 
     def get_subscription_count(self) -> int:
         """How many subscriptions receive what is published."""
@@ -104,7 +109,9 @@ class Publisher(TopicEndpoint, Handled):
         self.check_alive()
         if not self._node.context.ok():
             raise RCLError("Failed to publish: publisher's context is invalid, it was shut down")
-        if result == _BAD_PARAMETER:
+        from ..dds.library import BAD_PARAMETER
+
+        if result == BAD_PARAMETER:
             raise RCLError(
                 f"Failed to publish on '{self.topic}': the bytes are no CDR, which starts with 4 bytes that "
                 "name the encoding; rclpy.serialization.serialize_message() makes it"

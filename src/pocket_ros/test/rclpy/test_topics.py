@@ -1,7 +1,13 @@
 """Publishing and subscribing, within a process and between processes."""
 
+import os
+import re
 import signal
+import subprocess
+import sys
+from collections import defaultdict
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -125,6 +131,46 @@ def test_many_are_polled_and_published_at_once(ros: None) -> None:
         publishers[0].publish_each(publishers[1:2], pieces[:2])
     poll_set.close()
     assert poll_set.ready() == []
+
+
+PUBLISHES_AT_ONCE = """
+import sys, time, rclpy
+from rclpy.serialization import serialize_message
+from std_msgs.msg import String
+rclpy.init()
+node = rclpy.create_node("many")
+first, *others = [node.create_publisher(String, f"many/t{index}", 10) for index in range(100)]
+while not all(one.get_subscription_count() for one in (first, *others)):
+    time.sleep(0.01)
+data = bytearray(b"".join(serialize_message(String(data=f"{index:03}" + 592 * "x")) for index in range(100)))
+pieces = [memoryview(data)[begin : begin + 604] for begin in range(0, 60400, 604)]
+for letter in b"abcd":
+    for piece in pieces:
+        piece[11] = letter
+    first.publish_each(others, pieces)
+sys.stdin.readline()
+rclpy.shutdown()
+"""
+
+
+def test_what_is_published_at_once_shares_packets(ros: None, tmp_path: Path) -> None:
+    """By the trace of Cyclone DDS. It sends a first sample alone, and those that ask for an answer."""
+    node, got = Node("here"), defaultdict(list)
+    for index in range(100):
+        topic = f"many/t{index}"
+        node.create_subscription(String, topic, lambda message, at=index: got[at].append(message.data), 10)
+    trace = tmp_path / "trace"
+    uri = f"<Tracing><Category>traffic</Category><OutputFile>{trace}</OutputFile></Tracing>"
+    uri += "<Internal><HeartbeatInterval>3s</HeartbeatInterval></Internal>"
+    environment = {**os.environ, "CYCLONEDDS_URI": f"<CycloneDDS><Domain>{uri}</Domain></CycloneDDS>"}
+    command = [sys.executable, "-c", PUBLISHES_AT_ONCE]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment) as process:
+        while sum(map(len, got.values())) < 400:
+            rclpy.spin_once(node)
+        process.communicate(b"\n", 60)
+    assert got == {index: [f"{index:03}{letter}{591 * 'x'}" for letter in "abcd"] for index in range(100)}
+    sizes = [int(size) for size in re.findall(r"traffic-xmit \(\d+\) (\d+)", trace.read_text())]
+    assert sum(size for size in sizes if size > 10_000) > 2.5 * 60_400
 
 
 def test_callbacks_may_take_the_info(ros: None) -> None:
