@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fleet_sim.base.arrays import AnyArray, Bools, Floats, Rows, as_float
+from fleet_sim.base.arrays import AnyArray, Bools, Bytes, Floats, Ints, Rows, as_float
+from fleet_sim.base.kernels import compiled_step
 from fleet_sim.base.params import ActionCause
 from fleet_sim.base.scenario import SettingsSection
 from fleet_sim.base.settings import Checked, setting
@@ -17,7 +18,7 @@ from fleet_sim.robots import drive
 from fleet_sim.robots.drive import Recipients
 from fleet_sim.robots.sim_object import FeatureHandle
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.world.columns import FeatureColumns, column
+from fleet_sim.world.columns import FeatureColumns, column, named_columns
 from fleet_sim.world.commands import Command, CommandAck, command
 from fleet_sim.world.conditions import conditions_of
 from fleet_sim.world.features import FAULTS, Feature, FeatureHost
@@ -170,6 +171,63 @@ class EmptyBattery(DriveRule):
 EVENTS = ("battery_low", "battery_empty", "battery_full")
 
 
+class Cells(NamedTuple):
+    """The columns of batteries that change in each step, and what that depends on."""
+
+    energy: Floats
+    power: Floats
+    begin_speed: Floats
+    charging: Bools
+    full_energy: Floats
+    low_energy: Floats
+    idle_power: Floats
+    drive_energy: Floats
+    load_energy: Floats
+    charge_power: Floats
+
+
+LOW, EMPTY, FULL, CAN_DRIVE = 1, 2, 4, 8
+"""What became of a battery in a step: bits in the order of EVENTS, and one that it is not empty any more."""
+
+
+@compiled_step
+def drain(
+    rows: Rows, dt: float, cells: Cells, velocity: Floats, parent: Ints, uncharged: Bools, loads: Floats, news: Bytes
+) -> int:
+    """Drain and charge the batteries of `rows` (N,) for `dt` s; write what became of each, and return all of it.
+
+    By row: `uncharged` who takes no charge, if there is somebody. By place in `rows`: the kg that each bears in
+    `loads`, if somebody pays for carrying them. The next step begins at the speeds at which this one ends.
+    """
+    found = 0
+    for place in range(len(rows)):
+        row = rows[place]
+        # What is carried does not drive.
+        x, y, z = velocity[row, 0], velocity[row, 1], velocity[row, 2]
+        now = np.sqrt(x * x + y * y + z * z) if parent[row] == NO_ROW else 0.0
+        # The mean of a step times its duration is the way, also while a robot speeds up.
+        speed = 0.5 * (cells.begin_speed[row] + now)
+        power = -cells.idle_power[row] - cells.drive_energy[row] * speed
+        if len(loads):
+            power -= cells.load_energy[row] * loads[place] * speed
+        if cells.charging[row] and not (len(uncharged) and uncharged[row]):
+            power += cells.charge_power[row]
+        before, capacity, low = cells.energy[row], cells.full_energy[row], cells.low_energy[row]
+        asked = before + power * dt
+        after = min(max(asked, 0.0), capacity)
+        # A full battery takes nothing more and an empty one gives nothing more, whatever the load or the charger.
+        cells.power[row] = power if after == asked else (after - before) / dt
+        cells.energy[row], cells.begin_speed[row] = after, now
+        # Crossing the mark, not being beyond it: each is told once.
+        bits = LOW if before > low and after <= low else 0
+        bits |= EMPTY if before > 0.0 and after <= 0.0 else 0
+        bits |= FULL if before < capacity and after >= capacity else 0
+        bits |= CAN_DRIVE if before <= 0.0 and after > 0.0 else 0
+        news[place] = bits
+        found |= bits
+    return found
+
+
 class Batteries(FeatureRows[BatteryColumns]):
     """Drains and charges all batteries in each step. `section` holds the scenario's settings for all of them."""
 
@@ -178,6 +236,7 @@ class Batteries(FeatureRows[BatteryColumns]):
         self.section = BatterySectionSettings()
         self._rule = EmptyBattery(table)
         self._events = StepEvents(world)
+        self._cells = named_columns(Cells, table)
         world.drive_rules.append(self._rule)
 
     def hold(self) -> None:
@@ -204,38 +263,28 @@ class Batteries(FeatureRows[BatteryColumns]):
         return 1 if told else ANY
 
     def end_tick(self, dt: float) -> bool:
-        """Do what `flow` and `hold` do between two ticks of a step; return whether a robot may drive no more, or again."""
-        having = self.rows
-        empty_mask = self._rule.refuses(having)
-        self.flow(dt)
-        self.table.begin_speed[having] = self._speeds(having)
-        return not np.array_equal(empty_mask, self._rule.refuses(having))
+        """Do what `flow` does; return whether a robot may drive no more in the next tick, or again."""
+        return bool(self.flow(dt) & (EMPTY | CAN_DRIVE))
 
-    def flow(self, dt: float) -> None:
-        """Drain and charge by one step, then emit the events of batteries that became low, empty or full."""
-        table = self.table
-        rows = table.among(self.world.rows)
+    def flow(self, dt: float) -> int:
+        """Drain and charge by one step, then emit the events of batteries that became low, empty or full.
+
+        Returns the bits of all that became of them.
+        """
+        world, table, rows = self.world, self.table, self.rows
         if not len(rows):
-            return
-        # The mean of a step times its duration is the way, also while a robot speeds up.
-        speeds = 0.5 * (table.begin_speed[rows] + self._speeds(rows))
-        power = -table.idle_power[rows] - table.drive_energy[rows] * speeds
+            return 0
+        if self._cells.energy is not table.energy:
+            self._cells = named_columns(Cells, table)
         # The masses of loads are added up only where somebody pays for carrying them.
-        if table.load_energy[rows].any():
-            power -= table.load_energy[rows] * self._loads(rows) * speeds
-        charging, conditions = table.charging[rows], conditions_of(self.world)
-        if conditions is not None:
-            charging = charging & ~conditions.uncharged[rows]
-        power += np.where(charging, table.charge_power[rows], 0.0)
-        before, capacity, low = table.energy[rows], table.full_energy[rows], table.low_energy[rows]
-        after = np.clip(before + power * dt, 0.0, capacity)
-        # A full battery takes nothing more and an empty one gives nothing more, whatever the load or the charger.
-        table.power[rows] = np.where(after == before + power * dt, power, (after - before) / dt)
-        table.energy[rows] = after
-        # Crossing the mark, not being beyond it: each is told once.
-        masks = ((before > low) & (after <= low), (before > 0.0) & (after <= 0.0))
-        for event, mask in zip(EVENTS, (*masks, (before < capacity) & (after >= capacity)), strict=True):
-            self._events.to_agents(event, rows[mask])
+        loads = self._loads(rows) if table.load_energy[rows].any() else np.empty(0)
+        conditions, news = conditions_of(world), np.empty(len(rows), np.uint8)
+        uncharged = np.empty(0, np.bool_) if conditions is None else conditions.uncharged
+        found = drain(rows, dt, self._cells, world.velocity, world.parent, uncharged, loads, news)
+        for bit, event in enumerate(EVENTS):
+            if found & (1 << bit):
+                self._events.to_agents(event, rows[news & (1 << bit) != 0])
+        return found
 
     def _loads(self, rows: Rows) -> Floats:
         """Return the mass (N,) in kg that `rows` carry, directly or on what they carry."""

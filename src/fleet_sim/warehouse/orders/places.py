@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -147,6 +147,8 @@ class OrderPlaces(Stateful, ABC):
     """
 
     STATE = ("closed", "slowness")
+    several: ClassVar[bool] = False
+    """Whether there are several storeys."""
 
     def __init__(self, stations: Sequence[tuple[str, StationKind, Spot]]) -> None:
         """Stations are given by name, kind and place."""

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.base.arrays import NO_ROWS, Bytes, Floats, Ints, Rows
-from fleet_sim.base.spatial import trigonometry as trig
+from fleet_sim.base.arrays import NO_ROWS, Bools, Bytes, Floats, Ints, Rows
+from fleet_sim.base.kernels import compiled_step
+from fleet_sim.base.spatial.shapes import ROUND_KINDS
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.disturbances.disturbances import cost_tables
 from fleet_sim.warehouse.equipment.lift import LiftLines
@@ -100,6 +101,53 @@ def _rounded(*numbers: float) -> list[float]:
     return [round(number, 2) for number in numbers]
 
 
+@compiled_step
+def look_at(
+    rows: Rows,
+    robots: Ints,
+    dt: float,
+    velocity: Floats,
+    position: Floats,
+    orientation: Floats,
+    state: Bytes,
+    slowed: Bools,
+    held: Bytes,
+    queued: Bools,
+    last: Floats,
+    codes_of: Ints,
+    codes: Ints,
+) -> float:
+    """Write what robots in `rows` (K,), with the numbers `robots`, do to `codes` (K,), and their poses to `last`.
+
+    `held` may be empty, and `queued` (K,) are those that wait in queues. Returns how fast the fastest is in m/s.
+    """
+    fastest = 0.0
+    for place in range(len(rows)):
+        row, robot = rows[place], robots[place]
+        vx, vy = velocity[row, 0], velocity[row, 1]
+        fastest = max(fastest, np.sqrt(vx * vx + vy * vy))
+        # From its last pose to this one: at the end of a step in which it came somewhere a robot may stand. Half of a
+        # small turn is how far the quaternion goes.
+        across, along = position[row, 0] - last[robot, 0], position[row, 1] - last[robot, 1]
+        turn = 0.0
+        for part in range(3):
+            last[robot, part] = position[row, part]
+        for part in range(4):
+            turn = max(turn, abs(orientation[row, part] - last[robot, 3 + part]))
+            last[robot, 3 + part] = orientation[row, part]
+        code = codes_of[state[row]]
+        if max(np.sqrt(across * across + along * along), 2.0 * turn) >= STANDS * dt:
+            # What moves drives, also where it has nothing to do and gives way, or goes aside while it waits.
+            code = LOADED if slowed[row] else EMPTY
+        elif queued[place]:
+            code = QUEUED
+        elif code in (LOADED, EMPTY):
+            # Robots that should drive and stand are told apart: blocked by something, or waiting for their turn.
+            code = BLOCKED if len(held) and held[row] & HELD else WAITING
+        codes[place] = code
+    return float(fastest)
+
+
 class OrderRun:
     """Gathers what the robots of `orders` do in `sim` from now on; an order is what tasks are in other runs."""
 
@@ -115,6 +163,8 @@ class OrderRun:
         self._names: list[str] = []
         """Of the robots, by number."""
         self._version = -1
+        self._ids: Ints = np.zeros(0, np.int64)
+        self._discs: tuple[int, Floats, RobotOutlines] | None = None
         self._rows: Rows = np.zeros(0, np.int64)
         self._robots: Ints = np.zeros(0, np.int64)
         self._speed_max = 0.0
@@ -142,6 +192,11 @@ class OrderRun:
             return
         self._version = world.version
         rows = self._table.among(world.rows)
+        ids = world.object_id[rows]
+        # Most of what comes and goes is loads.
+        if np.array_equal(ids, self._ids):
+            return
+        self._ids = ids
         robots = np.array([self._number(row) for row in rows.tolist()], np.int64)
         # By number: the robots keep their order in all figures.
         order = np.argsort(robots, kind="stable")
@@ -173,32 +228,21 @@ class OrderRun:
     def _look(self, dt: float) -> None:
         """Note for this step what each robot does, how fast it is, and how many orders are open."""
         self._renew()
-        world, rows = self._sim.world, self._rows
-        velocity = world.velocity[rows]
-        speeds = trig.hypot(velocity[:, 0], velocity[:, 1])
-        self._speed_max = max(self._speed_max, float(speeds.max(initial=0.0)))
-        poses, last = self._poses(rows), self._last[self._robots]
-        # From its last pose to this one: at the end of a step in which it came somewhere a robot may stand. Half of a
-        # small turn is how far the quaternion goes.
-        ways = trig.hypot(poses[:, 0] - last[:, 0], poses[:, 1] - last[:, 1])
-        turns = 2.0 * np.abs(poses[:, 3:] - last[:, 3:]).max(axis=1, initial=0.0)
-        moves_mask = np.maximum(ways, turns) >= STANDS * dt
-        codes = _CODES[self._table.state[rows]]
-        # What moves drives, also where it has nothing to do and gives way, or goes aside while it waits.
-        codes[moves_mask] = np.where(self._table.slowed[rows[moves_mask]], LOADED, EMPTY)
-        # Robots that should drive and stand are told apart: blocked by something, or waiting for their turn.
-        stands_mask = ~moves_mask & ((codes == LOADED) | (codes == EMPTY))
-        codes[stands_mask] = np.where(self._held(rows[stands_mask]) != 0, BLOCKED, WAITING)
-        queued_mask = self._orders.queued(rows)
-        codes[queued_mask & ~moves_mask] = QUEUED
-        counts, waiting = self._orders.book.counts, self._orders.released_waiting
-        levels = (waiting, waiting + sum(counts[state] for state in _BEGUN), *self._charges())
+        world, rows, table = self._sim.world, self._rows, self._table
         places = self._orders.places
         points = places.on_chart(world.position[rows])
-        # Nobody drives from storey to storey on the chart, where they are side by side.
-        carried_mask = places.storeys(poses[:, :3]) != places.storeys(last[:, :3])
-        self.collector.carried(self._robots[carried_mask], points[carried_mask])
-        self._last[self._robots] = poses
+        if places.several:
+            # Nobody drives from storey to storey on the chart, where they are side by side.
+            before, now = self._last[self._robots, :3], world.position[rows]
+            carried_mask = places.storeys(now) != places.storeys(before)
+            self.collector.carried(self._robots[carried_mask], points[carried_mask])
+        codes, queued = np.empty(len(rows), np.int64), self._orders.queued(rows)
+        moving = world.velocity, world.position, world.orientation
+        doing = table.state, table.slowed, self._held(), queued
+        fastest = look_at(rows, self._robots, dt, *moving, *doing, self._last, _CODES, codes)
+        self._speed_max = max(self._speed_max, fastest)
+        counts, waiting = self._orders.book.counts, self._orders.released_waiting
+        levels = (waiting, waiting + sum(counts[state] for state in _BEGUN), *self._charges())
         starved = self.collector.observe(dt, self._robots, points, codes, levels, self._outlines())
         if len(starved):
             rows = self._rows[np.searchsorted(self._robots, starved)]
@@ -206,14 +250,20 @@ class OrderRun:
 
     def _outlines(self) -> RobotOutlines:
         # In the world, as the chart has storeys side by side.
-        return outlines_of(self._sim.world, self._rows, self._table.radius[self._rows])
+        rows, world, known = self._rows, self._sim.world, self._discs
+        heights = world.position[rows, 2]
+        # Of discs that stay on their floors only the places change.
+        if known is not None and known[0] == world.version and np.array_equal(known[1], heights):
+            return known[2]._replace(places=world.position[rows, :2])
+        found = outlines_of(world, rows, self._table.radius[rows])
+        is_round = np.isin(world.shape_kind[rows], ROUND_KINDS).all()
+        self._discs = (world.version, heights, found) if is_round else None
+        return found
 
-    def _held(self, rows: Rows) -> Bytes | Ints:
-        """Return why robots (K,) may not drive; 0 for those outside the traffic."""
+    def _held(self) -> Bytes:
+        """Return why robots may not drive, by row; nothing where none is in traffic. Those outside of it are 0."""
         table = self._sim.world.tables.get("traffic")
-        if not isinstance(table, TrafficColumns):
-            return np.zeros(len(rows), np.int64)
-        return np.where(table.present[rows], table.held[rows] & HELD, 0)
+        return table.held if isinstance(table, TrafficColumns) else np.zeros(0, np.uint8)
 
     def _changed(self, order: str, before: OrderState, state: OrderState, robot: str) -> None:
         if state is OrderState.DONE:
@@ -396,7 +446,7 @@ class OrderRun:
         self._numbers, self._names = dict(numbers), list(names)
         vars(self.collector).update(deepcopy(figures))
         self._last = np.zeros((0, 7))
-        self._version = -1
+        self._version, self._ids = -1, np.array([-1])
         self._renew()
 
 

@@ -54,6 +54,8 @@ STOREY = 1 << 32
 class OrderBuilding(OrderPlaces):
     """The places of a building. Stations of one name on several storeys are called <level>/<name>."""
 
+    several = True
+
     def __init__(self, router: StoreyRouter) -> None:
         self._router = router
         # Side by side, so that reports can draw them in one picture.

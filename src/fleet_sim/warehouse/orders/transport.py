@@ -7,12 +7,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fleet_sim.base.arrays import Floats, Rows
+from fleet_sim.base.arrays import Bools, Bytes, Floats, Rows
 from fleet_sim.base.errors import UnknownNameError
 from fleet_sim.base.geometry import Pose
+from fleet_sim.base.kernels import compiled_step
 from fleet_sim.base.params import ActionStatus, CollisionMode
 from fleet_sim.base.registry import saved
-from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots.actions.drive import MoveTo
 from fleet_sim.robots.agent import Agent
 from fleet_sim.robots.sim_object import SimObject
@@ -22,6 +22,7 @@ from fleet_sim.warehouse.orders.order import NO_ORDER, OrderColumns, RobotState,
 from fleet_sim.warehouse.orders.places import NO_PLACE, Spot, Timers
 from fleet_sim.warehouse.orders.settings import LoadSettings
 from fleet_sim.warehouse.traffic.traffic import Traffic
+from fleet_sim.world.columns import named_columns
 from fleet_sim.world.conditions import conditions_of
 from fleet_sim.world.schema import NO_ROW
 from fleet_sim.world.state_files import Stateful
@@ -230,6 +231,65 @@ STANDS = 1e-3
 """Below this speed (m/s) a robot stands."""
 
 
+class Logs(NamedTuple):
+    """The columns of robots that serve orders in which their ways add up, and what that depends on."""
+
+    state: Bytes
+    slowed: Bools
+    odometer: Floats
+    odometer_loaded: Floats
+    measured_at: Floats
+    standing: Floats
+    energy_used: Floats
+
+
+class Stood(NamedTuple):
+    """By row: the orientation `facing` (N, 4) at the end of the last step; how long in s the robot neither drove nor
+    turned while it was to drive, `still` (N,), and how long of that because it was disturbed, `halted` (N,)."""
+
+    facing: Floats
+    still: Floats
+    halted: Floats
+
+
+LONGEST = float(np.finfo(np.float64).max)
+_LOADED, _EMPTY = RobotState.LOADED.code, RobotState.EMPTY.code
+
+
+@compiled_step
+def measure(
+    rows: Rows, dt: float, logs: Logs, stood: Stood, position: Floats, orientation: Floats, held: Bools, power: Floats
+) -> None:
+    """Add what robots in `rows` (N,) did in a step. By row: who is `held` by a disturbance, and the `power` into each
+    battery in W; both may be empty."""
+    for place in range(len(rows)):
+        row = rows[place]
+        # From place to place: speeds at the ends of steps would add up to another way, as robots speed up and brake.
+        across, along = position[row, 0] - logs.measured_at[row, 0], position[row, 1] - logs.measured_at[row, 1]
+        logs.measured_at[row, 0], logs.measured_at[row, 1] = position[row, 0], position[row, 1]
+        length = np.sqrt(across * across + along * along)
+        # What is new has driven nothing before.
+        length = min(length, LONGEST) if length == length else 0.0
+        logs.odometer[row] += length
+        if logs.slowed[row]:
+            logs.odometer_loaded[row] += length
+        stands = (logs.state[row] == _LOADED or logs.state[row] == _EMPTY) and length < STANDS * dt
+        if stands:
+            logs.standing[row] += dt
+        turn = 0.0
+        for part in range(4):
+            turn = max(turn, abs(orientation[row, part] - stood.facing[row, part]))
+            stood.facing[row, part] = orientation[row, part]
+        # Half of a small turn is how far the quaternion goes.
+        if stands and 2.0 * turn < STANDS * dt:
+            stood.still[row] += dt
+            if len(held) and held[row]:
+                stood.halted[row] += dt
+        # Only what it draws: what a charger gives meanwhile is no less use.
+        if len(power):
+            logs.energy_used[row] += max(-power[row], 0.0) * dt
+
+
 class Odometer(Stateful):
     """Adds up, in each step and for all robots at once."""
 
@@ -238,6 +298,7 @@ class Odometer(Stateful):
     def __init__(self, world: World, table: OrderColumns) -> None:
         self._world = world
         self._table = table
+        self._logs = named_columns(Logs, table)
         self._facing: Floats = np.zeros((0, 4))
         """The orientation of the robot in each row at the end of the last step."""
         self._still: Floats = np.zeros(0)
@@ -253,34 +314,17 @@ class Odometer(Stateful):
         rows = table.among(world.rows)
         if not len(rows):
             return
-        # From place to place: speeds at the ends of steps would add up to another way, as robots speed up and brake.
-        points = world.position[rows, :2]
-        steps = points - table.measured_at[rows]
-        table.measured_at[rows] = points
-        # What is new has driven nothing before.
-        lengths = np.nan_to_num(trig.hypot(steps[:, 0], steps[:, 1]))
-        table.odometer[rows] += lengths
-        table.odometer_loaded[rows] += np.where(table.slowed[rows], lengths, 0.0)
-        state = table.state[rows]
-        driving_mask = (state == RobotState.LOADED.code) | (state == RobotState.EMPTY.code)
-        stands_mask = driving_mask & (lengths < STANDS * dt)
-        table.standing[rows] += np.where(stands_mask, dt, 0.0)
+        if self._logs.odometer is not table.odometer:
+            self._logs = named_columns(Logs, table)
         more = len(table.standing) - len(self._still)
         if more:
             self._facing = np.pad(self._facing, ((0, more), (0, 0)))
             self._still, self._halted = np.pad(self._still, (0, more)), np.pad(self._halted, (0, more))
-        facing = world.orientation[rows]
-        # Half of a small turn is how far the quaternion goes.
-        still = rows[stands_mask & (2.0 * np.abs(facing - self._facing[rows]).max(axis=1) < STANDS * dt)]
-        self._facing[rows] = facing
-        self._still[still] += dt
-        conditions = conditions_of(world)
-        if conditions is not None:
-            self._halted[still[conditions.halted[still]]] += dt
-        batteries = energy_columns(world)
-        if batteries is not None:
-            # Only what it draws: what a charger gives meanwhile is no less use.
-            table.energy_used[rows] += np.maximum(-batteries.power[rows], 0.0) * dt
+        conditions, batteries = conditions_of(world), energy_columns(world)
+        held = np.empty(0, np.bool_) if conditions is None else conditions.halted
+        power = np.empty(0) if batteries is None else batteries.power
+        stood = Stood(self._facing, self._still, self._halted)
+        measure(rows, dt, self._logs, stood, world.position, world.orientation, held, power)
 
     def sums(self, rows: Rows) -> Floats:
         """Return the sums over `rows`: driven, driven with a load, stood, energy, then the time in each RobotState."""
