@@ -217,7 +217,7 @@ class Update:
             or world.entity_events.buses
             or (self._commands_due and sim.inbox.runs_code(self._commands_due))
             or sim.actions.user_defined
-            or not PHASE_1_EVENTS.isdisjoint(world.events.handled)
+            or (not PHASE_1_EVENTS.isdisjoint(world.events.handled) and world.events.may_act(*PHASE_1_EVENTS))
         )
 
     def take_commands(self) -> None:

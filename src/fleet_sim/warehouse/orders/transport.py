@@ -55,7 +55,7 @@ class Transport(Stateful):
         self._drives: dict[int, MoveTo] = {}
         """The drives of the others."""
         self._ends: list[DriveEnd] = []
-        world.events.on("action_completed", self._ended)
+        world.events.note("action_completed", self._ended)
         world.events.note("traffic_arrived", self._arrived)
         world.events.note("traffic_left", self._left_traffic)
 
