@@ -428,6 +428,8 @@ def test_bench_shows_the_systems_of_a_scenario_as_bars(capsys: pytest.CaptureFix
     assert "compiled code" in lines[1]
     names = [line.split("  ")[0].strip() for line in lines[2:]]
     assert {"motion", "collisions", "controllers", "the rest"} <= set(names)
+    paid = [line for line in lines if line.startswith("motion: avoidance ")]
+    assert len(paid) == 1 and paid[0].endswith(", as 96 robots drive around others (avoidance)")
     # The longest comes first.
     lengths = [line.count("#") for line in lines[2:]]
     assert lengths[0] == 40 and lengths == sorted(lengths, reverse=True)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import time
 from typing import Any
+
+import numpy as np
 
 from fleet_sim.apps.cli.arguments import ProgressBar, add_progress, positive
 
@@ -12,6 +15,12 @@ BAR = 40
 """Length of the longest bar."""
 LEAST_SHARE = 0.002
 """Systems that take less of a step than this are summed up."""
+OF_MOTION = {
+    "blocking": ("blocking", ("before", "after"), "robots stop before what is in their way (block_on_collision)"),
+    "avoidance": ("avoidance", ("before", "after"), "robots drive around others (avoidance)"),
+    "laws": ("motion", ("advance", "settle"), "robots follow laws of motion"),
+}
+"""Parts of the system `motion`: attribute of the simulation, methods, and what makes them due."""
 
 
 def add(commands: Any) -> None:
@@ -39,6 +48,10 @@ def execute(args: argparse.Namespace) -> int:
             sim.step_once()
         times: dict[str, list[float]] = {}
         totals = []
+        spent = dict.fromkeys(OF_MOTION, 0.0)
+        for name, (part, methods, _) in OF_MOTION.items():
+            for method in methods:
+                _add_up(spent, name, getattr(sim, part), method)
         line = ProgressBar(args.progress, "steps", steps)
         for done in range(1, steps + 1):
             sim.step_once()
@@ -50,9 +63,34 @@ def execute(args: argparse.Namespace) -> int:
         step, count = _median(totals), len(sim.world)
         rtf = sim.params.timestep / step
         print(f"{count} entities, {steps} steps; median step {step * 1e3:.3f} ms, {rtf:.0f} times real time")
-        print("compiled code is in use" if sim.world.compiled else "no compiled code is in use (setting compiled_code)")
+        why = "small worlds run in Python" if sim.params.compiled_code == "auto" else "setting compiled_code"
+        print("compiled code is in use" if sim.world.compiled else f"no compiled code is in use ({why})")
+        motion = sim.world.motion
+        numbers = {
+            "blocking": np.count_nonzero(sim.world.block_on_collision & sim.world.alive),
+            "avoidance": np.count_nonzero((motion.avoidance > 0.0) & sim.world.alive),
+            "laws": np.count_nonzero(motion.control),
+        }
     print("\n".join(bars({name: _median(taken) for name, taken in times.items()}, step)))
+    whole = sum(totals) or 1.0
+    for name, seconds in spent.items():
+        if seconds >= LEAST_SHARE * whole and numbers[name]:
+            print(f"motion: {name} {seconds / whole:.1%} of the run, as {numbers[name]} {OF_MOTION[name][2]}")
     return 0
+
+
+def _add_up(spent: dict[str, float], name: str, part: Any, method: str) -> None:
+    """Have calls of a method of `part` add their seconds to `spent[name]`."""
+    call = getattr(part, method)
+
+    def timed(*arguments: Any) -> Any:
+        begin = time.perf_counter()
+        try:
+            return call(*arguments)
+        finally:
+            spent[name] += time.perf_counter() - begin
+
+    setattr(part, method, timed)
 
 
 def bars(systems: dict[str, float], step: float) -> list[str]:
