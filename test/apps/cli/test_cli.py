@@ -140,16 +140,18 @@ simulation: {timestep: 0.1, sed: 3, duration: -1}
 robots:
   - {name: a, colour: red, mass: heavy}
   - {name: b, urdf_path: diff_base, sensors: [{type: lidar, rate: -1}, {type: imu}, {type: camra}]}
-  - {name: c, actions: [{type: fly}, {type: wait, duration: 1}, {type: wait, duration: -1}]}
+  - {name: c, motion_mode: sideways, actions: [{type: fly}, {type: wait, duration: 1}, {type: wait, duration: -1}]}
 objects:
   - {name: d, pose: [1, 2], mass: two, shape: {shape_type: bx, half_extents: [1, 1]}}
 site: {map: hall.yaml}
 ros: {publish_rte: 10, rates: {odom: often}}
 traffic: {planner: 7}
 """)
-    done = fleet_sim_command("check", "bad.yaml", cwd=tmp_path)
-    places = [line.split(": ")[3] for line in done.stderr.splitlines()]
-    assert (done.returncode, done.stdout) == (1, "")
+    done = fleet_sim_command("check", "--json", "bad.yaml", cwd=tmp_path)
+    errors = json.loads(done.stdout)["bad.yaml"]
+    places = [line.split(": ")[1] for line in errors]
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "bad.yaml: robots[2]: c: motion_mode: unknown motion law 'sideways'" in "".join(errors)
     assert sorted(places) == [
         "objects[0].mass",
         "objects[0].pose",
@@ -159,6 +161,7 @@ traffic: {planner: 7}
         "robots[0].mass",
         "robots[1].sensors[0].rate",
         "robots[1].sensors[2].type",
+        "robots[2]",
         "robots[2].actions[0]",
         "robots[2].actions[2]",
         "ros.publish_rte",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import json
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -33,24 +34,27 @@ def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
     parser = commands.add_parser("check", help="validate scenarios and report the errors")
     parser.add_argument("config", nargs="+", metavar="CONFIG", help="a YAML file, or the name of a shipped one")
+    parser.add_argument("--json", action="store_true", help="print the errors of each file as JSON")
     parser.set_defaults(command=execute)
 
 
 def execute(args: argparse.Namespace) -> int:
     """Print OK or the errors of each file; return 0 if all files are valid, else 1."""
-    failed = False
+    told: dict[str, list[str]] = {}
     for name in args.config:
         try:
             path = resolve_config(name)
             found = errors(as_scenario(load_scenario(path)), str(path))
         except FleetSimError as error:
             found = [str(error)]
-        for text in found:
+        told[name] = found
+        for text in () if args.json else found:
             print(f"fleet-sim: error: {text}", file=sys.stderr)
-        failed = failed or bool(found)
-        if not found:
+        if not found and not args.json:
             print(f"{path}: OK")
-    return int(failed)
+    if args.json:
+        print(json.dumps(told, indent=2))
+    return int(any(told.values()))
 
 
 def errors(config: Mapping[str, Any], source: str) -> list[str]:
@@ -68,7 +72,7 @@ def errors(config: Mapping[str, Any], source: str) -> list[str]:
             faults = error.all() if isinstance(error, ConfigError) else [error]
         known = len(taken)
         for fault in faults:
-            path = fault.path if isinstance(fault, ConfigError) and fault.source == source else ""
+            path = _place(fault, rest) if isinstance(fault, ConfigError) and fault.source == source else ""
             # What is missing as it was taken away is not wrong.
             if not found or not (path in taken or any(f"section {place!r}" in str(fault) for place in taken)):
                 found.append(str(fault))
@@ -77,6 +81,17 @@ def errors(config: Mapping[str, Any], source: str) -> list[str]:
         if "" in taken or len(taken) == known:
             break
     return found[:MOST]
+
+
+def _place(fault: ConfigError, config: Mapping[str, Any]) -> str:
+    """Return the path of a fault, with the key where only its text names it: "robots[1]: b: motion_mode: unknown"."""
+    entry = re.fullmatch(r"(robots|objects)\[(\d+)\]", fault.path)
+    if entry and isinstance(entries := config.get(entry[1]), list) and int(entry[2]) < len(entries):
+        given = entries[int(entry[2])]
+        for key in re.findall(r": (\w+)(?=: )", str(fault)) if isinstance(given, dict) else ():
+            if key in given:
+                return f"{fault.path}.{key}"
+    return fault.path
 
 
 def _without(config: dict[str, Any], path: str) -> str:
