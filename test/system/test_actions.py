@@ -39,12 +39,6 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedNode]:
         yield node
 
 
-@pytest.fixture
-def fleet(node: SharedNode) -> Iterator[Running]:
-    with node.visited() as both:
-        yield both
-
-
 def move_to(x: float, y: float = 0.0, **options: object) -> MoveTo.Goal:
     goal = MoveTo.Goal(**options)
     goal.pose.pose.position.x, goal.pose.pose.position.y = x, y

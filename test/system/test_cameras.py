@@ -36,18 +36,12 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedNode]:
         yield node
 
 
-@pytest.fixture
-def hall(node: SharedNode) -> Iterator[Running]:
-    with node.visited() as both:
-        yield both
-
-
 def listen(client: Client, kind: Any, topic: str) -> list[Any]:
     return client.listen(kind, topic, qos_profile_sensor_data)
 
 
-def test_a_camera_without_colors_has_no_pictures(hall: Running) -> None:
-    client = hall[1]
+def test_a_camera_without_colors_has_no_pictures(fleet: Running) -> None:
+    client = fleet[1]
     depths = listen(client, Image, "/eye/depth/image_raw")
     depth = client.until(lambda: depths and depths[0], "depth")
     assert (depth.header.frame_id, depth.height, depth.width) == ("eye_optical_frame", 21, 33)

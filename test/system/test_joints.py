@@ -28,12 +28,6 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedNode]:
         yield node
 
 
-@pytest.fixture
-def fleet(node: SharedNode) -> Iterator[Running]:
-    with node.visited() as both:
-        yield both
-
-
 def trajectory(*points: tuple[float, list[float]], names: tuple[str, ...] = (J1, J2)) -> JointTrajectory:
     """A trajectory of (time, positions)."""
     return JointTrajectory(

@@ -15,12 +15,6 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedNode]:
         yield node
 
 
-@pytest.fixture
-def fleet(node: SharedNode) -> Iterator[Running]:
-    with node.visited() as both:
-        yield both
-
-
 def viewed(arrays: list[MarkerArray]) -> list[Marker]:
     """Return the markers as a viewer keeps them, in the order in which they came first."""
     kept: dict[tuple[str, int], Marker] = {}

@@ -24,12 +24,6 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedNode]:
         yield node
 
 
-@pytest.fixture
-def fleet(node: SharedNode) -> Iterator[Running]:
-    with node.visited() as both:
-        yield both
-
-
 def seconds(stamp: object) -> float:
     return stamp.sec + 1e-9 * stamp.nanosec  # type: ignore[attr-defined]
 

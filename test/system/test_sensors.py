@@ -38,20 +38,14 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedNode]:
         yield node
 
 
-@pytest.fixture
-def hall(node: SharedNode) -> Iterator[Running]:
-    with node.visited() as both:
-        yield both
-
-
 def first(client: Client, kind: Any, topic: str, profile: QoSProfile = qos_profile_sensor_data) -> Any:
     """Return the first message that arrives on a topic."""
     messages = client.listen(kind, topic, profile)
     return client.until(lambda: messages and messages[0], topic)
 
 
-def test_late_joiners_get_the_map_too(hall: Running) -> None:
-    client = hall[1]
+def test_late_joiners_get_the_map_too(fleet: Running) -> None:
+    client = fleet[1]
     first(client, OccupancyGrid, "/map", LATCHED)
     other = Client("late")
     try:

@@ -31,12 +31,6 @@ def alone(node: SharedNode) -> None:
     node.close()
 
 
-@pytest.fixture
-def fleet(node: SharedNode) -> Iterator[Running]:
-    with node.visited() as both:
-        yield both
-
-
 def test_late_joiners_get_what_is_latched(fleet: Running) -> None:
     _, client = fleet
     descriptions = client.listen(String, "/amr_2/robot_description", LATCHED)

@@ -42,15 +42,9 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedNode]:
         yield node
 
 
-@pytest.fixture
-def swarm(node: SharedNode) -> Iterator[Running]:
-    with node.visited() as both:
-        yield both
-
-
 @pytest.mark.slow
-def test_agents_are_robots_that_go_on_milling(swarm: Running) -> None:
-    _, client = swarm
+def test_agents_are_robots_that_go_on_milling(fleet: Running) -> None:
+    _, client = fleet
     states = client.listen(FleetState, "/fleet/states")
     client.until(lambda: states and states[-1].header.stamp.sec > 45, "45 s of the swarm")
     robots = states[-1].robots
@@ -62,8 +56,8 @@ def test_agents_are_robots_that_go_on_milling(swarm: Running) -> None:
     assert all(robot.moving for robot in robots[1:])
 
 
-def test_what_decides_nothing_by_itself_obeys_commands(swarm: Running) -> None:
-    _, client = swarm
+def test_what_decides_nothing_by_itself_obeys_commands(fleet: Running) -> None:
+    _, client = fleet
     odoms = client.listen(Odometry, "/driven/odom")
     publisher = client.publisher(Twist, "/driven/cmd_vel")
     twist = Twist(linear=Vector3(x=0.5))
@@ -75,8 +69,8 @@ def test_what_decides_nothing_by_itself_obeys_commands(swarm: Running) -> None:
     client.until(moved, "motion")
 
 
-def test_a_reset_begins_the_swarm_again(swarm: Running) -> None:
-    _, client = swarm
+def test_a_reset_begins_the_swarm_again(fleet: Running) -> None:
+    _, client = fleet
     states = client.listen(FleetState, "/fleet/states")
 
     def are_where_they_begin() -> bool:
