@@ -84,7 +84,7 @@ quick: $(READY)  ## Test what a change touches, the nearest first, in less than 
 
 # Both halves of a suite in one run, for CI: two processes wait for each other at one end, not at two.
 test-whole-fleet_sim: $(READY)
-	$(RUN)python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
+	$(RUN)python -m pytest -n $(JOBS) --dist loadfile --durations 40 $(ARGS)
 
 test-whole-pocket_ros: $(READY)
 	$(POCKET) test-whole
