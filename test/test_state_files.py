@@ -337,8 +337,7 @@ def test_a_file_that_is_not_as_it_was_written_is_refused(kept: tuple[Sim, Path])
     refused(sim, file.with_name("none"), "No such file")
 
 
-@pytest.mark.parametrize("share", [0.01, pytest.param(0.25, marks=pytest.mark.slow)])
-def test_every_changed_bit_is_refused(make_sim: MakeSim, tmp_path: Path, share: float) -> None:
+def test_every_changed_bit_is_refused(make_sim: MakeSim, tmp_path: Path) -> None:
     sim, file = make_sim(), tmp_path / "small.state"
     sim.spawn(fs.AgentSpawnParams(name="robot"))
     sim.save_state(file)
@@ -346,7 +345,7 @@ def test_every_changed_bit_is_refused(make_sim: MakeSim, tmp_path: Path, share: 
     bits = range(8 * len(data))
     # All of the head, which says what is checked, and a share of the rest.
     head, rest = bits[: 8 * 200], bits[8 * 200 :]
-    for bit in [*head, *random.Random(3).sample(rest, int(share * len(rest)))]:
+    for bit in [*head, *random.Random(3).sample(rest, len(rest) // 50)]:
         changed = bytearray(data)
         changed[bit // 8] ^= 1 << bit % 8
         file.write_bytes(changed)
@@ -494,22 +493,3 @@ class Pickled:
 def test_where_no_file_can_be_is_said(make_sim: MakeSim, path: str | Path) -> None:
     with pytest.raises(fs.InvalidValueError):
         make_sim().save_state(path)
-
-
-@pytest.mark.parametrize("share", [0.05, pytest.param(0.25, marks=pytest.mark.slow)])
-def test_a_changed_bit_is_refused(tmp_path: Path, share: float) -> None:
-    path = tmp_path / "a.state"
-    write_archive(path, {"time": 1.5, "names": ["a", "b"]}, [np.arange(3.0), np.zeros((2, 2), np.int64)])
-    data, wanted = path.read_bytes(), read_archive(path)
-    every, silent = range(8 * len(data)), []
-    for bit in random.Random(7).sample(every, int(share * len(every))):
-        changed = bytearray(data)
-        changed[bit // 8] ^= 1 << bit % 8
-        path.write_bytes(changed)
-        try:
-            content, arrays = read_archive(path)
-        except fs.StateFileError:
-            continue
-        if content != wanted[0] or not all(map(np.array_equal, arrays, wanted[1])):
-            silent.append(bit)
-    assert silent == []

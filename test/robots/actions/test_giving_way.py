@@ -114,10 +114,9 @@ def test_crowds_get_through_a_passage(seed: int, mode: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["differential", "omnidirectional"])
-@pytest.mark.parametrize("seed", range(3, 6))
-def test_many_crowds_get_through_a_passage(seed: int, mode: str) -> None:
+def test_another_crowd_gets_through_a_passage(mode: str) -> None:
     # Boxes that turn on the spot may be held by those that they touch with a corner: see docs/traffic.md.
-    house = crowd(seed, mode, seed % 2 == 0 and mode == "omnidirectional")
+    house = crowd(4, mode, mode == "omnidirectional")
     with house.sim:
         house.run(200.0)
         house.check()

@@ -255,41 +255,6 @@ def test_differential_robots_that_meet_between_walls_touch_nothing(sim: Sim, dir
     assert least > 0.0
 
 
-def drive_about(make_sim: Callable[..., Sim], horizon: float) -> tuple[int, float, float]:
-    """Send 100 robots to random places in a hall for 120 s: goals reached, least gap, longest time for a goal."""
-    random, sim = np.random.default_rng(0), make_sim()
-    settings = {"type": "differential", "max_linear_vel": 2.0, "max_linear_accel": 5.0, "avoidance": horizon}
-    places = [((i % 10 + 0.5) * 3.6 - 18.0, (i // 10 + 0.5) * 3.6 - 18.0) for i in range(100)]
-    agents = [spawn(sim, x, y, random.uniform(-3.0, 3.0), **settings) for x, y in places]
-    first, second = np.triu_indices(100, 1)
-    rows, begun = np.array([agent.row for agent in agents]), np.zeros(100)
-    goals, least, longest = 0, np.inf, 0.0
-    for agent in agents:
-        agent.set_goal_pose(fs.Pose.from_xyz(*random.uniform(-17.0, 17.0, 2), 0.0))
-    while sim.sim_time < 120.0:
-        sim.step_once()
-        x, y = sim.world.position[rows, 0], sim.world.position[rows, 1]
-        least = min(least, float(np.hypot(x[first] - x[second], y[first] - y[second]).min()) - 0.5)
-        for index, agent in enumerate(agents):
-            if agent.is_goal_reached():
-                goals, longest = goals + 1, max(longest, sim.sim_time - begun[index])
-                begun[index] = sim.sim_time
-                agent.set_goal_pose(fs.Pose.from_xyz(*random.uniform(-17.0, 17.0, 2), 0.0))
-    return goals, least, max(longest, float((sim.sim_time - begun).max()))
-
-
-@pytest.mark.slow
-def test_a_crowd_of_differential_robots_loses_less_than_a_quarter_and_never_touches(
-    make_sim: Callable[..., Sim],
-) -> None:
-    alone, _, _ = drive_about(make_sim, 0.0)
-    goals, least, longest = drive_about(make_sim, 1.5)
-    assert least > 0.0
-    assert goals > 0.75 * alone
-    # Nobody is left standing for the whole run.
-    assert longest < 100.0
-
-
 @pytest.mark.slow
 def test_nobody_stays_behind_when_all_of_a_circle_change_sides() -> None:
     """Some stop for good beside robots that are parked at their goals, unless they give way to what does not."""

@@ -17,7 +17,6 @@ from networks import site_of
 import fleet_sim as fs
 from fleet_sim.base.errors import PlanError
 from fleet_sim.warehouse.sites import Grid, Roadmap, Site, Warehouse
-from fleet_sim.warehouse.traffic import TrafficSettings
 
 HALL = """
 ..........
@@ -122,23 +121,6 @@ def test_robots_that_leave_or_stop_on_the_way_are_never_run_into(seed: int) -> N
     crowd.run(40.0)
     assert crowd.done > before + 5
     assert crowd.closest >= 0.6
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_nobody_waits_for_ever(seed: int) -> None:
-    crowd = Crowd(site_of(HALL), 16, seed=seed, disturbances=DISTURBANCES[1])
-    crowd.roam()
-    before = 0
-    for _ in range(6):
-        crowd.run(60.0)
-        assert crowd.done > before + 5
-        before = crowd.done
-    assert crowd.closest >= 2.0 * crowd.radius
-
-
-def test_the_settings_have_defaults_that_work() -> None:
-    crowd = Crowd(site_of(HALL), 4)
-    assert crowd.traffic.settings == TrafficSettings()
 
 
 # ---- rotations -------------------------------------------------------------------------------------------------------

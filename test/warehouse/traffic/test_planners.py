@@ -140,28 +140,6 @@ def test_refinement_saves_much() -> None:
     assert least <= cost(fine) < 1.35 * least < cost(rough)
 
 
-@pytest.mark.slow
-def test_refinement_of_a_crowd_that_fills_half_the_floor() -> None:
-    """As on `random-32-32-20` with 400 robots: 819 free cells of 32 x 32, at random."""
-    rng = np.random.default_rng(3)
-    network = networks.random_network(rng, 32, 32, 0.8)
-    starts, goals = networks.random_places(rng, network, len(network) * 400 // 819)
-    problem = Problem(network, starts, goals, time_limit=6000.0)
-    least = sum(int(network.distances(int(goal))[start]) for start, goal in zip(starts, goals, strict=True))
-    fine = checked_plan(make_planner("lacam", network, refinements=60_000), problem)
-    assert rotations(fine) == []
-    # 1.56; without refinement it is 3.03.
-    assert least <= cost(fine) < 1.65 * least
-
-
-def test_robots_with_one_goal_come_as_near_as_they_can() -> None:
-    network = networks.grid_network("......\n......")
-    problem = Problem(network, np.array([0, 6, 11]), np.array([5, 5, 5]), window=12)
-    paths = checked_plan(make_planner("lacam", network), problem)
-    # The nearest has it, the others stand beside it.
-    assert paths[2, -1] == 5 and sorted(network.distances(5)[paths[:, -1]].tolist()) == [0, 1, 1]
-
-
 @pytest.mark.parametrize("name", [*TEAMS, "astar"])
 def test_goals_without_a_way_are_refused_with_one_error(name: str) -> None:
     network = networks.grid_network("..#..")
