@@ -88,7 +88,7 @@ class Manager:
         self.states: dict[str, Json] = {}  # The latest ones in this run: before there is one, a vehicle gets nothing.
         self.online: dict[str, bool] = {}
         self.unfit: dict[str, float] = {}
-        self.claim: tuple[str, set[str]] = ("", set())  # Of who has waited longest: nodes that nobody else begins with.
+        self.claims: dict[str, set[str]] = {}  # Nodes that wait for a vehicle; nobody else begins with them.
         # Orders are what somebody wants, missions what vehicles were sent; without one they keep the nodes `at`.
         for key, empty in (("orders", {}), ("vehicles", {}), ("headers", {}), ("ended", []), ("count", 0)):
             storage.setdefault(key, empty)
@@ -243,7 +243,7 @@ class Manager:
 
     def held(self, but: str) -> set[str]:
         """Return the nodes that belong to other vehicles than `but`."""
-        nodes = set() if self.claim[0] == but else set(self.claim[1])
+        nodes = {node for serial, claimed in self.claims.items() if serial != but for node in claimed}
         for serial, vehicle in self.vehicles.items():
             mission, order = vehicle["mission"], self.orders.get(vehicle["order"] or "")
             if serial == but:
@@ -286,26 +286,37 @@ class Manager:
                     open_nodes.append(other)
         return []
 
-    def oldest_claim(self) -> tuple[str, set[str]]:
-        """Return which vehicle has waited longest with a load, and the way that it waits for.
+    def oldest_claims(self) -> dict[str, set[str]]:
+        """Return by vehicle which nodes nobody else begins with: of the orders that have waited longest.
 
-        Who drives gives its nodes back one by one. Without a claim those with short ways would always be sooner.
+        Who drives gives its nodes back one by one. Without claims those with short ways would always be sooner.
         """
+        self.claims = {}
+        claims: dict[str, set[str]] = {}
+        held, able = self.held(""), [name for name, one in self.vehicles.items() if self.free(name, one)]
         standing = {node for one in self.vehicles.values() if one["mission"] is None for node in one["at"]}
+        waits, comes = True, True
         for order in self.orders.values():
-            vehicle = self.vehicles.get(order["vehicle"] or "")
-            if vehicle and vehicle["mission"] and order["loaded"]:
-                stop = vehicle["mission"]["stops"].get("pick")
-                if vehicle["mission"]["passed"] == vehicle["mission"]["reserved"] == stop:
-                    way = self.route([order["from"]], {order["to"]}, standing - {order["from"]})
-                    return order["vehicle"], set(way)
-        return "", set()
+            serial, begin, end = order["vehicle"], order["from"], order["to"]
+            mission = None if serial is None else self.vehicles[serial]["mission"]
+            if mission and order["loaded"]:
+                if waits and mission["passed"] == mission["reserved"] == mission["stops"].get("pick"):
+                    waits, claims[serial] = False, {*self.route([begin], {end}, standing - {begin})}
+            elif serial is None and comes:
+                comes, serial = False, ""
+                if waits and able and not held & {begin, end}:
+                    serial = min(able, key=lambda name: self.gap(begin, self.states[name]["place"]))
+                claims[serial] = {begin, end} - held
+                if serial:
+                    at = self.vehicles[serial]["at"]
+                    waits, claims[serial] = False, {*self.route(at, {begin}, standing - {*at}), begin, end}
+        return claims
 
     # ---- missions ----------------------------------------------------------------------------------------------------
 
     def on_time(self, now: float) -> None:
         """Send again what was not confirmed, and send vehicles where they are needed; to be called twice a second."""
-        self.claim = self.oldest_claim()
+        self.claims = self.oldest_claims()
         for serial, vehicle in self.vehicles.items():
             mission, state = vehicle["mission"], self.states.get(serial)
             if state is None:

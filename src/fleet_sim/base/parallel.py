@@ -183,6 +183,16 @@ def memory_of(process: int | str = "self") -> float | None:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
+def computes(process: int) -> bool:
+    """Return whether a thread of a process computes, or waits for a processor; False where the system does not tell."""
+    with suppress(OSError):
+        for thread in os.listdir(f"/proc/{process}/task"):
+            with open(f"/proc/{process}/task/{thread}/stat", "rb") as file:
+                if file.read().rpartition(b")")[2].split()[:1] == [b"R"]:
+                    return True
+    return False
+
+
 def memory_of_group(group: int) -> float:
     """Return the memory of all processes of a group, in MB; 0 where the system does not tell."""
     total = 0.0

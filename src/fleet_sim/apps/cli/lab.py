@@ -61,7 +61,7 @@ def _night(args: argparse.Namespace) -> int:
     seconds = None if args.hours is None else 3600.0 * args.hours
     runs = args.runs or (None if seconds else 60)
     night = Night(lab, folder, args.seed, args.jobs, runs, seconds)
-    if lab.manager.command:
+    if lab.manager.program:
         # Each of its runs takes real time.
         night.most_shrinking = 25
     try:
@@ -89,7 +89,7 @@ def _replay(file: str, times: int) -> int:
 
     lab, _, expected = read_case(file)
     # Before anything of it is imported or started.
-    print("this case executes", ", ".join([lab.manager.command or lab.manager.python, *lab.rules.more]), flush=True)
+    print("this case executes", ", ".join([lab.manager.program or lab.manager.python, *lab.rules.more]), flush=True)
     check_parts(lab)
     broke = 0
     for _ in range(times):

@@ -264,6 +264,12 @@ class Bus:
         self._transmit(vehicle, TO, message, lambda: self._reach_vehicle(message, raw))
         return True
 
+    def manager_did(self, vehicle: str, kind: str, text: str) -> None:
+        """Note what a manager has commanded on another way than by messages of this bus."""
+        message = self._record(MANAGER, vehicle, kind, text)
+        message.came.append(self.now)
+        self.on_sent(message)
+
     def _reach_manager(self, message: Message, payload: bytes, *, retained: bool = False) -> None:
         if self.manager_down:
             message.fate = "no connection"

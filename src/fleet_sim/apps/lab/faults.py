@@ -52,11 +52,18 @@ FAULTS: dict[str, Fault] = {
     "battery_fault": Fault(
         VEHICLE, {"level": [0.05, 0.15], "lasts": [1.0, 1.0]}, "Its battery is nearly empty at once."
     ),
+    "radio": Fault(
+        VEHICLE,
+        {"lasts": [2.0, 30.0], "loss": [0.0, 1.0], "latency": [0.0, 2.0], "duplicates": [0.0, 0.5]},
+        "Its radio loses messages, and brings them late or twice.",
+    ),
 }
 """What the lab does by itself, and kinds of the section `disturbances`; a lab file may name all others of those."""
 
 OF_MESSAGES = ("late", "lost", "twice", "overtaken")
-OF_LAB = (*OF_MESSAGES, "cut", "old_state", "old_order", "garbage", "cut_manager", "kill", "broker_restart")
+OF_BUS = (*OF_MESSAGES, "cut", "old_state", "old_order", "garbage", "cut_manager", "broker_restart")
+"""What happens between vehicles and their manager by VDA 5050."""
+OF_LAB = (*OF_BUS, "kill")
 
 
 @dataclass
@@ -93,7 +100,7 @@ def _round(low: float, high: float, random: Random) -> float:
     return min(max(round(random.uniform(low, high), 1), low), high)
 
 
-def read_faults(given: object, problems: list[str], *, batteries: bool) -> Faults:
+def read_faults(given: object, problems: list[str], *, batteries: bool, over_ros: bool = False) -> Faults:
     """Return what a lab file says about disturbances of vehicles; what is wrong is added to `problems`."""
     if not isinstance(given, Mapping):
         problems.append(
@@ -105,13 +112,17 @@ def read_faults(given: object, problems: list[str], *, batteries: bool) -> Fault
         problems.append(f"disturbances.most: expected a whole number up to 1000, got {brief(most)}")
     kinds = {key: value for key, value in given.items() if key != "most"}
     if not kinds:
-        names = [name for name in FAULTS if batteries or name != "battery_fault"]
+        left_out = [] if batteries else ["battery_fault"]
+        left_out += OF_BUS if over_ros else ["radio"]
+        names = [name for name in FAULTS if name not in left_out]
         return Faults({name: dict(FAULTS[name].ranges) for name in names}, most)
     found: dict[str, dict[str, Range]] = {}
     for name, ranges in kinds.items():
         path = f"disturbances.{name}"
         if name == "battery_fault" and not batteries:
             problems.append(f"{path}: the vehicles have no battery")
+        if over_ros and name in OF_BUS:
+            problems.append(f"{path}: is no disturbance over ROS; `radio` is what messages suffer there")
         if name not in FAULTS and name not in DISTURBANCES:
             problems.append(f"{path}: expected one of {', '.join(sorted({*FAULTS, *DISTURBANCES.names()}))}")
             continue

@@ -98,7 +98,7 @@ def came_back(lab: LabSettings, outcome: Outcome, times: int = REPLAYS) -> str:
     """Return how often a failure comes back: in all runs where two are equal bit for bit, else in `times` replays."""
     assert outcome.failure is not None
     again = run_case(lab, outcome.case)
-    if not lab.manager.command and again.digest == outcome.digest:
+    if not lab.manager.program and again.digest == outcome.digest:
         return "in each replay, bit for bit"
     found = [again, *(run_case(lab, outcome.case) for _ in range(times - 1))]
     count = sum(one.failure is not None and one.failure.group == outcome.failure.group for one in found)
@@ -201,7 +201,7 @@ class Night:
                 known[number] = content
                 yield Job(number, content)
 
-        with LocalExecutor(self.jobs, JobLimits(seconds=None if self.lab.manager.command else 20 * LONGEST)).crew(
+        with LocalExecutor(self.jobs, JobLimits(seconds=None if self.lab.manager.program else 20 * LONGEST)).crew(
             _worker
         ) as crew:
             for ended in crew.run(numbered()):

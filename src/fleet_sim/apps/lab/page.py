@@ -77,6 +77,8 @@ def _line(message: Message, told: dict[str, str]) -> Line | None:
 def summary_of(topic: str, values: Mapping[str, Any]) -> str:
     """Return a message in a few words."""
     try:
+        if "command" in values:
+            return str(values["command"])
         if topic == "order":
             return f"order {values['orderId']} update {values['orderUpdateId']}: {_way(values['nodes'])}"
         if topic == "instantActions":

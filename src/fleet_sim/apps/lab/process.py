@@ -1,4 +1,4 @@
-"""ProcessHost: a manager that is a program and speaks MQTT, started, watched, killed and started again by the lab.
+"""ProgramHost: a manager that is a program, started, watched, killed and started again by the lab; here by MQTT.
 
 The vehicles stay on the bus of the lab, with all that goes wrong there. What reaches the manager is published on a
 broker of its own on the loopback, as the vehicles would, and what it publishes is taken from there. Its time is the
@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shlex
 import socket
 import subprocess
 import sys
 import time
+from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fleet_sim.apps.lab.managers import ManagerHost, Report
 from fleet_sim.apps.lab.settings import ManagerSettings
 from fleet_sim.base.errors import ConfigError, of_extra
 from fleet_sim.base.files import make_folder, opened, program_named, read_text, scratch_folder, write_file
-from fleet_sim.base.parallel import GROUPS, end_group, memory_of_group
+from fleet_sim.base.parallel import GROUPS, computes, end_group, memory_of_group
 
 with of_extra("paho.mqtt", "vda5050", "a manager that speaks MQTT"):
     from paho.mqtt import client as mqtt
@@ -30,6 +32,10 @@ with of_extra("paho.mqtt", "vda5050", "a manager that speaks MQTT"):
 
 LIMIT = 10.0
 """How long (s) a broker or a program may take to come or go."""
+PATIENCE = 6.0
+"""A program that computes may take so many times `start_within` to start."""
+MORE = 1.0
+"""How much more time (s) of its own than `factor` says a program gets for a step while it computes."""
 LOOPBACK = "127.0.0.1"
 SUBSCRIPTIONS = "$SYS/broker/subscriptions/count"
 """Where mosquitto tells how many there are."""
@@ -44,68 +50,60 @@ def reserved_port() -> socket.socket:
     return sock
 
 
-class ProcessHost(ManagerHost):
-    """See ManagerHost. Where mosquitto is installed, it is the broker; else the small one of fleet_sim."""
+class ProgramHost(ManagerHost):
+    """A manager that is a program: `words` are its command, with {site}, {storage} and what `given` has filled in."""
 
     def __init__(
         self,
         settings: ManagerSettings,
         site: dict[str, Any],
         vehicles: list[dict[str, Any]],
-        publish: Callable[[str, bytes | str, bool], bool],
         report: Report,
         step: float,
     ) -> None:
         super().__init__()
-        self._settings, self._publish, self._report, self._step = settings, publish, report, step
-        self._prefixes = [vehicle["prefix"] for vehicle in vehicles]
+        self._settings, self._report, self._step = settings, report, step
         self._scratch = scratch_folder("fleet_sim-lab-")
         self.folder = self._scratch.__enter__()
         write_file(self.folder / "site.json", json.dumps({"site": site, "vehicles": vehicles}))
         make_folder(self.folder / "storage")
-        self._reserved = reserved_port()
-        self.port = int(self._reserved.getsockname()[1])
-        self._broker: Any = None
         self._process: subprocess.Popen[bytes] | None = None
-        self._came: deque[tuple[str, bytes, bool]] = deque()
         self._at_first: float | None = None
         self._clock: tuple[float, float] | None = None
-        self._start_broker()
 
-    # ---- ManagerHost -------------------------------------------------------------------------------------------------
-
-    def start(self, now: float) -> None:
-        """Start the program; raises ConfigError where there is none."""
+    def _begin(self, command: str, environment: Mapping[str, str], **given: Any) -> None:
+        """Start the program and wait until it listens; raises ConfigError where there is none."""
         # What one that has ended by itself may have left.
         self._die()
-        words = shlex.split(self._settings.command)
-        given = {"port": self.port, "site": self.folder / "site.json", "storage": self.folder / "storage"}
-        words = [word.format(**given) for word in words]
+        given |= {"site": self.folder / "site.json", "storage": self.folder / "storage"}
+        words = [word.format(**given) for word in shlex.split(command)]
         if words[0] in ("python", "python3"):
             words[0] = sys.executable
         with opened(self.folder / "log.txt", "ab") as log:
             try:
                 self._process = subprocess.Popen(
-                    words, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True
+                    words,
+                    stdout=log,
+                    stderr=log,
+                    stdin=subprocess.DEVNULL,
+                    start_new_session=True,
+                    env={**os.environ, **environment},
                 )
                 GROUPS.add(self._process.pid)
             except OSError as error:
-                raise ConfigError(f"{words[0]!r} cannot be started: {error}", path="manager.command") from error
+                raise ConfigError(f"{words[0]!r} cannot be started: {error}", path="manager") from error
         self.alive, self._clock, self._at_first = True, None, None
-        self._await_subscription()
-
-    def _await_subscription(self) -> None:
-        """Wait until the program listens: what is published before that is lost. The world stands still meanwhile."""
-        end = time.monotonic() + self._settings.start_within
-        while self.alive and self._subscriptions <= self._own_subscriptions:
+        # What is said before it listens is lost. The world stands still meanwhile.
+        begin, idle, most = time.monotonic(), 0.0, self._settings.start_within
+        while self.alive and not self._listens():
             self._look()
-            if time.monotonic() > end:
-                if isinstance(self._broker, subprocess.Popen):
-                    self.crash = f"it has not subscribed to anything within {self._settings.start_within:g} s"
-                    self._die()
-                # The small broker does not tell who listens.
+            if idle > most or time.monotonic() > begin + PATIENCE * most:
+                self._is_late()
                 return
-            time.sleep(0.02)
+            before = time.monotonic()
+            self._wait(0.02)
+            # While it computes it is about to start, as slowly as the machine lets it.
+            idle += 0.0 if computes(self._process.pid) else time.monotonic() - before
 
     def _look(self) -> None:
         """See whether the program has ended by itself."""
@@ -114,28 +112,26 @@ class ProcessHost(ManagerHost):
             self.crash = f"{tail}\nit ended with code {self._process.returncode}"
             self.alive = False
 
-    def call(self, name: str, *given: Any) -> bool:
-        """Publish what comes for it; return whether it is there to get it."""
-        if not self.alive:
-            return False
-        if name == "on_message":
-            topic, payload, _, retained = given
-            self._client.publish(topic, payload, qos=0, retain=retained)
-        elif name in ("order", "cancel"):
-            if isinstance(self._broker, subprocess.Popen) and self._subscriptions <= self._own_subscriptions:
-                # Its connection is cut: it is given the order when it listens again.
-                return False
-            body = {"do": name, **(given[0] if name == "order" else {"id": given[0]})}
-            self._client.publish(self._settings.orders, json.dumps(body), qos=1)
-        elif name == "on_connection" and not given[0]:
-            self._drop()
-        return True
+    @abstractmethod
+    def _listens(self) -> bool:
+        """Return whether the program would get an order now."""
+
+    @abstractmethod
+    def _wait(self, seconds: float) -> None:
+        """Let so much real time pass."""
+
+    @abstractmethod
+    def _take(self) -> None:
+        """Hand over what the program has sent."""
+
+    def _is_late(self) -> None:
+        """It does not listen after `start_within` s."""
+        self.crash = f"it has not subscribed to anything within {self._settings.start_within:g} s"
+        self._die()
 
     def close(self) -> None:
-        """End program, broker and folder."""
+        """End program and folder."""
         self._die()
-        self._stop_broker()
-        self._reserved.close()
         self._scratch.__exit__(None, None, None)
 
     def memory(self) -> float:
@@ -155,32 +151,28 @@ class ProcessHost(ManagerHost):
             self._clock = now, wall
         due = self._clock[1] + (now - self._clock[0] + self._step) / self._settings.factor
         while True:
+            self._wait(min(max(due - time.monotonic(), 0.0), 0.005))
             self._take()
             left = due - time.monotonic()
             if left <= 0.0:
                 break
-            time.sleep(min(left, 0.005))
+        # A program that has not done with what it got, as on a busy machine, has more time.
+        while self._process is not None and computes(self._process.pid) and time.monotonic() < due + MORE:
+            self._wait(0.002)
+            self._take()
         # A machine that is too slow makes the world slower, and takes no time from the program.
-        if left < -1.0:
+        if due < time.monotonic() - 0.1:
             self._clock = now, time.monotonic()
         self._look()
 
-    # ---- inside ------------------------------------------------------------------------------------------------------
-
-    def _take(self) -> None:
-        while self._came:
-            topic, payload, retained = self._came.popleft()
-            if topic == self._settings.reports:
-                try:
-                    said = json.loads(payload)
-                    words = str(said["id"]), str(said["status"]), str(said.get("reason", ""))
-                except (ValueError, TypeError, KeyError, RecursionError):
-                    continue
-                self._report(*words)
-            elif self.alive:
-                self._publish(topic, payload, retained)
-                if self._sent_its_last():
-                    self._die()
+    def _take_report(self, payload: bytes | str) -> None:
+        """Read a report of the program; what is none counts nothing."""
+        words: tuple[str, str, str] | None = None
+        with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            said = json.loads(payload)
+            words = str(said["id"]), str(said["status"]), str(said.get("reason", ""))
+        if words:
+            self._report(*words)
 
     def _die(self) -> None:
         self.alive, self._after = False, None
@@ -189,6 +181,81 @@ class ProcessHost(ManagerHost):
             end_group(self._process.pid)
             self._process.wait()
         self._process = None
+
+
+class ProcessHost(ProgramHost):
+    """One that speaks MQTT. Where mosquitto is installed, it is the broker; else the small one of fleet_sim."""
+
+    def __init__(
+        self,
+        settings: ManagerSettings,
+        site: dict[str, Any],
+        vehicles: list[dict[str, Any]],
+        publish: Callable[[str, bytes | str, bool], bool],
+        report: Report,
+        step: float,
+    ) -> None:
+        super().__init__(settings, site, vehicles, report, step)
+        self._publish = publish
+        self._prefixes = [vehicle["prefix"] for vehicle in vehicles]
+        self._reserved = reserved_port()
+        self.port = int(self._reserved.getsockname()[1])
+        self._broker: Any = None
+        self._came: deque[tuple[str, bytes, bool]] = deque()
+        self._start_broker()
+
+    # ---- ManagerHost -------------------------------------------------------------------------------------------------
+
+    def start(self, now: float) -> None:
+        """Start the program; raises ConfigError where there is none."""
+        self._begin(self._settings.command, {}, port=self.port)
+
+    def _listens(self) -> bool:
+        return self._subscriptions > self._own_subscriptions
+
+    def _is_late(self) -> None:
+        # The small broker does not tell who listens.
+        if isinstance(self._broker, subprocess.Popen):
+            super()._is_late()
+
+    def call(self, name: str, *given: Any) -> bool:
+        """Publish what comes for it; return whether it is there to get it."""
+        if not self.alive:
+            return False
+        if name == "on_message":
+            topic, payload, _, retained = given
+            self._client.publish(topic, payload, qos=0, retain=retained)
+        elif name in ("order", "cancel"):
+            if isinstance(self._broker, subprocess.Popen) and not self._listens():
+                # Its connection is cut: it is given the order when it listens again.
+                return False
+            body = {"do": name, **(given[0] if name == "order" else {"id": given[0]})}
+            self._client.publish(self._settings.orders, json.dumps(body), qos=1)
+        elif name == "on_connection" and not given[0]:
+            self._drop()
+        return True
+
+    def close(self) -> None:
+        """End program, broker and folder."""
+        self._die()
+        self._stop_broker()
+        self._reserved.close()
+        super().close()
+
+    # ---- inside ------------------------------------------------------------------------------------------------------
+
+    def _wait(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+    def _take(self) -> None:
+        while self._came:
+            topic, payload, retained = self._came.popleft()
+            if topic == self._settings.reports:
+                self._take_report(payload)
+            elif self.alive:
+                self._publish(topic, payload, retained)
+                if self._sent_its_last():
+                    self._die()
 
     def _drop(self) -> None:
         """Break its connection: the broker goes, and comes again with what is retained."""

@@ -26,7 +26,7 @@ from fleet_sim.apps.lab.faults import OF_MESSAGES, Event, Moment, in_order
 from fleet_sim.apps.lab.managers import InProcess, ManagerHost, class_at
 from fleet_sim.apps.lab.settings import LabSettings
 from fleet_sim.base.arrays import Floats
-from fleet_sim.base.errors import brief
+from fleet_sim.base.errors import brief, of_extra
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.spatial.trigonometry import hypot_of
 from fleet_sim.robots.sim_object import SimObject
@@ -176,7 +176,14 @@ class LabRun:
         self._failure: Failure | None = None
         starts = lab.starts()
         self.starts = {name: starts[int(name[1:])] for name in case.vehicles}
-        self.sim = MultiRobotSimulationCore.from_dict(self._scenario())
+        self._ros: Any = None
+        if lab.manager.ros:
+            with of_extra("rclpy", "ros", "a manager over ROS"):
+                from fleet_sim.apps.lab.ros import RosWorld
+            self._ros = RosWorld(self._scenario())
+            self.sim = self._ros.simulation
+        else:
+            self.sim = MultiRobotSimulationCore.from_dict(self._scenario())
         self._desk: VehicleDesk = self.sim.get_manager("vda5050")
         self._rows = np.array([self._desk.vehicle(name).row for name in case.vehicles], np.int64)
         self.bus = Bus(STEP)
@@ -218,9 +225,12 @@ class LabRun:
 
     def load(self, order: str) -> tuple[Floats, str]:
         """Return where the load of an order is, and which vehicle has it, "" for none."""
-        load = self._loads[order]
-        carrier = load.attached_to
-        return np.array(load.position[:2]), "" if carrier is None else str(carrier.name)
+        return np.array(self._loads[order].position[:2]), self.carrier(order)
+
+    def carrier(self, order: str) -> str:
+        """Return which vehicle has the load of an order, "" for none."""
+        holder = self._loads[order].attached_to
+        return "" if holder is None else str(holder.name)
 
     def lies_at(self, order: str, node: str, reach: float = 1.0) -> bool:
         """Return whether the load of an order lies at a node."""
@@ -255,7 +265,7 @@ class LabRun:
         finally:
             self.host.close()
             self._session.close()
-            self.sim.close()
+            (self.sim if self._ros is None else self._ros).close()
         return Outcome(
             self.case,
             failure,
@@ -286,8 +296,8 @@ class LabRun:
         tick = round(self.now / STEP)
         if tick % round(MANAGER_STEP / STEP) == 0:
             self._call("on_time", self.now)
-        self.host.pace(self.now)
-        self.sim.step_once()
+        self._watched(lambda: self.host.pace(self.now))
+        self._watched(self.sim.step_once)
         self.now = self.bus.now = self.sim.sim_time
         self._listen("step")
         if self._failure is not None:
@@ -313,6 +323,10 @@ class LabRun:
     def _make_host(self) -> ManagerHost:
         about = [buses.about(self._desk.vehicle(name).identity, self.starts[name]) for name in self.case.vehicles]
         given = self.settings.manager
+        if given.ros:
+            from fleet_sim.apps.lab.ros import RosHost
+
+            return RosHost(self._ros, given, self.site, about, self.bus.manager_did, self._report, STEP)
         if given.command:
             from fleet_sim.apps.lab.process import ProcessHost
 
@@ -334,18 +348,22 @@ class LabRun:
             self.bus.manager_joins()
 
     def _call(self, name: str, *given: Any) -> bool:
+        return bool(self._watched(lambda: self.host.call(name, *given)))
+
+    def _watched(self, act: Callable[[], object]) -> object:
+        """Do something in which the manager may end; see it if it has."""
         alive = self.host.alive
-        taken = self.host.call(name, *given)
+        done = act()
         if alive and not self.host.alive:
             self._died()
-        return taken
+        return done
 
     def _look_after(self) -> None:
         if self.host.crash:
             self._listen("life", "crash")
 
     def _died(self) -> None:
-        """The manager ended inside a call: by itself, or as it was killed after some messages."""
+        """The manager ended: by itself, or as it was killed after some messages."""
         self._look_after()
         self._gone()
 
@@ -499,7 +517,9 @@ class LabRun:
         # Touches are found from poses; loads collide with nothing.
         plain = {"timestep": STEP, "monitor": False, "gui": False, "target_rtf": 0, "seed": self.case.seed}
         plain["collision_check_frequency"] = 0.0
-        return {"simulation": plain, "robots": robots, "vda5050": {"fleets": [fleet]}}
+        # Over ROS, states of VDA 5050 are still what coverage and bursts count; nobody else gets them.
+        ros = {"per_robot": "none", "rates": {"fleet_states": 5.0}}
+        return {"simulation": plain, "robots": robots, "vda5050": {"fleets": [fleet]}, "ros": ros}
 
 
 def described(event: Event) -> str:

@@ -178,6 +178,7 @@ class ManagerSettings(Checked):
 
     python: str = setting("", doc="package.module:Class or file.py:Class, a manager in this process.")
     command: str = setting("", doc="A program that speaks MQTT; {port}, {site} and {storage} are filled in.")
+    ros: str = setting("", doc="A program that is a ROS node; {site} and {storage} are filled in.")
     options: dict[str, Any] = setting(factory=dict, doc="Further keywords for the class.")
     factor: float = setting(1.0, above=0.0, high=100.0, doc="Simulated seconds in a second of a program.")
     orders: str = setting("lab/orders", doc="Topic on which a program gets its orders.")
@@ -186,8 +187,13 @@ class ManagerSettings(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if bool(self.python) == bool(self.command):
-            raise InvalidValueError("give `python`, a class, or `command`, a program")
+        if len([one for one in (self.python, self.command, self.ros) if one]) != 1:
+            raise InvalidValueError("give `python`, a class, or `command` or `ros`, a program")
+
+    @property
+    def program(self) -> str:
+        """Its command, where it is a program: its time is the wall clock."""
+        return self.command or self.ros
 
 
 @dataclass
@@ -257,7 +263,12 @@ def read_lab(given: str | Path | Mapping[str, Any]) -> LabSettings:
     if isinstance(duration, bool) or not isinstance(duration, (int, float)) or not 1.0 <= duration <= 1e6:
         problems.append(f"duration: expected from 1 to 1e6 s, got {brief(duration)}")
     has_batteries = "vehicles" in parts and bool(parts["vehicles"].battery)
-    parts["disturbances"] = read_faults(plain.get("disturbances", {}), problems, batteries=has_batteries)
+    over_ros = "manager" in parts and bool(parts["manager"].ros)
+    parts["disturbances"] = read_faults(
+        plain.get("disturbances", {}), problems, batteries=has_batteries, over_ros=over_ros
+    )
+    if over_ros and has_batteries:
+        problems.append("vehicles.battery: vehicles over ROS have none in labs")
     if "vehicles" in parts:
         try:
             read(BatterySettings, parts["vehicles"].battery, path="vehicles.battery")

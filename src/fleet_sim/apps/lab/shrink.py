@@ -140,12 +140,13 @@ def check_parts(lab: LabSettings) -> None:
         class_at(lab.manager.python, "manager.python", lab.source)
         return
     try:
-        (program, *_), _ = shlex.split(lab.manager.command), lab.manager.command.format(port=1, site="", storage="")
+        given = {"site": "", "storage": ""} | ({"port": 1} if lab.manager.command else {})
+        (program, *_), _ = shlex.split(lab.manager.program), lab.manager.program.format(**given)
     except (ValueError, KeyError, IndexError) as error:
-        expected = "expected a program with {port}, {site} and {storage}"
-        raise ConfigError(f"{expected}: {error!r}", path="manager.command", source=lab.source) from error
+        expected = f"expected a program with {', '.join(f'{{{name}}}' for name in given)}"
+        raise ConfigError(f"{expected}: {error!r}", path="manager", source=lab.source) from error
     if program not in ("python", "python3") and program_named(program) is None:
-        raise ConfigError(f"there is no program {program!r}", path="manager.command", source=lab.source)
+        raise ConfigError(f"there is no program {program!r}", path="manager", source=lab.source)
 
 
 # Files of cases.
