@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
 from fleet_sim.base.errors import FleetSimError, InvalidValueError
+from fleet_sim.base.files import listed
 
 Perform = Callable[[Any], Any]
 """Does one job: takes what describes it and returns its result."""
@@ -183,24 +184,22 @@ def memory_of(process: int | str = "self") -> float | None:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
+def _told_of(process: int | str) -> list[bytes]:
+    """Return what the kernel says of a process or thread after its name: state, parent, group; [] for none."""
+    with suppress(OSError), open(f"/proc/{process}/stat", "rb") as file:
+        return file.read().rpartition(b")")[2].split()
+    return []
+
+
 def computes(process: int) -> bool:
     """Return whether a thread of a process computes, or waits for a processor; False where the system does not tell."""
-    with suppress(OSError):
-        for thread in os.listdir(f"/proc/{process}/task"):
-            with open(f"/proc/{process}/task/{thread}/stat", "rb") as file:
-                if file.read().rpartition(b")")[2].split()[:1] == [b"R"]:
-                    return True
-    return False
+    return any(_told_of(f"{process}/task/{thread.name}")[:1] == [b"R"] for thread in listed(f"/proc/{process}/task"))
 
 
 def memory_of_group(group: int) -> float:
     """Return the memory of all processes of a group, in MB; 0 where the system does not tell."""
-    total = 0.0
-    for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
-        if name.isdecimal():
-            with suppress(OSError):
-                total += (memory_of(name) or 0.0) if os.getpgid(int(name)) == group else 0.0
-    return total
+    names = [path.name for path in listed("/proc", "[0-9]*")]
+    return sum(memory_of(name) or 0.0 for name in names if _told_of(name)[2:3] == [str(group).encode()])
 
 
 # Jobs in processes of this machine.
