@@ -26,7 +26,7 @@ from fleet_sim.apps.lab.faults import OF_MESSAGES, Event, Moment, in_order
 from fleet_sim.apps.lab.managers import InProcess, ManagerHost, class_at
 from fleet_sim.apps.lab.settings import LabSettings
 from fleet_sim.base.arrays import Floats
-from fleet_sim.base.errors import brief, of_extra
+from fleet_sim.base.errors import brief
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.spatial.trigonometry import hypot_of
 from fleet_sim.robots.sim_object import SimObject
@@ -178,8 +178,8 @@ class LabRun:
         self.starts = {name: starts[int(name[1:])] for name in case.vehicles}
         self._ros: Any = None
         if lab.manager.ros:
-            with of_extra("rclpy", "ros", "a manager over ROS"):
-                from fleet_sim.apps.lab.ros import RosWorld
+            from fleet_sim.apps.lab.ros import RosWorld
+
             self._ros = RosWorld(self._scenario())
             self.sim = self._ros.simulation
         else:

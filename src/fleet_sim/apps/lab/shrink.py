@@ -6,6 +6,7 @@ import math
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,8 @@ def check_parts(lab: LabSettings) -> None:
     if lab.manager.python:
         class_at(lab.manager.python, "manager.python", lab.source)
         return
+    if lab.manager.ros and find_spec("rclpy") is None:
+        raise ConfigError("there is no ROS 2 here, and no pocket_ros", path="manager.ros", source=lab.source)
     try:
         given = {"site": "", "storage": ""} | ({"port": 1} if lab.manager.command else {})
         (program, *_), _ = shlex.split(lab.manager.program), lab.manager.program.format(**given)
