@@ -431,6 +431,45 @@ def test_a_failing_callback_is_a_fault_like_others(make_sim: MakeSim) -> None:
     assert strict.run_simulation(0.5).steps == 5
 
 
+@pytest.mark.parametrize("engine", ["bullet", "mujoco"])
+def test_ticks_until_something_comes_are_the_same_run(make_sim: MakeSim, engine: str) -> None:
+    pytest.importorskip("pybullet" if engine == "bullet" else "mujoco")
+
+    def fall(how: str) -> tuple[str, int, int]:
+        sim = make_sim(physics=True, engine=engine, timestep=0.01, collision_check_frequency=0.0, monitor=False)
+        ball = fs.ShapeParams("sphere", radius=0.1)
+        thing = sim.spawn(fs.SimObjectSpawnParams(ball, ball, fs.Pose((0.3, 0.2, 1.0)), mass=0.7))
+        heights: list[float] = []
+
+        def is_low() -> bool:
+            heights.append(thing.position[2])
+            return heights[-1] < 0.4
+
+        if how == "watched":
+            # Whoever looks in between sees each tick.
+            sim.register_callback(lambda sim, dt: None)
+        if how == "one by one":
+            sim.step_once()
+            while not is_low():
+                sim.step_once()
+        else:
+            sim.runner.step_until(is_low, 1000)
+        first = sim.clock.tick
+        assert len(heights) == first and heights == sorted(heights, reverse=True) and heights[-2] >= 0.4
+        # At most so many, and none while paused.
+        sim.runner.step_until(lambda: False, 7)
+        assert sim.clock.tick == first + 7
+        sim.pause()
+        sim.runner.step_until(lambda: False, 7)
+        assert sim.clock.tick == first + 7
+        return sim.state_hash(), first, len(sim.profiler.totals)
+
+    steps, at_once, watched = fall("one by one"), fall("at once"), fall("watched")
+    assert steps[:2] == at_once[:2] and steps[1] == watched[1] > 30
+    # A step has many ticks, but where somebody looks at each.
+    assert (steps[2], watched[2]) == (steps[1] + 1, steps[1] + 7) and at_once[2] <= 3
+
+
 def test_ctrl_c_ends_a_run_properly(sim: Sim) -> None:
     final: list[str] = []
     old = signal.signal(signal.SIGINT, signal.default_int_handler)

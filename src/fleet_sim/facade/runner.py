@@ -92,6 +92,10 @@ class Runner:
         """`make_step(most=1)` makes one step of up to `most` ticks, paused or not."""
         self._sim, self._make_step, self._monitor, self._view = sim, make_step, monitor, view
         self.pacer = Pacer(sim.clock.dt)
+        self.ticks_left = 1
+        """How many ticks `step_until` may make at once."""
+        self._waits_for: Callable[[], bool] = bool
+        self._has_come = False
         self._last_frame = 0.0
         """Time of the last look at the window, in s of the real clock."""
         self._steps_since_frame = 0
@@ -127,6 +131,27 @@ class Runner:
         """Make one step of as many ticks, at most `most`, as pass before something has to look; unless paused."""
         if not self._sim.control.holds_back("step_over"):
             self._make_step(most)
+
+    def step_until(self, done: Callable[[], bool], most: int) -> None:
+        """Make ticks until `done()` is true after one, at most `most` of them; none while paused.
+
+        Where only the engine moves things, and nobody looks in between, they are ticks of one step: the same run.
+        """
+        clock, self._waits_for, self._has_come = self._sim.clock, done, False
+        end = clock.tick + most
+        try:
+            while clock.tick < end and not self._sim.control.holds_back("step_until"):
+                self.ticks_left = end - clock.tick
+                self._make_step(self.ticks_left)
+                if self._has_come or done():
+                    break
+        finally:
+            self.ticks_left, self._waits_for = 1, bool
+
+    def has_come(self) -> bool:
+        """Return whether what `step_until` waits for has come; asked between the ticks of a step."""
+        self._has_come = self._waits_for()
+        return self._has_come
 
     # ---- running -----------------------------------------------------------------------------------------------------
 

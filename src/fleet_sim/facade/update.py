@@ -228,7 +228,12 @@ class Update:
         """Return for how many ticks no robot follows a law of motion: for any, where all stand still or are driven."""
         world = self._sim.world
         moves = world.on_drive or np.count_nonzero(world.motion.control != IDLE)
-        return 1 if moves or np.count_nonzero(world.dynamic) else ANY
+        return 1 if moves or world.drives.in_use else ANY
+
+    def span_of_joints(self) -> int:
+        """Return for how many ticks no joint moves but by motors."""
+        joints = self._sim.world.joints
+        return 1 if np.count_nonzero(joints.moving[: joints.used]) else ANY
 
     def move(self, dt: float) -> None:
         """Move the robots' bases with avoidance and blocking; wake the actions of robots that arrived."""

@@ -146,6 +146,13 @@ class Bound:
         """The largest part of a velocity, at a speed of 1, that their drag takes away in a second."""
         self.links, self.link_damping = _links(world, compiled, rows)
         """Bodies (L,) of the links of dynamic robots, without bases, and their linear and angular damping (L, 2)."""
+        model, data = self.model, self.data
+        self.drag_columns = (
+            *(self.links, model.body_rootid[self.links].astype(np.int64), self.link_damping),
+            *(model.body_mass, model.body_inertia, data.cvel, data.xipos, data.subtree_com, data.ximat),
+            data.xfrc_applied,
+        )
+        """What their drag follows from, and where it is written: views, which see what MuJoCo computes."""
         self.seats: Rows = rows[compiled.seats[:, 0]]
         self.slots: Ints = world.robots.joint_start[rows[compiled.joints[:, 0]]] + compiled.joints[:, 1]
         self.joint_q, self.joint_v = compiled.joints[:, 2], compiled.joints[:, 3]

@@ -13,6 +13,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.base.errors import StateError, StateFileError
+from fleet_sim.base.kernels import compiled_step
 from fleet_sim.base.registry import saved
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.engines.mujoco import bound as bounds
@@ -109,27 +110,47 @@ def drag_links(bound: bounds.Bound, dt: float) -> None:
 
     Their bases are free bodies, or stand still.
     """
-    links, data, model = bound.links, bound.data, bound.model
-    if not len(links):
-        return
-    twists = data.cvel[links]
-    angular = twists[:, :3]
-    # Velocities are those at the centre of mass of the robot.
-    arms = data.xipos[links] - data.subtree_com[model.body_rootid[links]]
-    linear = twists[:, 3:] + quaternions.cross_rows(angular, arms)
-    rates = np.stack((_lengths(linear), _lengths(angular)), axis=1)
-    # No more than what stops it within the substep.
-    rates = np.minimum(bound.link_damping * (1.0 + rates), 0.5 / dt)
-    axes = data.ximat[links].reshape(-1, 3, 3)
-    local = np.matmul(angular[:, None, :], axes)[:, 0] * model.body_inertia[links]
-    torque = np.matmul(axes, local[:, :, None])[:, :, 0]
-    force = model.body_mass[links][:, None] * linear
-    data.xfrc_applied[links] = np.concatenate((-rates[:, :1] * force, -rates[:, 1:] * torque), axis=1)
+    if len(bound.links):
+        # No more than what stops them within the substep.
+        _drag_links(*bound.drag_columns, 0.5 / dt)
 
 
-def _lengths(vectors: Floats) -> Floats:
-    lengths: Floats = np.sqrt(vectors[:, 0] * vectors[:, 0] + vectors[:, 1] * vectors[:, 1] + vectors[:, 2] ** 2)
-    return lengths
+@compiled_step
+def _drag_links(
+    links: Ints,
+    roots: Ints,
+    damping: Floats,
+    mass: Floats,
+    inertia: Floats,
+    twists: Floats,
+    places: Floats,
+    centres: Floats,
+    axes: Floats,
+    out: Floats,
+    most: float,
+) -> None:
+    """Write the drag of `links` (L,), of which `damping` (L, 2) is, into their rows of `out` (B, 6)."""
+    for index in range(len(links)):
+        body, root = links[index], roots[index]
+        wx, wy, wz = twists[body, 0], twists[body, 1], twists[body, 2]
+        # Velocities are those at the centre of mass of the robot.
+        x = places[body, 0] - centres[root, 0]
+        y = places[body, 1] - centres[root, 1]
+        z = places[body, 2] - centres[root, 2]
+        vx = twists[body, 3] + (wy * z - wz * y)
+        vy = twists[body, 4] + (wz * x - wx * z)
+        vz = twists[body, 5] + (wx * y - wy * x)
+        rate = min(damping[index, 0] * (1.0 + math.sqrt(vx * vx + vy * vy + vz * vz)), most)
+        force = -rate * mass[body]
+        out[body, 0], out[body, 1], out[body, 2] = force * vx, force * vy, force * vz
+        rate = min(damping[index, 1] * (1.0 + math.sqrt(wx * wx + wy * wy + wz * wz)), most)
+        tx, ty, tz = 0.0, 0.0, 0.0
+        for axis in range(3):
+            ax, ay, az = axes[body, axis], axes[body, 3 + axis], axes[body, 6 + axis]
+            # Its angular momentum about one of the main axes of its inertia.
+            turn = -rate * inertia[body, axis] * (wx * ax + wy * ay + wz * az)
+            tx, ty, tz = tx + turn * ax, ty + turn * ay, tz + turn * az
+        out[body, 3], out[body, 4], out[body, 5] = tx, ty, tz
 
 
 # Forces and torques of the user, which last one step of the simulation.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import count
 
 import numpy as np
 
@@ -207,6 +208,8 @@ class FrankaArm:
         """Target of each finger of the closed gripper: a little inside what it holds."""
         self._aim: Floats | None = None
         """Where the last move by a displacement led to: x, y, z and yaw; None after any other move."""
+        self._seen: tuple[object, Floats, Floats] | None = None
+        """Where base and joints were when it was last asked where the gripper is, and the answer; a step asks often."""
         self.null_space_limits()
         self.reset()
         if get_end_effector_force_sensor_readings:
@@ -275,9 +278,14 @@ class FrankaArm:
 
     def get_gripper_state(self) -> tuple[Floats, Floats]:
         """Return position (3,) and Euler angles (3,) of the point between the fingers, world frame."""
-        pose = self.agent.get_link_pose(self.gripper_index)
-        orientation = np.array([pose.orientation])
-        return np.array(pose.position), quaternions.to_eulers(orientation)[0]
+        base = self.agent.get_pose()
+        now = base.position, base.orientation, self.agent.joint_positions.tobytes()
+        if self._seen is None or self._seen[0] != now:
+            pose = self.agent.get_link_pose(self.gripper_index)
+            turn = quaternions.to_eulers(np.array([pose.orientation]))[0]
+            self._seen = now, np.array(pose.position), turn
+        # Copies: who asked may change them.
+        return self._seen[1].copy(), self._seen[2].copy()
 
     # ---- settings ---------------------------------------------------------------------------------------------------
 
@@ -364,7 +372,8 @@ class FrankaArm:
         self._aim = None
         self.agent.set_joints_velocities(np.clip(wanted, -self._velocities, self._velocities).tolist())
         forces = no_forces()
-        self._step(forces)
+        self.sim.step_once()
+        self._measure(forces)
         return forces
 
     def apply_action_delta(self, delta_action: Sequence[float]) -> Forces:
@@ -409,16 +418,19 @@ class FrankaArm:
         # As numbers: mostly the first joint already tells that there is more to do.
         near = [self.acceptable_proximity_to_target] * 7 + [self.acceptable_gripper_proximity_to_target] * 2
         targets = list(zip(wanted.tolist(), near[:checked], strict=True))
-        forces = no_forces()
-        for step in range(self.max_steps):
-            self._step(forces)
+        forces, steps = no_forces(), count()
+
+        def is_there() -> bool:
+            step = next(steps)
+            self._measure(forces)
             now = self.agent.joint_positions[:checked].tolist()
             if step and all(abs(value - goal) <= room for value, (goal, room) in zip(now, targets, strict=True)):
-                break
+                return True
             # Fingers that hold an object, or an arm that presses on something, never reach their targets. The first
             # steps are not tested, because a move begins at rest.
-            if step >= 10 and all(abs(speed) < 1e-3 for speed in self.agent.joint_velocities[:checked].tolist()):
-                break
+            return step >= 10 and all(abs(speed) < 1e-3 for speed in self.agent.joint_velocities[:checked].tolist())
+
+        self.sim.runner.step_until(is_there, self.max_steps)
         return forces
 
     def get_joint_poses_ik(
@@ -537,8 +549,7 @@ class FrankaArm:
         for joint, position in zip(self.end_effector_indices, (a, b), strict=True):
             self.agent.set_joint_target(joint, position, self.max_gripper_force)
 
-    def _step(self, forces: Forces) -> None:
-        self.sim.step_once()
+    def _measure(self, forces: Forces) -> None:
         if self.reads_forces:
             a, b = self.get_end_effector_reaction_forces()
             forces["end_effector_a"].append(a)
