@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from fleet_sim.base.arrays import Floats
-from fleet_sim.learning.envs.franka import Franka2Env
+from fleet_sim.learning.envs.franka import STATE_UNITS, Franka2Env
 from fleet_sim.learning.envs.policy import PICKING, Policy
 from fleet_sim.learning.manipulation.arm import workspace_limits
 
@@ -34,6 +34,7 @@ REACHED = 0.01
 
 def scripted(states: Floats) -> Floats:
     """Return what a picker does in states (N, 33): actions (N, 5), each from -1 to 1. It remembers nothing."""
+    states = states * STATE_UNITS
     point, offset = states[:, 18:21], states[:, 24:27]
     yaw = np.arctan2(states[:, 21], states[:, 22])
     is_open, touched = states[:, 23] > 0.5, states[:, 31] > 0.5
@@ -109,7 +110,7 @@ def fit(policy: Policy, states: Floats, actions: Floats, rng: np.random.Generato
 
 def like(states: Floats, rng: np.random.Generator) -> Floats:
     """Return states (N, 33) and copies of each with the object and the hand elsewhere, turned, open or closed."""
-    copies = np.repeat(states[None], COPIES + 1, axis=0)
+    copies = np.repeat((states * STATE_UNITS)[None], COPIES + 1, axis=0)
     point, offset = copies[1:, :, 18:21], copies[1:, :, 24:27]
     shape = point.shape[:2]
     thing = np.concatenate([rng.uniform(-0.07, 0.07, (*shape, 2)), point[:, :, 2:] + offset[:, :, 2:]], axis=2)
@@ -124,7 +125,7 @@ def like(states: Floats, rng: np.random.Generator) -> Floats:
     copies[1:, :, 21], copies[1:, :, 22] = np.sin(yaw), np.cos(yaw)
     copies[1:, :, 23] = rng.random(shape) < 0.9
     copies[1:, :, 31] = rng.random(shape) < 0.3
-    return copies.reshape(-1, states.shape[1])
+    return copies.reshape(-1, states.shape[1]) / STATE_UNITS
 
 
 def play(env: Franka2Env, seed: int, act: Callable[[Floats], Floats]) -> tuple[list[Floats], bool]:

@@ -235,11 +235,11 @@ def test_the_shaped_reward_changes_no_sum_and_makes_a_crash_the_worst() -> None:
         total, steps = total + 0.9**steps * info["shaping"], steps + 1
     # Ng, Harada and Russell 1999: what is added telescopes to the potentials of the ends.
     assert total == pytest.approx(0.9**steps * env.potential() - begin)
-    # Nearer is better: two per meter.
+    # Nearer is better: ten per meter, and all of the holding and lifting is left.
     thing, touched = env.nearest_object()
     assert thing is not None and not touched
     way = np.linalg.norm(np.array(thing.get_pose().position) - env.arm().get_gripper_state()[0])
-    assert env.potential() == pytest.approx(-2.0 * way)
+    assert env.potential() == pytest.approx(-10.0 * way - 2.0 - 4.0)
     env.steps = 2
     crash = {"collision_with_bin": True, "shaping": 0.0}
     # This step, the four that are left, and 1: more than to wait for the end.
@@ -259,8 +259,13 @@ def test_numbers_are_those_of_the_arm_and_of_what_it_touches(env: Franka2Env) ->
     arm, scene = made.arm(), made.loaded_scene()
     assert scene.pick_bin is not None
     held = scene.pick_bin.objects[0]
-    numbers = made.get_state()
-    assert numbers.shape == (33,) and numbers in made.observation_space
+    state = made.get_state()
+    assert state.shape == (33,) and state in made.observation_space
+    # Lengths in 2 cm and things in twenties: of the size that networks learn from, whatever they are of.
+    units = np.ones(33)
+    units[[7, 8, 18, 19, 20, 24, 25, 26]], units[32] = 0.02, 20.0
+    numbers = made.get_numbers()
+    assert state * units == pytest.approx(numbers, abs=1e-6)
     assert numbers[:9] == pytest.approx(arm.agent.joint_positions, abs=1e-6)
     assert numbers[9:18] == pytest.approx(arm.agent.joint_velocities, abs=1e-6)
     position, angles = arm.get_gripper_state()
@@ -270,9 +275,11 @@ def test_numbers_are_those_of_the_arm_and_of_what_it_touches(env: Franka2Env) ->
     assert numbers[24:27] == pytest.approx(np.array(pose.position) - position, abs=1e-6)
     assert abs(numbers[27:31] @ np.array(pose.orientation)) == pytest.approx(1.0) and numbers[30] >= 0.0
     assert numbers[31:].tolist() == [1.0, 2.0]
-    # Held as high as a grab counts: half of the potential for touching, all of that for lifting.
+    # Held as high as a grab counts there is nothing left to do; open fingers hold nothing, whatever they touch.
     way = np.linalg.norm(np.array(pose.position) - position)
-    assert made.potential() == pytest.approx(-2.0 * way + 0.5 + 1.0, abs=0.02)
+    assert made.potential() == pytest.approx(-10.0 * way, abs=0.02)
+    arm.gripper_is_open = True
+    assert made.potential() == pytest.approx(-10.0 * way - 2.0 - 4.0, abs=0.02)
     made.close()
 
 

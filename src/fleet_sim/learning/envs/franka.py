@@ -12,6 +12,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import AnyArray, Bytes, Floats, Ints, as_float, as_floats, as_whole
 from fleet_sim.base.errors import InvalidValueError, unknown_name
+from fleet_sim.base.kernels import load_soon
 from fleet_sim.base.params import EngineChoice
 from fleet_sim.engines.bullet.handle import BulletHandle
 from fleet_sim.learning.envs.episode import begun, check_render_mode
@@ -241,10 +242,17 @@ COLLISION_REWARD, GRAB_REWARD, STEP_REWARD = -1.0, 1.0, -0.1
 
 NUMBERS, LARGEST = 33, 1000.0
 """Of the observation `state`: how many there are, and the largest."""
-NEAR, TOUCHED, LIFTED = 2.0, 0.5, 1.0
-"""Shares of the potential: per m nearer to an object, for touching it, and for lifting it as high as a grab counts."""
+SIZE, CROWD = 0.02, 20.0
+"""Units of the observation `state`: of lengths in m, as far as a finger opens, and of how many objects there are.
+
+Networks learn from numbers of about 1; in m a millimetre is lost among the angles of the joints."""
+NEAR, HELD, LIFTED = 10.0, 2.0, 4.0
+"""Shares of the potential: per m nearer to an object, for holding it, and for lifting it as high as a grab counts."""
 FAR = 0.5
 """Distance in m beyond which an object counts as this far."""
+STATE_UNITS: Any = np.ones(NUMBERS, np.float32)
+"""By what the numbers of `get_numbers` (33,) are divided in the observation `state`."""
+STATE_UNITS[[7, 8, *range(18, 21), *range(24, 27)]], STATE_UNITS[32] = SIZE, CROWD
 
 
 class FrankaBaseEnv(BaseGymEnv):
@@ -290,6 +298,8 @@ class FrankaBaseEnv(BaseGymEnv):
 
     def load_scene(self, mode: str = "bin-scene") -> BinScene:
         """Load the scene, with arms whose motors are stiffer than by default."""
+        # Who learns makes many steps; without compiled code each takes three times as long.
+        load_soon()
         scene = super().load_scene(mode)
         # With the default gain, half of the steps of a small move would be spent on its last millimetre. The gain is
         # set before the arms are created, so that they stand the same way in every episode while the bin is filled.
@@ -320,13 +330,13 @@ class FrankaBaseEnv(BaseGymEnv):
             self.observation_space = gym.spaces.Box(-LARGEST, LARGEST, (NUMBERS,), np.float32)
 
     def get_state(self) -> Any:
-        """Return the camera's colors (H, W, 3) and depth (H, W) in m, or the numbers of `get_numbers`."""
+        """Return the camera's colors (H, W, 3) and depth (H, W) in m, or `get_numbers` in STATE_UNITS."""
         if self.config.observation == "state":
-            return self.get_numbers()
+            return self.get_numbers() / STATE_UNITS
         return self._camera().get_image(get_depth_data=True)
 
     def get_numbers(self) -> Any:
-        """Return the observation `state` (33,), in m, rad and s, in axes of the world.
+        """Return the numbers (33,) of the observation `state`, in m, rad and s, in axes of the world.
 
         Positions and velocities of the nine joints; the point between the fingers from the bin's origin, sine and
         cosine of its yaw, 1 if the gripper is open; then of the object that the fingers touch, or that is nearest to
@@ -369,19 +379,21 @@ class FrankaBaseEnv(BaseGymEnv):
         return things[chosen], chosen in touched
 
     def potential(self) -> float:
-        """Return how good the state is for the shaped reward: near an object, touching it, lifting it."""
+        """Return how good the state is for the shaped reward: 0 with an object held as high as grabs count, else less.
+
+        An object is held by the closed gripper that touches it.
+        """
         thing, touched = self.nearest_object()
         if thing is None:
             return 0.0
-        place = np.array(thing.get_pose().position)
-        way = float(np.sqrt(np.square(place - self.robots[0].get_gripper_state()[0]).sum()))
-        value = -NEAR * min(way, FAR)
-        if touched:
-            scene = self.loaded_scene()
-            assert scene.pick_bin is not None
-            floor = scene.pick_bin.pose.z
-            value += TOUCHED + LIFTED * float(np.clip((place[2] - floor) / (self.height_of_grabs() - floor), 0.0, 1.0))
-        return value
+        arm, place = self.robots[0], np.array(thing.get_pose().position)
+        value = -NEAR * min(float(np.linalg.norm(place - arm.get_gripper_state()[0])), FAR)
+        if arm.gripper_is_open or not touched:
+            return value - HELD - LIFTED
+        scene = self.loaded_scene()
+        assert scene.pick_bin is not None
+        floor = scene.pick_bin.pose.z
+        return value - LIFTED * (1.0 - float(np.clip((place[2] - floor) / (self.height_of_grabs() - floor), 0.0, 1.0)))
 
     def get_reward(self, info: dict[str, Any] | None = None) -> float:
         """Return the sum of -1 for touching a bin, +1 for a grab, and -0.1 for the step.
@@ -500,8 +512,9 @@ class FrankaBaseEnv(BaseGymEnv):
             if self.config.reward == "shaped":
                 # Asked for in the observation, too; nothing moves in between.
                 self._nearest = self.nearest_object()
-                # The end of an episode has no potential: else it would be worth to end it somewhere.
-                before, self._potential = self._potential, 0.0 if terminated else self.potential()
+                # What is picked is gone, and there is nothing left to do; where a bin was touched all of it is left.
+                picked = terminated and not info["collision_with_bin"]
+                before, self._potential = self._potential, 0.0 if picked else self.potential()
                 info["shaping"] = self.config.discount * self._potential - before
                 self._last_info = dict(info)
             return self.get_state(), self.get_reward(info), terminated, truncated, info
@@ -692,9 +705,9 @@ class Franka2Env(FrankaBaseEnv):
         return self.finish_step()
 
     def get_state(self) -> Any:
-        """Return the position of the gripper, the picture, and whether the gripper is open; or `get_numbers`."""
+        """Return the position of the gripper, the picture, and whether the gripper is open; or what `state` has."""
         if self.config.observation == "state":
-            return self.get_numbers()
+            return super().get_state()
         scene = self.loaded_scene()
         arm = scene.arms[0]
         position = arm.agent.get_link_pose(arm.gripper_index).position
