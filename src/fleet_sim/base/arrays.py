@@ -5,8 +5,10 @@ Floats are float64, SI units and radians; quaternions are xyzw; rows are int64 i
 
 from __future__ import annotations
 
+import io
 import math
 import struct
+import zipfile
 import zlib
 from typing import Any, TypeAlias, TypeGuard
 
@@ -126,3 +128,49 @@ def _encoded(pixels: Bytes, what: str, channels: int) -> bytes:
 
 def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+ARRAYS = "biuf"
+"""Kinds of the arrays that are read from files: numbers and truth values."""
+
+
+def unpacked(data: bytes, most: int) -> dict[str, bytes]:
+    """Return the files of a zip archive by name; raises InvalidValueError for more than `most` bytes, and for others.
+
+    Those that are encrypted or packed by other ways than those of NumPy are refused.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            entries = archive.infolist()
+            total = sum(entry.file_size for entry in entries)
+            if total > most:
+                raise InvalidValueError(f"its content has {total} bytes; at most {most} are read")
+            found = {}
+            for entry in entries:
+                if entry.flag_bits & 1 or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                    raise InvalidValueError(f"{brief(entry.filename)} is encrypted, or packed in an unknown way")
+                with archive.open(entry) as file:
+                    # No more than it says: what is packed may be longer.
+                    found[entry.filename] = file.read(entry.file_size)
+            return found
+    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, OSError) as error:
+        raise InvalidValueError(f"it is no archive: {error}") from error
+
+
+def array_of(data: bytes) -> AnyArray:
+    """Return an array from the bytes of a .npy file, read-only.
+
+    Raises InvalidValueError for objects, and for a header that claims another size than there is.
+    """
+    file = io.BytesIO(data)
+    try:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, by_columns, dtype = read(file)
+        # Compared before anything is allocated: a header may claim any size.
+        if dtype.kind not in ARRAYS or dtype.hasobject or math.prod(shape) * dtype.itemsize != len(data) - file.tell():
+            raise InvalidValueError(f"an array of {brief(shape)} {brief(dtype)} is not what was written")
+        flat = np.frombuffer(data, dtype, offset=file.tell())
+        return flat.reshape(shape, order="F" if by_columns else "C")
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InvalidValueError(f"it is no array: {error}") from error

@@ -15,7 +15,6 @@ import io
 import json
 import math
 import zipfile
-import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -28,7 +27,7 @@ from typing import Any, ClassVar, Generic, TypeVar, Union, get_args, get_origin,
 import numpy as np
 import numpy.typing as npt
 
-from fleet_sim.base.arrays import AnyArray
+from fleet_sim.base.arrays import ARRAYS, AnyArray, array_of, unpacked
 from fleet_sim.base.errors import FleetSimError, StateFileError, brief
 from fleet_sim.base.files import as_path, opened, writing
 from fleet_sim.base.registry import SAVED, saved, saved_name
@@ -275,8 +274,6 @@ Json = Any
 
 PLAIN = frozenset((type(None), bool, int, str))
 """The types whose values stand for themselves, here and in JSON."""
-ARRAYS = "biuf"
-"""The kinds of numbers whose arrays are written as such."""
 
 
 class ValueWriter:
@@ -412,17 +409,12 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], list[AnyArray]]:
     if len(data) > length or hashlib.sha256(data).hexdigest() != digest:
         raise StateFileError("it is damaged or was changed: its checksum is that of another content")
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return _unpacked(archive)
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        KeyError,
-        ValueError,
-        RecursionError,
-        NotImplementedError,
-    ) as error:
+        files = unpacked(data, LARGEST)
+        content = json.loads(files.pop(CONTENT))
+        if not isinstance(content, dict):
+            raise StateFileError(f"{CONTENT}: expected a mapping")
+        return content, [array_of(files[f"{number}.npy"]) for number in range(len(files))]
+    except (KeyError, ValueError, RecursionError) as error:
         raise StateFileError(f"its content is not as it was written: {error}") from error
 
 
@@ -442,41 +434,6 @@ def _second(line: bytes) -> tuple[str, int]:
     if int(length) > LARGEST:
         raise StateFileError(f"it says that it has {length} bytes; at most {LARGEST} are read")
     return digest, int(length)
-
-
-def _unpacked(archive: zipfile.ZipFile) -> tuple[dict[str, Any], list[AnyArray]]:
-    """Return the content of a state file and its arrays; raises StateFileError for more than LARGEST bytes."""
-    entries = archive.infolist()
-    total = sum(entry.file_size for entry in entries)
-    if total > LARGEST:
-        raise StateFileError(f"its content has {total} bytes; at most {LARGEST} are read")
-    content = json.loads(_bytes(archive, CONTENT))
-    if not isinstance(content, dict):
-        raise StateFileError(f"{CONTENT}: expected a mapping")
-    return content, [_array(_bytes(archive, f"{number}.npy")) for number in range(len(entries) - 1)]
-
-
-def _bytes(archive: zipfile.ZipFile, name: str) -> bytes:
-    entry = archive.getinfo(name)
-    with archive.open(entry) as file:
-        # No more than it says: what is packed may be longer.
-        return file.read(entry.file_size)
-
-
-def _array(data: bytes) -> AnyArray:
-    """Return an array from the bytes of a .npy file, read-only.
-
-    Raises StateFileError for objects, and for a header that claims another size than there is.
-    """
-    file = io.BytesIO(data)
-    version = np.lib.format.read_magic(file)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, by_columns, dtype = read(file)
-    # Compared before anything is allocated: a header may claim any size.
-    if dtype.kind not in ARRAYS or dtype.hasobject or math.prod(shape) * dtype.itemsize != len(data) - file.tell():
-        raise StateFileError(f"an array of {brief(shape)} {brief(dtype)} is not what was written")
-    flat = np.frombuffer(data, dtype, offset=file.tell())
-    return flat.reshape(shape, order="F" if by_columns else "C")
 
 
 def _entry(name: str) -> zipfile.ZipInfo:

@@ -59,6 +59,23 @@ def broken() -> bytes:
     return bytes(changed)
 
 
+def other(number: int, file: bytes, *, flag: int = 0, way: int = zipfile.ZIP_STORED) -> bytes:
+    """A policy with another file in the place of one, packed in a `way`; `flag` is set where each is described."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(archive(*SMALL))) as given, zipfile.ZipFile(content, "w") as made:
+        for place, name in enumerate(given.namelist()):
+            made.writestr(name, file if place == number else given.read(name), way)
+    changed = bytearray(content.getvalue())
+    for begin, behind in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        changed[changed.index(begin) + behind] |= flag
+    return bytes(changed)
+
+
+def claim(kind: str, shape: str) -> bytes:
+    header = f"{{'descr': {kind}, 'fortran_order': False, 'shape': {shape}}}\n".encode()
+    return b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header + bytes(16)
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -72,8 +89,16 @@ def broken() -> bytes:
         lambda: archive(*SMALL)[:-200],
         broken,
         bomb,
+        lambda: other(0, b"no array"),
+        lambda: other(0, claim("'<f8'", "(1000000000000000,)")),
+        lambda: other(0, claim("[('a', '<f4'), ('b', '<f4')]", "(2,)")),
+        lambda: other(0, claim("'<f8'", "(2,)"), flag=1),
+        lambda: other(0, claim("'<f8'", "(2,)"), way=zipfile.ZIP_LZMA),
     ],
-    ids=["text", "empty", "cut", "shapes", "nan", "code", "words", "torn", "broken", "bomb"],
+    ids=[
+        *("text", "empty", "cut", "shapes", "nan", "code", "words", "torn", "broken", "bomb"),
+        *("no array", "claim", "pairs", "locked", "lzma"),
+    ],
 )
 def test_what_is_no_policy_is_refused(tmp_path: Path, content: Callable[[], bytes]) -> None:
     (tmp_path / "b.npz").write_bytes(content())

@@ -740,6 +740,7 @@ def test_a_layout_of_lif_is_a_site(tmp_path: Path) -> None:
         (lambda lif: lif["layouts"][0]["edges"][0].update(endNodeId="n9"), "there is no node 'n9'"),
         (lambda lif: lif["layouts"][0]["edges"][1]["vehicleTypeEdgeProperties"][0].update(maxSpeed=0), "above 0 m/s"),
         (lambda lif: lif["layouts"][0]["stations"][0].update(interactionNodeIds=[]), "needs the id of a node"),
+        (lambda lif: lif["layouts"][0]["stations"][0].update(interactionNodeIds=[["n1"]]), "needs the id of a node"),
         (lambda lif: lif["layouts"][0].update(nodes=[]), "has no nodes"),
         (lambda lif: lif["layouts"].clear(), "it has no levels"),
     ],

@@ -164,10 +164,11 @@ def _station(
     entry: Any, nodes: Mapping[str, Any], points: Any, numbers: Mapping[str, int], path: Path, where: str
 ) -> sites.Station:
     given = entry.get("interactionNodeIds") if isinstance(entry, Mapping) else None
-    if not isinstance(given, list) or not given or given[0] not in numbers:
+    if not isinstance(given, list) or not given or not isinstance(given[0], str) or given[0] not in numbers:
         fail(path, f"needs the id of a node of its layout, got {brief(given)}", f"{where}.interactionNodeIds")
     properties = _properties(nodes[given[0]], "vehicleTypeNodeProperties")
-    actions = {one.get("actionType") for each in properties for one in _properties(each, "actions")}
+    # As text: a list in its place names no action.
+    actions = {str(one.get("actionType")) for each in properties for one in _properties(each, "actions")}
     fitting = [kind for kind, types in _ACTIONS.items() if actions >= {*types}]
     # The most that its actions allow; PARK fits all.
     kind = max(fitting, key=lambda kind: len(_ACTIONS[kind]))
