@@ -252,3 +252,37 @@ def test_rays_end_where_they_meet_the_first_body(tmp_path: Path, compiled: str) 
         )
         if abs(np.linalg.norm(slope) - 1.0) < 1e-3:
             assert hits.normals[ray] @ slope > 1.0 - 1e-4
+
+
+@pytest.mark.parametrize(("kind", "sizes"), [("box", (0.21, 0.34, 0.13)), ("cylinder", (0.21, 0.37))])
+@holds("api:SpatialQueries.distance", fault="sensing/collision/pieces.py: cylinders of MJCF are half as high")
+def test_shapes_of_mjcf_are_as_large_as_they_say(tmp_path: Path, kind: str, sizes: tuple[float, ...]) -> None:
+    path, sim, rng = tmp_path / "robot.xml", simulation(), np.random.default_rng(3)
+    frame, half = apart.random_frame(rng, 1.5), np.array([*sizes[:1], *sizes])[-3:]
+    # With another one far away, so that it is a robot of several shapes.
+    geom = f'<geom type="{kind}" size="{" ".join(map(str, sizes))}"/><geom type="sphere" size="0.1" pos="0 0 -9"/>'
+    path.write_text(f'<mujoco><worldbody><body name="b">{geom}</body></worldbody></mujoco>')
+    robot = sim.spawn(fs.AgentSpawnParams(urdf_path=str(path), initial_pose=apart.pose(frame)))
+    for axis, sign in itertools.product(range(3), (-1.0, 1.0)):
+        # Over the middle of each side, a little off it.
+        place = np.array([0.03, -0.02, 0.04])
+        place[axis] = sign * (half[axis] + 0.3)
+        cube, at = fs.ShapeParams("box", half_extents=(0.07,) * 3), frame.copy()
+        at[:3, 3] += frame[:3, :3] @ place
+        other = sim.spawn(fs.SimObjectSpawnParams(cube, cube, apart.pose(at)))
+        assert sim.queries.distance(robot, other) == pytest.approx(0.23, abs=1e-4)
+
+
+@holds("api:SpatialQueries.ray_cast", fault="sensing/sensors/rays.py: what is less than 2 cm away is not met")
+def test_rays_meet_the_sides_of_meshes_also_from_close_by(tmp_path: Path) -> None:
+    sim, half = simulation(), np.array([0.3, 0.2, 0.1])
+    corners = np.array(list(itertools.product(*zip(-half, half, strict=True))))
+    frame = apart.random_frame(np.random.default_rng(4), 1.5)
+    # Triangles of three corners each: with one of them twice all eight are there.
+    spawn(sim, apart.Solid("mesh", half, frame, np.concatenate((corners, corners[:1]))), tmp_path)
+    for axis, sign, gap in itertools.product(range(3), (-1.0, 1.0), (0.008, 0.7)):
+        place, way = np.array([0.05, -0.07, 0.03]), np.zeros(3)
+        place[axis], way[axis] = sign * (half[axis] + gap), -sign
+        start = frame[:3, :3] @ place + frame[:3, 3]
+        (found,) = sim.queries.ray_cast(start[None], (start + 2.0 * frame[:3, :3] @ way)[None]).distances
+        assert found == pytest.approx(gap, abs=1.1 * MARGIN)

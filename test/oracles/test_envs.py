@@ -15,7 +15,7 @@ import pytest
 from oracle_rows import holds
 
 from fleet_sim import CollisionMode, Pose
-from fleet_sim.learning.envs import FleetNavigation, FleetWarehouse, NavigationVectorEnv
+from fleet_sim.learning.envs import FleetNavigation, FleetWarehouse, NavigationEnv, NavigationVectorEnv
 
 ROBOT, OBSTACLE = 0.2, 0.3
 """Radii of the two kinds of discs, in m."""
@@ -286,4 +286,13 @@ def test_a_warehouse_observes_and_earns_what_its_world_says(form: str) -> None:
             assert rewards[robot] == pytest.approx(expected, abs=1e-9)
     assert min(found.values()) > 0, found
     assert told == (0 if fleet else found["delivered"])
+    env.close()
+
+
+def test_an_episode_ends_after_as_many_steps_as_its_settings_say() -> None:
+    env = NavigationEnv(num_robots=1, num_obstacles=0, max_steps=7)
+    for seed in (3, 4):
+        env.reset(seed=seed)
+        ends = [env.step(np.zeros(2, np.float32))[3] for _ in range(7)]
+        assert ends == [False] * 6 + [True]
     env.close()

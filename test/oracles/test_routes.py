@@ -89,15 +89,27 @@ def inside(free: Bools, places: Floats) -> Bools:
     return np.asarray(off_edge & ~free[rows, columns])
 
 
-def stepped_length(free: Bools, clear: list[tuple[int, int]], start: int, goal: int) -> float:
-    """The length of the shortest way over middles of clear cells, straight and diagonal steps."""
+def near_line(begin: Floats, end: Floats, place: Floats) -> float:
+    """The distance of a place (2,) from a line."""
+    way = end - begin
+    return math.dist(begin + way * min(max((place - begin) @ way / (way @ way), 0.0), 1.0), place)
+
+
+def stepped_length(
+    free: Bools, clear: list[tuple[int, int]], start: int, goal: int, discs: Floats | None = None
+) -> float:
+    """The length of the shortest way over middles of clear cells, straight and diagonal steps that touch no disc."""
+    middles = np.array([((column + 0.5) * CELL, (free.shape[0] - row - 0.5) * CELL) for row, column in clear])
     numbers = {cell: number for number, cell in enumerate(clear)}
     lengths = {}
     for (row, column), number in numbers.items():
         for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
             other = (row + down, column + right)
             beside = [(row + down, column), (row, column + right)]
-            if other in numbers and all(cell in numbers for cell in beside):
+            if other not in numbers or not all(cell in numbers for cell in beside):
+                continue
+            ends = middles[number], middles[numbers[other]]
+            if all(near_line(*ends, disc[:2]) >= disc[2] for disc in (() if discs is None else discs)):
                 lengths[number, numbers[other]] = CELL * math.hypot(down, right)
     return shortest(len(clear), lengths, start, goal)
 
@@ -140,6 +152,43 @@ def test_lengths_are_between_the_shortest_way_of_a_point_and_that_over_middles_o
             assert min(gap(free, samples(*line)).min() for line in pairwise(own)) >= radius - 1e-6
             compared += 1
     assert compared > 30
+
+
+@holds("api:Router.plan", fault="warehouse/traffic/across.py: a step past a disc looks at its mirror image")
+def test_ways_around_robots_that_stand_touch_none_and_are_no_longer_than_over_middles_of_cells() -> None:
+    compared = around = 0
+    for free, radius, rng in scenes(12):
+        grid, radius = Grid(free, CELL, ORIGIN), 0.5 * radius
+        cells = [tuple(cell) for cell in np.argwhere(free).tolist()]
+        middles = np.array([((column + 0.5) * CELL, (free.shape[0] - row - 0.5) * CELL) for row, column in cells])
+        places = rng.uniform((0.0, 0.0), np.array(free.shape[::-1]) * CELL, (4, 2))
+        sizes = rng.uniform(0.05, 0.4, 4)
+        discs = np.column_stack((places, sizes + radius + 1e-9))
+        fits = gap(free, middles) >= radius - 1e-9
+        plain = Router(Site("random", grid))
+        router = plain.avoiding(np.column_stack((grid.to_world(places), sizes)))
+        clear, middles = [cell for cell, fit in zip(cells, fits, strict=True) if fit], middles[fits]
+        off = np.flatnonzero((discs[:, 2] <= np.hypot(*(middles[:, None] - places).T).T).all(axis=1))
+        for _ in range(8):
+            start, goal = rng.choice(off, 2, replace=False).tolist()
+            most = stepped_length(free, clear, start, goal, discs)
+            ends = grid.to_world(middles[[start, goal]])
+            if math.isinf(most):
+                # Steps are all that it searches.
+                with pytest.raises(fs.InvalidValueError):
+                    router.plan(*ends, radius)
+                continue
+            route = router.plan(*ends, radius)
+            own = grid.to_own(route.points)
+            assert route.length <= most + 1e-9
+            for line in pairwise(own):
+                assert (
+                    min(near_line(*line, place) - size for place, size in zip(places, sizes, strict=True))
+                    > radius - 1e-6
+                )
+            compared += 1
+            around += route.length > plain.plan(*ends, radius).length + 1e-6
+    assert compared > 40 and around > 15
 
 
 # ---- starts at walls -----------------------------------------------------------------------------------------------
