@@ -1,24 +1,26 @@
-"""Adapter of NavigationVectorEnv to the VecEnv of stable-baselines3."""
+"""Adapter of vectorized environments to the VecEnv of stable-baselines3."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from gymnasium.vector import AutoresetMode
+from gymnasium.vector import AutoresetMode, VectorEnv
 
 from fleet_sim.base.errors import InvalidValueError, of_extra
-from fleet_sim.learning.envs.vector import NavigationVectorEnv
 
 with of_extra("stable_baselines3", "learn", "training with stable-baselines3"):
     from stable_baselines3.common.vec_env import VecEnv
 
 
 class FleetVecEnv(VecEnv):
-    """A NavigationVectorEnv for stable-baselines3. One step moves all robots; there are no worker processes."""
+    """What `gymnasium.make_vec` returns of any environment, for stable-baselines3, with `autoreset_mode` SAME_STEP.
 
-    def __init__(self, envs: NavigationVectorEnv) -> None:
-        if envs.autoreset_mode is not AutoresetMode.SAME_STEP:
+    There are no worker processes: a NavigationVectorEnv moves all robots in one step, others one world after the other.
+    """
+
+    def __init__(self, envs: VectorEnv[Any, Any, Any]) -> None:
+        if envs.metadata.get("autoreset_mode") is not AutoresetMode.SAME_STEP:
             raise InvalidValueError(
                 "stable-baselines3 expects the observation of the next episode at once; "
                 "make the environment with autoreset_mode=AutoresetMode.SAME_STEP"
@@ -46,10 +48,13 @@ class FleetVecEnv(VecEnv):
         # stable-baselines3 expects one dictionary per environment, with keys of its own.
         sb3_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         for index in np.flatnonzero(dones).tolist():
+            last = infos["final_info"]
+            # Of bin picking success is a pick.
+            success = last["is_success"] if "is_success" in last else last["successful_grab"]
             sb3_infos[index] = {
                 "terminal_observation": infos["final_obs"][index],
                 "TimeLimit.truncated": bool(truncated[index]),
-                "is_success": bool(infos["is_success"][index]),
+                "is_success": bool(success[index]),
             }
         return seen, rewards.astype(np.float32), dones, sb3_infos
 
