@@ -242,8 +242,8 @@ def test_the_shaped_reward_changes_no_sum_and_makes_a_crash_the_worst() -> None:
     assert env.potential() == pytest.approx(-10.0 * way - 2.0 - 4.0)
     env.steps = 2
     crash = {"collision_with_bin": True, "shaping": 0.0}
-    # This step, the four that are left, and 1: more than to wait for the end.
-    assert env.get_reward(crash) == pytest.approx(-0.1 - 0.1 * 4 - 1.0)
+    # This step, the four that are left, discounted, and 1: more than to wait for the end.
+    assert env.get_reward(crash) == pytest.approx(-0.1 - 0.1 * (0.9 + 0.81 + 0.729 + 0.6561) - 1.0)
     env.close()
     with Franka2Env(small_bin(), max_steps=6) as plain:
         plain.reset(seed=1)

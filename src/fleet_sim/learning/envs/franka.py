@@ -407,8 +407,10 @@ class FrankaBaseEnv(BaseGymEnv):
         if info.get("collision_with_bin"):
             reward += COLLISION_REWARD
             if self.config.reward == "shaped":
-                # Or to end an episode early would be better than to go on.
-                reward += STEP_REWARD * max(0, self.max_steps - self.steps)
+                # Or to end an episode early would be better than to go on. Discounted, as they would be: learners that
+                # meet a larger punishment once never come near the bin again.
+                left, gamma = max(0, self.max_steps - self.steps), self.config.discount
+                reward += STEP_REWARD * (left if gamma == 1.0 else gamma * (1.0 - gamma**left) / (1.0 - gamma))
         if info.get("successful_grab"):
             reward += GRAB_REWARD
         return reward
@@ -512,9 +514,8 @@ class FrankaBaseEnv(BaseGymEnv):
             if self.config.reward == "shaped":
                 # Asked for in the observation, too; nothing moves in between.
                 self._nearest = self.nearest_object()
-                # What is picked is gone, and there is nothing left to do; where a bin was touched all of it is left.
-                picked = terminated and not info["collision_with_bin"]
-                before, self._potential = self._potential, 0.0 if picked else self.potential()
+                # The end of an episode has no potential: else it would be worth to end it somewhere.
+                before, self._potential = self._potential, 0.0 if terminated else self.potential()
                 info["shaping"] = self.config.discount * self._potential - before
                 self._last_info = dict(info)
             return self.get_state(), self.get_reward(info), terminated, truncated, info
