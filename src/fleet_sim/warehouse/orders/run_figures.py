@@ -238,8 +238,8 @@ class OrderRun:
             self.collector.carried(self._robots[carried_mask], points[carried_mask])
         codes, queued = np.empty(len(rows), np.int64), self._orders.queued(rows)
         moving = world.velocity, world.position, world.orientation
-        doing = table.state, table.slowed, self._held(), queued
-        fastest = look_at(rows, self._robots, dt, *moving, *doing, self._last, _CODES, codes)
+        state, slowed, held = table.state, table.slowed, self._held()
+        fastest = look_at(rows, self._robots, dt, *moving, state, slowed, held, queued, self._last, _CODES, codes)
         self._speed_max = max(self._speed_max, fastest)
         counts, waiting = self._orders.book.counts, self._orders.released_waiting
         levels = (waiting, waiting + sum(counts[state] for state in _BEGUN), *self._charges())
