@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fleet_sim.base.kernels import compile_at_first_call
 from fleet_sim.warehouse.traffic.certificate import certified
 from fleet_sim.warehouse.traffic.runs import Work, step_to, warm_up
 from fleet_sim.warehouse.traffic.settings import TrafficSettings
@@ -41,6 +42,7 @@ def main() -> None:
         rows = "\n".join("".join(row) for row in np.where(free, ".", "@"))
         hall.write_text(f"type octile\nheight 63\nwidth 161\nmap\n{rows}\n", encoding="utf-8")
         workload = read_workload(str(hall), robots=args.robots, seed=0, radius=0.31)
+        compile_at_first_call()
         warm_up()
         sim, traffic = make_fleet(workload.site, workload.starts, FleetSettings(), TrafficSettings(network="grid"), 0)
         with sim:

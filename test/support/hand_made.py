@@ -8,7 +8,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Floats, Ints
 from fleet_sim.warehouse.traffic.columns import TrafficColumns
-from fleet_sim.warehouse.traffic.driving import Drivers, Limits, Plans, Roads, advance, stride_of
+from fleet_sim.warehouse.traffic.driving import NO_STAYS, Drivers, Limits, Plans, Roads, advance, stride_of, trace_of
 from fleet_sim.warehouse.traffic.graph import ActionDependencyGraph, marks_of, tracks_of
 from fleet_sim.warehouse.traffic.network import Network
 
@@ -69,7 +69,10 @@ class Runs:
             Plans(marks_of(self.table), self.graph.ways, self.graph.uses, self.graph.rounds),
             self.drivers,
             self.limits,
+            NO_STAYS,
+            0,
             stride_of(len(self.rows)),
+            trace_of(self.rows, 1),
         )
         return self.table.place.copy()
 

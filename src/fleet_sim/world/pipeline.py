@@ -226,6 +226,11 @@ class Pipeline:
             if total > SLOW_STEP:
                 self._note_slow()
 
+    @property
+    def acts_in_ticks(self) -> bool:
+        """Whether a system acts at the end of each tick of a step of several."""
+        return bool(self._each)
+
     def end_tick(self, dt: float) -> bool:
         """Let systems act at the end of a tick of a step of several; return whether the step ends with it."""
         ends = False

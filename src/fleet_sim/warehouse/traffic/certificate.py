@@ -20,6 +20,7 @@ from fleet_sim.base.files import writing
 from fleet_sim.base.kernels import compiled_step, inlined
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.traffic.columns import limits_of
+from fleet_sim.warehouse.traffic.driving import Trace, places_in
 from fleet_sim.warehouse.traffic.figures import outlines_of
 from fleet_sim.warehouse.traffic.graph import wrapped
 from fleet_sim.warehouse.traffic.traffic import Traffic
@@ -50,9 +51,9 @@ def _stop(speed: float, way: float, dt: float) -> tuple[float, float, float]:
 def note_pieces(
     rows: Rows,
     numbers: Ints,
-    begin: float,
+    begins: Floats,
     dt: float,
-    position: Floats,
+    here: Floats,
     velocity: Floats,
     yaw: Floats,
     spin: Floats,
@@ -61,57 +62,63 @@ def note_pieces(
     out: Floats,
     count: int,
 ) -> int:
-    """Write the pieces that began in a step from `begin` to `out`, after `count` that are there; return how many now.
+    """Write the pieces that began in ticks to `out`, after `count` that are there; return how many now.
 
-    By row: `last` (R, 6) is where robots were at the begin of the step, and becomes where they are: x, y, velocity,
-    yaw, spin. `pieces` (R, 11) are what they are on.
+    The ticks `begins` (T,) last `dt` s; at their ends `rows` (K,) were `here` (T, K, 2) and moved like that. By row:
+    `last` (R, 6) is where robots were at the begin of the step, and becomes where they are: x, y, velocity, yaw, spin.
+    `pieces` (R, 11) are what they are on.
     """
-    for row in rows:
-        end = begin + dt - pieces[row, 1]
-        off = 0.0
-        for axis in range(2):
-            p, v, a = pieces[row, 2 + axis], pieces[row, 4 + axis], pieces[row, 6 + axis]
-            off = max(off, abs(p + (v + 0.5 * a * end) * end - position[row, axis]))
-            off = max(off, abs(v + a * end - velocity[row, axis]))
-        turned = pieces[row, 8] + (pieces[row, 9] + 0.5 * pieces[row, 10] * end) * end
-        off = max(off, abs(wrapped(turned - yaw[row])), abs(pieces[row, 9] + pieces[row, 10] * end - spin[row]))
-        # One that has just come is on no piece.
-        if np.isnan(end) or off > SAME:
-            x, y, vx, vy = last[row, 0], last[row, 1], last[row, 2], last[row, 3]
-            dx, dy, turn = position[row, 0] - x, position[row, 1] - y, wrapped(yaw[row] - last[row, 4])
-            rate, after = last[row, 5], spin[row]
-            short = abs(dx - 0.5 * dt * (vx + velocity[row, 0])) + abs(dy - 0.5 * dt * (vy + velocity[row, 1]))
-            pieces[row, 0], pieces[row, 1] = numbers[row], begin
-            pieces[row, 2], pieces[row, 3], pieces[row, 4], pieces[row, 5] = x, y, vx, vy
-            pieces[row, 6], pieces[row, 7] = (velocity[row, 0] - vx) / dt, (velocity[row, 1] - vy) / dt
-            pieces[row, 8], pieces[row, 9], pieces[row, 10] = last[row, 4], rate, (after - rate) / dt
-            way, amount, later, first = np.sqrt(dx * dx + dy * dy), 0.0, 0.0, 0.0
-            if short > SAME and velocity[row, 0] == 0.0 and velocity[row, 1] == 0.0 and way > 0.0:
-                first, amount, later = _stop(np.sqrt(vx * vx + vy * vy), way, dt)
-                pieces[row, 6], pieces[row, 7] = first * dx / way, first * dy / way
-            elif abs(turn - 0.5 * dt * (rate + after)) > SAME and after == 0.0 and turn != 0.0:
-                first, amount, later = _stop(abs(rate), abs(turn), dt)
-                pieces[row, 10] = first if turn > 0.0 else -first
-            for column in range(WIDTH):
-                out[count, column] = pieces[row, column]
-            count += 1
-            if amount > 0.0:
-                # From here it brakes as hard as it sped up, or stands.
-                back = 0.0 if later == 0.0 else -1.0
-                pieces[row, 1] = begin + amount
-                for column in (2, 3, 8):
-                    gone = 2 if column < 8 else 1
-                    v, a = pieces[row, column + gone], pieces[row, column + 2 * gone]
-                    pieces[row, column] += (v + 0.5 * a * amount) * amount
-                    pieces[row, column + gone] = (v + a * amount) if later != 0.0 else 0.0
-                    pieces[row, column + 2 * gone] = back * a
-                if later == 0.0:
-                    pieces[row, 2], pieces[row, 3], pieces[row, 8] = position[row, 0], position[row, 1], yaw[row]
+    for place in range(len(rows)):
+        row = rows[place]
+        for tick in range(len(begins)):
+            start = begins[tick]
+            end = start + dt - pieces[row, 1]
+            here_x, here_y = here[tick, place, 0], here[tick, place, 1]
+            at_x, at_y = velocity[tick, place, 0], velocity[tick, place, 1]
+            looks, spins = yaw[tick, place], spin[tick, place]
+            off = 0.0
+            for axis, there, fast in ((0, here_x, at_x), (1, here_y, at_y)):
+                p, v, a = pieces[row, 2 + axis], pieces[row, 4 + axis], pieces[row, 6 + axis]
+                off = max(off, abs(p + (v + 0.5 * a * end) * end - there), abs(v + a * end - fast))
+            turned = pieces[row, 8] + (pieces[row, 9] + 0.5 * pieces[row, 10] * end) * end
+            off = max(off, abs(wrapped(turned - looks)), abs(pieces[row, 9] + pieces[row, 10] * end - spins))
+            # One that has just come is on no piece.
+            if np.isnan(end) or off > SAME:
+                x, y, vx, vy = last[row, 0], last[row, 1], last[row, 2], last[row, 3]
+                dx, dy, turn = here_x - x, here_y - y, wrapped(looks - last[row, 4])
+                rate = last[row, 5]
+                short = abs(dx - 0.5 * dt * (vx + at_x)) + abs(dy - 0.5 * dt * (vy + at_y))
+                pieces[row, 0], pieces[row, 1] = numbers[row], start
+                pieces[row, 2], pieces[row, 3], pieces[row, 4], pieces[row, 5] = x, y, vx, vy
+                pieces[row, 6], pieces[row, 7] = (at_x - vx) / dt, (at_y - vy) / dt
+                pieces[row, 8], pieces[row, 9], pieces[row, 10] = last[row, 4], rate, (spins - rate) / dt
+                way, amount, later, first = np.sqrt(dx * dx + dy * dy), 0.0, 0.0, 0.0
+                if short > SAME and at_x == 0.0 and at_y == 0.0 and way > 0.0:
+                    first, amount, later = _stop(np.sqrt(vx * vx + vy * vy), way, dt)
+                    pieces[row, 6], pieces[row, 7] = first * dx / way, first * dy / way
+                elif abs(turn - 0.5 * dt * (rate + spins)) > SAME and spins == 0.0 and turn != 0.0:
+                    first, amount, later = _stop(abs(rate), abs(turn), dt)
+                    pieces[row, 10] = first if turn > 0.0 else -first
                 for column in range(WIDTH):
                     out[count, column] = pieces[row, column]
                 count += 1
-        last[row, 0], last[row, 1], last[row, 2] = position[row, 0], position[row, 1], velocity[row, 0]
-        last[row, 3], last[row, 4], last[row, 5] = velocity[row, 1], yaw[row], spin[row]
+                if amount > 0.0:
+                    # From here it brakes as hard as it sped up, or stands.
+                    back = 0.0 if later == 0.0 else -1.0
+                    pieces[row, 1] = start + amount
+                    for column in (2, 3, 8):
+                        gone = 2 if column < 8 else 1
+                        v, a = pieces[row, column + gone], pieces[row, column + 2 * gone]
+                        pieces[row, column] += (v + 0.5 * a * amount) * amount
+                        pieces[row, column + gone] = (v + a * amount) if later != 0.0 else 0.0
+                        pieces[row, column + 2 * gone] = back * a
+                    if later == 0.0:
+                        pieces[row, 2], pieces[row, 3], pieces[row, 8] = here_x, here_y, looks
+                    for column in range(WIDTH):
+                        out[count, column] = pieces[row, column]
+                    count += 1
+            last[row, 0], last[row, 1], last[row, 2] = here_x, here_y, at_x
+            last[row, 3], last[row, 4], last[row, 5] = at_y, looks, spins
     return count
 
 
@@ -134,8 +141,8 @@ class _Certificate:
     def _line(self, **said: object) -> None:
         self._stream.write(json.dumps(said).encode() + b"\n")
 
-    def _look(self, dt: float) -> None:
-        """Look who came and who left, `dt` s ago."""
+    def _look(self, dt: float, trace: Trace | None = None) -> None:
+        """Look who came and who left before the first tick of `trace`, of `dt` s; None: nobody has moved."""
         world, table, rows = self._sim.world, self._traffic.table, self._traffic.rows
         self._version = world.version
         if len(self._numbers) < world.capacity:
@@ -162,10 +169,14 @@ class _Certificate:
             body = {"name": world.label(row), "hx": hx, "hy": hy, "rim": float(outlines.rims[place]), "turns": turns}
             # JSON has no infinity.
             self._joined.append({**body, **{key: float(min(value, 1e300)) for key, value in limits}})
-            velocity, spin, moves = world.velocity[row, :2], table.spin[row], float(dt == 0.0)
-            # Who takes part since then stood, and has sped up evenly.
-            self._last[row, :2], self._last[row, 2:4] = world.position[row, :2] - 0.5 * dt * velocity, moves * velocity
-            self._last[row, 4:] = table.yaw[row] - 0.5 * dt * spin, moves * spin
+            at, velocity, moves = world.position[row, :2], world.velocity[row, :2], 1.0
+            yaw, spin = table.yaw[row], table.spin[row]
+            if trace is not None:
+                # Who takes part since then stood, and has sped up evenly.
+                (one,), moves = np.flatnonzero(trace.rows == row), 0.0
+                at, velocity, _, yaw, spin = (part[0, one] for part in trace[1:])
+            self._last[row, :2], self._last[row, 2:4] = at - 0.5 * dt * velocity, moves * velocity
+            self._last[row, 4:] = yaw - 0.5 * dt * spin, moves * spin
             self._pieces[row] = np.nan
         self._rows = rows
 
@@ -175,30 +186,44 @@ class _Certificate:
             more[: self._count] = self._out[: self._count]
             self._out = more
 
-    def step(self, dt: float) -> None:
-        """Note how robots moved in a step, at its end."""
-        world, table, clock = self._sim.world, self._traffic.table, self._sim.clock
-        if clock.time != self._time:
+    def step(self, dt: float, trace: Trace) -> None:
+        """Note how robots moved in the ticks of a step, at its end."""
+        world, clock = self._sim.world, self._sim.clock
+        ends = clock.tick + 1
+        times = [clock.seconds(tick) for tick in range(ends - len(trace.speeds), ends + 1)]
+        if times[0] != self._time:
             raise StateError(
                 f"a certificate is of one stretch of time: at {self._time:g} s the simulation was reset, or a state"
                 " restored; begin another certificate after that"
             )
         if self._version != world.version:
-            self._look(dt)
-        self._room(2 * len(self._rows))
-        moved = (world.position, world.velocity, table.yaw, table.spin)
-        self._count = note_pieces(
-            self._rows, self._numbers, self._time, dt, *moved, self._last, self._pieces, self._out, self._count
-        )
-        # The clock moves on when all have looked.
-        self._time = clock.seconds(clock.tick + 1)
-        if self._time >= self._due:
-            self.flush()
+            self._look(dt, trace)
+        places = places_in(trace, self._rows)
+        rows = self._rows
+        if not isinstance(places, slice):
+            rows, places = rows[places >= 0], places[places >= 0]
+        here, velocities, _, yaws, spins = (part[:, places] for part in trace[1:])
+        begin = 0
+        while begin < len(times) - 1:
+            # Blocks end with the tick in which they are long enough, however many ticks a step has.
+            end = next((tick for tick in range(begin + 1, len(times)) if times[tick] >= self._due), len(times) - 1)
+            self._room(2 * len(rows) * (end - begin))
+            ticks = slice(begin, end)
+            parts = here[ticks], velocities[ticks], yaws[ticks], spins[ticks]
+            known = self._last, self._pieces, self._out, self._count
+            self._count = note_pieces(rows, self._numbers, np.array(times[ticks]), dt, *parts, *known)
+            # The clock moves on when all have looked.
+            self._time, begin = times[end], end
+            if self._time >= self._due:
+                self.flush()
 
     def flush(self) -> None:
         """Write the block so far."""
         self._line(until=self._time, pieces=self._count, robots=self._joined)
-        self._stream.write(self._out[: self._count].astype("<f8", copy=False).tobytes())
+        pieces = self._out[: self._count]
+        # Robot by robot, whether ticks were looked at one by one or not.
+        order = np.argsort(pieces[:, 0], kind="stable")
+        self._stream.write(pieces[order].astype("<f8", copy=False).data)
         self._joined, self._count, self._due = [], 0, self._time + BLOCK
 
 

@@ -6,12 +6,14 @@ the end of what it was granted. It stands exactly on the node then.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Bytes, Floats, Ints, Rows
 from fleet_sim.base.kernels import compiled_step, inlined
+from fleet_sim.warehouse.traffic.columns import SERVING
 from fleet_sim.warehouse.traffic.graph import (
     STRAIGHT,
     Marks,
@@ -20,7 +22,9 @@ from fleet_sim.warehouse.traffic.graph import (
     Uses,
     Ways,
     can_stop,
+    needs_of,
     next_speed,
+    resource_of,
     wrapped,
 )
 
@@ -70,25 +74,93 @@ class Limits(NamedTuple):
 
 
 class Stride(NamedTuple):
-    """What a step of all robots finds out, by place in its rows (n,).
+    """What steps of all robots find out, by place in their rows (n,).
 
-    `tops` in m/s and `accels` in m/s2 of each robot; the place `passed` of its way before the step; what it did in bits
-    MOVED, TURNED, ARRIVED (for the first time at its goal); `velocities` (n, 2) in m/s; who `asks` to follow the one
-    before it into its next node, and then who is in a circle.
+    `tops` in m/s and `accels` in m/s2 of each robot; the place `passed` of its way before the tick; what it did in this
+    tick, and what in `all` of them, in bits MOVED, TURNED, ARRIVED (for the first time at its goal); who `asks` to
+    follow the one before it into its next node; who is in a circle that moves, `circling`.
+
+    `modes` say of whom the law need not be asked in the next tick; `free` is at most how far in m one in mode FREE is
+    from where it has to stop; `wants` (n, 2) is what one in mode WAITS waits for, and how often that has to be left;
+    `spots` (n, 6) are of the lane of one in mode FREE: until where in m nothing happens on it, its length in m, its
+    begin, and its direction.
     """
 
     tops: Floats
     accels: Floats
     passed: Ints
     motions: Bytes
-    velocities: Floats
+    all: Bytes
     asks: Bools
+    circling: Ints
+    modes: Bytes
+    free: Floats
+    wants: Ints
+    spots: Floats
+
+
+ASKS, FREE, WAITS, TURNS, REFUSED = range(5)
+"""The law is asked; it would let the robot speed up to its top speed; wait; go on turning without a grant. REFUSED: it
+is asked, and has not granted the next node."""
+SPARE = 1e-6
+"""Way in m by which a robot in mode FREE is farther from where it brakes, so that rounding never matters."""
+
+
+class Trace(NamedTuple):
+    """Where robots in `rows` (n,) were at the end of each tick (T,) of a step, and how they moved there."""
+
+    rows: Rows
+    places: Floats
+    velocities: Floats
+    speeds: Floats
+    yaws: Floats
+    spins: Floats
+
+
+class Stays(NamedTuple):
+    """Robots of a crew (K,) by rows and numbers, which stay `ticks` where they arrive, if they are `active`.
+
+    By number: `until` which tick each stays, NOT_SERVING for those on their way.
+    """
+
+    rows: Rows
+    robots: Ints
+    active: Bools
+    until: Ints
+    ticks: int
+
+
+NOT_SERVING = -1
+"""The tick at which a robot ends its stay, where it has none."""
+NO_STAYS = Stays(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.bool_), np.zeros(0, np.int64), 0)
 
 
 def stride_of(count: int) -> Stride:
-    """Return room for what a step of `count` robots finds out."""
+    """Return room for what steps of `count` robots find out."""
     tops, accels, passed = np.empty(count), np.empty(count), np.empty(count, np.int64)
-    return Stride(tops, accels, passed, np.empty(count, np.uint8), np.empty((count, 2)), np.empty(count, np.bool_))
+    motions, done, modes = (np.empty(count, np.uint8) for _ in range(3))
+    known = modes, np.empty(count), np.empty((count, 2), np.int64), np.empty((count, 6))
+    return Stride(tops, accels, passed, motions, done, np.empty(count, np.bool_), np.empty(count, np.int64), *known)
+
+
+def trace_of(rows: Rows, ticks: int) -> Trace:
+    """Return room for where robots in `rows` are after each of so many ticks."""
+    shape = ticks, len(rows)
+    return Trace(rows, np.empty((*shape, 2)), np.empty((*shape, 2)), *(np.empty(shape) for _ in range(3)))
+
+
+def joined(traces: Sequence[Trace]) -> Trace:
+    """Return one trace of those of the same robots that follow each other."""
+    one, *others = traces
+    return Trace(one.rows, *map(np.concatenate, zip(*(part[1:] for part in traces), strict=True))) if others else one
+
+
+def places_in(trace: Trace, rows: Rows) -> Ints | slice:
+    """Return the places of `rows` (K,) in a trace, all where these are the same; -1 for one that is not in it."""
+    if len(rows) == len(trace.rows) and (rows == trace.rows).all():
+        return slice(None)
+    known = {row: place for place, row in enumerate(trace.rows.tolist())}
+    return np.array([known.get(row, -1) for row in rows.tolist()], np.int64)
 
 
 # Following: a robot is granted a node that the one before it is still leaving, and keeps behind that one. A follower
@@ -185,6 +257,7 @@ def start_rounds(
     """
     for number in range(len(rounds.ready)):
         rounds.ready[number] = 0
+    complete = False
     for row in rows:
         at = marks.at[row]
         stands = at == marks.granted[row] and at + 1 < marks.length[row]
@@ -193,7 +266,10 @@ def start_rounds(
             # The lowest row leads, which is the same one in each step.
             rounds.leaders[number] = min(rounds.leaders[number], row) if rounds.ready[number] else row
             rounds.ready[number] += 1
+            complete = complete or rounds.ready[number] == rounds.sizes[number]
     for row in rows:
+        if not complete:
+            break
         at = marks.at[row]
         stands = at == marks.granted[row] and at + 1 < marks.length[row]
         number = ways.rounds[row, at + 1] if stands else 0
@@ -227,15 +303,25 @@ def _is_ready(
 
 @inlined
 def drive_rounds(
-    rows: Rows, dt: float, open_mask: Bools, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers, step: Stride
+    rows: Rows,
+    count: int,
+    dt: float,
+    open_mask: Bools,
+    tracks: Tracks,
+    marks: Marks,
+    ways: Ways,
+    drivers: Drivers,
+    step: Stride,
 ) -> None:
-    """Move the robots of each rotation that was granted by the same share of their lanes."""
-    for leader in rows:
+    """Move the robots of each rotation that was granted by the same share of their lanes; `count` are circling."""
+    for one in range(count):
+        leader = rows[step.circling[one]]
         if drivers.round[leader] != leader:
             continue
         length = tracks.lengths[ways.lanes[leader, marks.at[leader] + 1]]
         limit, accel, held = np.inf, np.inf, False
-        for index in range(len(rows)):
+        for place in range(count):
+            index = step.circling[place]
             row = rows[index]
             if drivers.round[row] != leader:
                 continue
@@ -255,7 +341,8 @@ def drive_rounds(
         # Exactly to the end, which sums of small steps would miss.
         if not held and can_stop(left, speed, limit, accel, dt):
             way = left
-        for index in range(len(rows)):
+        for place in range(count):
+            index = step.circling[place]
             if drivers.round[rows[index]] == leader:
                 moves = way > 0.0 or speed != 0.0
                 lane_length = tracks.lengths[ways.lanes[rows[index], marks.at[rows[index]] + 1]]
@@ -302,50 +389,217 @@ class Plans(NamedTuple):
 
 
 @compiled_step
-def advance(rows: Rows, dt: float, roads: Roads, plans: Plans, drivers: Drivers, limits: Limits, step: Stride) -> None:
-    """Grant what may be granted to `rows`, then move them by `dt` s; their places are in `drivers.place`.
+def advance(
+    rows: Rows,
+    dt: float,
+    roads: Roads,
+    plans: Plans,
+    drivers: Drivers,
+    limits: Limits,
+    stays: Stays,
+    tick: int,
+    step: Stride,
+    trace: Trace,
+) -> int:
+    """Grant what may be granted to `rows`, then move them by `dt` s, from `tick` on as often as `trace` has room for.
 
-    What they did is written to `step`.
+    Their places are in `drivers.place`, and those of each tick in `trace`; what they did is written to `step`. Between
+    ticks those stay who arrived, and go who stayed long enough. Returns how many ticks were made: all, or those before
+    the one in which the last of a crew that was on its way has stayed long enough.
     """
     tracks, open_mask, barred = roads
     marks, ways, uses, rounds = plans
     for index in range(len(rows)):
-        begin_step(index, rows[index], marks, drivers, limits, step)
-        grant(index, rows[index], dt, roads, plans, drivers, step)
-    follow(rows, open_mask, tracks, marks, ways, uses, drivers, step)
-    if len(rounds.sizes) > 1:
-        start_rounds(rows, open_mask, barred, tracks, marks, ways, rounds, drivers)
-    rotates = False
-    # All of one robot at once, as what it needs is at hand then: nobody looks at others from here on.
-    for index in range(len(rows)):
-        row = rows[index]
-        # Those of a circle drive together, see below.
-        step.asks[index] = drivers.round[row] >= 0
-        rotates = rotates or step.asks[index]
-        turn(index, row, dt, tracks, marks, ways, drivers, limits, step)
-        drive(index, row, dt, tracks, marks, ways, drivers, step)
-        if not step.asks[index]:
-            leave(index, row, tracks, marks, ways, uses, drivers, step)
-            locate(index, row, tracks, marks, ways, drivers, step)
-    if rotates:
-        drive_rounds(rows, dt, open_mask, tracks, marks, ways, drivers, step)
+        begin_steps(index, rows[index], drivers, limits, step)
+    for number in range(len(trace.speeds)):
+        if number and len(stays.rows):
+            _, ended = serve_rows(stays, tick + number, drivers.arrived, drivers.held)
+            if ended and not _on_way(stays, tick + number):
+                return number
         for index in range(len(rows)):
-            if step.asks[index]:
+            row = rows[index]
+            step.passed[index], step.motions[index] = marks.at[row], 0
+            if not goes_on(index, row, dt, uses, drivers, step):
+                step.modes[index], step.asks[index] = ASKS, False
+                grant(index, row, dt, roads, plans, drivers, step)
+            elif step.modes[index] != WAITS:
+                step.asks[index] = False
+        follow(rows, open_mask, tracks, marks, ways, uses, drivers, step)
+        if len(rounds.sizes) > 1:
+            start_rounds(rows, open_mask, barred, tracks, marks, ways, rounds, drivers)
+        circling = 0
+        # All of one robot at once, as what it needs is at hand then: nobody looks at others from here on.
+        for index in range(len(rows)):
+            row = rows[index]
+            if step.modes[index] == FREE:
+                coast(index, row, number, dt, tracks, marks, ways, uses, drivers, step, trace)
+            elif step.modes[index] == WAITS and marks.at[row] == marks.granted[row]:
+                drivers.waited[row] += drivers.waiting[row]
+                trace.velocities[number, index, 0] = trace.velocities[number, index, 1] = 0.0
+                note(index, row, number, drivers, step, trace)
+            else:
+                turn(index, row, dt, tracks, marks, ways, drivers, limits, step)
+                drive(index, row, dt, tracks, marks, ways, drivers, step)
+                if drivers.round[row] >= 0:
+                    # Those of a circle drive together, see below.
+                    step.circling[circling] = index
+                    circling += 1
+                else:
+                    leave(index, row, tracks, marks, ways, uses, drivers, step)
+                    locate(index, row, number, tracks, marks, ways, drivers, step, trace)
+                    decide(index, row, dt, tracks, marks, ways, drivers, step)
+        if circling:
+            drive_rounds(rows, circling, dt, open_mask, tracks, marks, ways, drivers, step)
+            for place in range(circling):
+                index = step.circling[place]
                 leave(index, rows[index], tracks, marks, ways, uses, drivers, step)
-                locate(index, rows[index], tracks, marks, ways, drivers, step)
+                locate(index, rows[index], number, tracks, marks, ways, drivers, step, trace)
+                step.modes[index] = ASKS
+    return len(trace.speeds)
+
+
+# ---- what the law need not be asked about ----------------------------------------------------------------------------
 
 
 @inlined
-def begin_step(index: int, row: int, marks: Marks, drivers: Drivers, limits: Limits, step: Stride) -> None:
+def goes_on(index: int, row: int, dt: float, uses: Uses, drivers: Drivers, step: Stride) -> bool:
+    """Return whether a robot goes on as its mode says in this tick, whatever else happens."""
+    mode = step.modes[index]
+    if mode in (ASKS, REFUSED) or drivers.held[row]:
+        return False
+    if mode == WAITS:
+        return uses.left[step.wants[index, 0]] < step.wants[index, 1]
+    if mode == FREE:
+        speed, accel = drivers.speed[row], step.accels[index]
+        after = max(min(step.tops[index], speed + accel * dt), speed - accel * dt)
+        return step.free[index] > 0.5 * dt * (speed + after) + 0.5 * after * after / accel + SPARE
+    return True
+
+
+@inlined
+def decide(
+    index: int, row: int, dt: float, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers, step: Stride
+) -> None:
+    """Find the mode in which a robot is after a tick in which the law was asked."""
+    mode, at, accel = step.modes[index], marks.at[row], step.accels[index]
+    step.modes[index] = ASKS
+    if step.motions[index] == MOVED and mode == FREE:
+        if drivers.speed[row] > 0.0 and drivers.leader[row] < 0 and not drivers.halted[row]:
+            step.modes[index] = FREE
+            spot(index, row, tracks, marks, ways, step)
+    elif step.motions[index] == TURNED:
+        # With a lane that was granted, a robot that stands asks for no more.
+        after = accel * dt
+        if at < marks.granted[row] and tracks.lengths[ways.lanes[row, at + 1]] > after * dt + SPARE:
+            step.modes[index] = TURNS
+    elif step.motions[index] == 0 and mode == REFUSED and at == marks.granted[row]:
+        step.modes[index] = WAITS
+
+
+@inlined
+def spot(index: int, row: int, tracks: Tracks, marks: Marks, ways: Ways, step: Stride) -> None:
+    """Look up the lane that a robot is on."""
+    at = marks.at[row]
+    node, end, lane = ways.nodes[row, at], ways.nodes[row, at + 1], ways.lanes[row, at + 1]
+    length = tracks.lengths[lane]
+    x, y = tracks.positions[node, 0], tracks.positions[node, 1]
+    step.spots[index, 0] = min(length, tracks.clears[lane]) if marks.behind[row] == at else length
+    step.spots[index, 1], step.spots[index, 2], step.spots[index, 3] = length, x, y
+    step.spots[index, 4] = (tracks.positions[end, 0] - x) / length
+    step.spots[index, 5] = (tracks.positions[end, 1] - y) / length
+
+
+@inlined
+def coast(
+    index: int,
+    row: int,
+    tick: int,
+    dt: float,
+    tracks: Tracks,
+    marks: Marks,
+    ways: Ways,
+    uses: Uses,
+    drivers: Drivers,
+    step: Stride,
+    trace: Trace,
+) -> None:
+    """Move a robot by what `drive` would find, as nothing ahead of it is near."""
+    speed, accel = drivers.speed[row], step.accels[index]
+    after = max(min(step.tops[index], speed + accel * dt), speed - accel * dt)
+    distance = 0.5 * dt * (speed + after)
+    step.motions[index] = MOVED
+    step.free[index] -= distance
+    drivers.driven[row] += distance
+    drivers.speed[row] = after
+    progress = drivers.progress[row] + distance
+    if progress >= step.spots[index, 0]:
+        while progress >= step.spots[index, 1]:
+            progress -= step.spots[index, 1]
+            marks.at[row] += 1
+            step.spots[index, 1] = tracks.lengths[ways.lanes[row, marks.at[row] + 1]]
+        drivers.progress[row] = progress
+        leave(index, row, tracks, marks, ways, uses, drivers, step)
+        spot(index, row, tracks, marks, ways, step)
+    drivers.progress[row] = progress
+    along_x, along_y = step.spots[index, 4], step.spots[index, 5]
+    drivers.place[row, 0] = step.spots[index, 2] + along_x * progress
+    drivers.place[row, 1] = step.spots[index, 3] + along_y * progress
+    trace.velocities[tick, index, 0], trace.velocities[tick, index, 1] = along_x * after, along_y * after
+    note(index, row, tick, drivers, step, trace)
+
+
+@inlined
+def note(index: int, row: int, tick: int, drivers: Drivers, step: Stride, trace: Trace) -> None:
+    """Write where a robot is after a tick, and what it did."""
+    step.all[index] |= step.motions[index]
+    trace.places[tick, index, 0], trace.places[tick, index, 1] = drivers.place[row, 0], drivers.place[row, 1]
+    trace.speeds[tick, index], trace.yaws[tick, index] = drivers.speed[row], drivers.yaw[row]
+    trace.spins[tick, index] = drivers.spin[row]
+
+
+@inlined
+def begin_steps(index: int, row: int, drivers: Drivers, limits: Limits, step: Stride) -> None:
     """Find the top speed and the acceleration of a robot along its lane; it has not done anything yet."""
-    step.passed[index], step.motions[index], step.asks[index] = marks.at[row], 0, False
-    step.velocities[index, 0] = step.velocities[index, 1] = 0.0
+    step.all[index], step.modes[index] = 0, ASKS
     speed, accel = limits.linear_limits[row, 0], limits.linear_accels[row, 0]
     if not drivers.turns[row]:
         # It drives in any direction of its own frame: what holds for both axes holds for all directions.
         speed, accel = min(speed, limits.linear_limits[row, 1]), min(accel, limits.linear_accels[row, 1])
     step.tops[index] = min(limits.linear_limit[row], speed) * drivers.pace[row]
     step.accels[index] = min(limits.linear_accel[row], accel)
+
+
+# ---- stays -----------------------------------------------------------------------------------------------------------
+
+
+@compiled_step
+def serve_rows(stays: Stays, tick: int, arrived: Bools, held: Bytes) -> tuple[bool, bool]:
+    """Let those of a crew stay that arrived, and go that stayed long enough; `arrived` and `held` are by row.
+
+    Returns whether one was held or let go, and whether the stay of one ends now.
+    """
+    changed, ended = False, False
+    for place in range(len(stays.rows)):
+        row, robot = stays.rows[place], stays.robots[place]
+        # Who has no task has not just arrived.
+        if stays.until[robot] < 0 and arrived[row] and stays.active[robot]:
+            stays.until[robot] = tick + stays.ticks
+            # Without a stay nobody has to be held.
+            if stays.ticks > 0:
+                held[row], changed = held[row] | SERVING, True
+        elif 0 <= stays.until[robot] <= tick and held[row] & SERVING:
+            held[row], changed = held[row] & ~SERVING, True
+        ended = ended or stays.until[robot] == tick
+    return changed, ended
+
+
+@inlined
+def _on_way(stays: Stays, tick: int) -> bool:
+    """Return whether one of a crew that has a task has not yet stayed long enough at its goal."""
+    found = False
+    for robot in stays.robots:
+        found = found or (stays.active[robot] and not 0 <= stays.until[robot] <= tick)
+    return found
 
 
 # ---- grants ----------------------------------------------------------------------------------------------------------
@@ -381,17 +635,20 @@ def grant(index: int, row: int, dt: float, roads: Roads, plans: Plans, drivers: 
             # Granted to all who move round at once, when they stand and are ready.
             if rounds.sizes[ways.rounds[row, place]] > 0:
                 break
-            free = open_mask[ways.nodes[row, place]] and uses.left[ways.nodes[row, place]] >= ways.needs[row, place, 0]
-            for at_claim in range(tracks.begins[lane], tracks.begins[lane + 1]):
-                need = ways.needs[row, place, 1 + at_claim - tracks.begins[lane]]
-                free = free and uses.left[tracks.claims[at_claim]] >= need
-            first = 1 + tracks.begins[lane + 1] - tracks.begins[lane] - tracks.firsts[node]
-            for at_stand in range(tracks.firsts[node], tracks.firsts[node + 1]):
-                free = free and uses.left[tracks.stands[at_stand]] >= ways.needs[row, place, first + at_stand]
+            # What has to be left first: the node, what the lane claims, and what it holds there.
+            wanted, need = node, ways.needs[row, place, 0]
+            free = open_mask[node] and uses.left[node] >= need
+            for slot in range(1, needs_of(node, lane, tracks)):
+                if free:
+                    wanted, need = resource_of(node, lane, slot, tracks), ways.needs[row, place, slot]
+                    free = uses.left[wanted] >= need
             if not free:
                 # Lanes that claim others may be crossed; and who holds more than a node needs all of it.
                 single = tracks.firsts[node] == tracks.firsts[node + 1]
                 step.asks[index] = open_mask[node] and single and not len(tracks.claims)
+                if open_mask[node]:
+                    step.modes[index] = REFUSED
+                    step.wants[index, 0], step.wants[index, 1] = wanted, need
                 break
             marks.granted[row] = place
         ahead += tracks.lengths[lane]
@@ -504,18 +761,22 @@ def drive(
     new_speed = max(speed - accel * dt, 0.0) if is_held else min(top_speed, speed + accel * dt)
     # It has to stop at the end of what it was granted, before a bend, or at its goal.
     stop_place, to_stop = place + 1, tracks.lengths[lane] - drivers.progress[row]
+    plain = tracks.limits[lane] == np.inf
     while stop_place < granted_place and not ways.bends[row, stop_place + 1]:
         if ways.nodes[row, stop_place] == drivers.goal[row] and not drivers.arrived[row]:
             break
         lane = ways.lanes[row, stop_place + 1]
         # A lower limit ahead holds from the lane's first node on.
         if tracks.limits[lane] < np.inf:
+            plain = False
             new_speed = min(new_speed, next_speed(speed, to_stop, tracks.limits[lane], np.inf, accel, dt))
         to_stop += tracks.lengths[lane]
         stop_place += 1
     # Behind the one before it, a follower stops before the node.
     clearance = drivers.gap[row] if stop_place == granted_place else 0.0
     allowed = max(to_stop - clearance, 0.0)
+    if plain and not is_held and clearance == 0.0:
+        step.modes[index] = FREE
     new_speed = min(new_speed, next_speed(speed, allowed, 0.0, top_speed, accel, dt))
     new_speed = max(new_speed, speed - accel * dt)
     # It may come to rest within the step.
@@ -529,6 +790,7 @@ def drive(
         drivers.waiting[row] = True
         drivers.waited[row] += 1
     drivers.driven[row] += distance
+    step.free[index] = to_stop - distance
     if distance >= to_stop:
         marks.at[row], drivers.progress[row], drivers.speed[row] = stop_place, 0.0, 0.0
         return
@@ -541,8 +803,19 @@ def drive(
 
 
 @inlined
-def locate(index: int, row: int, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers, step: Stride) -> None:
+def locate(
+    index: int,
+    row: int,
+    tick: int,
+    tracks: Tracks,
+    marks: Marks,
+    ways: Ways,
+    drivers: Drivers,
+    step: Stride,
+    trace: Trace,
+) -> None:
     """Write where a robot is and its velocity, and whether it stands at its goal for the first time."""
+    trace.velocities[tick, index, 0] = trace.velocities[tick, index, 1] = 0.0
     if step.motions[index] != TURNED:
         at, progress, speed = marks.at[row], drivers.progress[row], drivers.speed[row]
         x, y = tracks.positions[ways.nodes[row, at], 0], tracks.positions[ways.nodes[row, at], 1]
@@ -551,7 +824,7 @@ def locate(index: int, row: int, tracks: Tracks, marks: Marks, ways: Ways, drive
             end, length = ways.nodes[row, at + 1], tracks.lengths[ways.lanes[row, at + 1]]
             along_x, along_y = (tracks.positions[end, 0] - x) / length, (tracks.positions[end, 1] - y) / length
             x, y = x + along_x * progress, y + along_y * progress
-            step.velocities[index, 0], step.velocities[index, 1] = along_x * speed, along_y * speed
+            trace.velocities[tick, index, 0], trace.velocities[tick, index, 1] = along_x * speed, along_y * speed
         drivers.place[row, 0], drivers.place[row, 1] = x, y
     stands = drivers.speed[row] == 0.0 and drivers.progress[row] == 0.0
     if stands and not drivers.arrived[row] and ways.nodes[row, marks.at[row]] == drivers.goal[row]:
@@ -559,3 +832,4 @@ def locate(index: int, row: int, tracks: Tracks, marks: Marks, ways: Ways, drive
         if np.isnan(heading) or (drivers.spin[row] == 0.0 and abs(wrapped(heading - drivers.yaw[row])) <= STRAIGHT):
             drivers.arrived[row] = True
             step.motions[index] |= ARRIVED
+    note(index, row, tick, drivers, step, trace)

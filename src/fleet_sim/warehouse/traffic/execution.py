@@ -181,19 +181,24 @@ class Execution:
         if others:
             held[rows] = np.where(unfit_mask, held[rows] | UNFIT, held[rows] & ~np.uint8(UNFIT))
 
-    def advance(self, dt: float) -> Rows:
-        """Move the robots, inside a step of the world; return those that stand at their goals and did not before."""
+    def advance(self, dt: float, ticks: int, stays: driving.Stays) -> tuple[driving.Trace, Rows]:
+        """Move the robots, inside a step of the world, by `ticks` of `dt` s, or fewer where all have `stays`.
+
+        Returns where they were after each tick that was made, and who stands at its goal and did not before.
+        """
         rows = self.rows
+        trace = driving.trace_of(rows, ticks)
         if not len(rows):
-            return NO_ROWS
+            return trace, NO_ROWS
         self._pack(len(rows))
-        step = self._step
+        step, begin = self._step, self._world.clock.tick
         roads = driving.Roads(self._tracks, self.open_mask, self.barred)
         plans = driving.Plans(self._marks, self.graph.ways, self.graph.uses, self.graph.rounds)
-        driving.advance(rows, dt, roads, plans, self._drivers, self._limits, step)
-        self._write(step)
-        arrived: Rows = rows[step.motions & driving.ARRIVED != 0]
-        return arrived
+        columns = self._drivers, self._limits
+        made = driving.advance(rows, dt, roads, plans, *columns, stays, begin, step, trace)
+        self._write(step, trace.velocities[made - 1])
+        arrived: Rows = rows[step.all & driving.ARRIVED != 0]
+        return (trace if made == ticks else driving.Trace(rows, *(part[:made] for part in trace[1:]))), arrived
 
     def stand(self, rows: Rows, nodes: Ints) -> None:
         """Put robots in `rows` exactly on `nodes` (N,), which nobody holds, at rest."""
@@ -221,14 +226,14 @@ class Execution:
         world = self._world
         if self._poses.bodies.position is not world.position or self._poses.body_linear is not motion.body_linear:
             self._poses = poses_of(world)
-        if len(self._step.motions) != count:
+        if len(self._step.all) != count:
             self._step = driving.stride_of(count)
 
-    def _write(self, step: driving.Stride) -> None:
-        """Write where the robots have come to in this step."""
+    def _write(self, step: driving.Stride, velocities: Floats) -> None:
+        """Write where the robots have come to in this step, and their `velocities` (N, 2) at its end."""
         table = self._table
-        where = (table.place, step.velocities, table.yaw, table.spin, table.tilt, table.offset)
-        write_poses(self.rows, step.motions, *where, self._poses)
+        where = (table.place, velocities, table.yaw, table.spin, table.tilt, table.offset)
+        write_poses(self.rows, step.all, *where, self._poses)
 
 
 # Planned paths: where the plan leads the robots of the traffic, as readers outside of it see their paths.

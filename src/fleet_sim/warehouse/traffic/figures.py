@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
-from fleet_sim.base.kernels import compiled
+from fleet_sim.base.kernels import compiled, compiled_step
 from fleet_sim.base.registry import saved
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
@@ -31,7 +31,8 @@ class RobotOutlines(NamedTuple):
     """Where robots are, seen from above, and how high: `places` (K, 2) in m, and the range of heights (K, 2).
 
     An outline is a rectangle about its place with half its sides in `halves` (K, 2), turned by the angle with the
-    cosine and the sine in `turns` (K, 2), and `rims` (K,) m around that: a disc has no sides, and a box no rim.
+    cosine and the sine in `turns` (K, 2), and `rims` (K,) m around that: a disc has no sides, and a box no rim. Places
+    and turns may be those in several ticks: (T, K, 2).
     """
 
     places: Floats
@@ -89,13 +90,16 @@ class Closest:
 
     def look(self, outlines: RobotOutlines) -> None:
         """Take the distances of robots from each other into account."""
-        places = outlines.places
-        if len(places) < 2:
+        count = len(outlines.rims)
+        if count < 2:
             return
+        places, turns = outlines.places.reshape(-1, count, 2), outlines.turns.reshape(-1, count, 2)
         # Sorted anew only when robots came or went; else the order of the last step is nearly right.
-        if len(self._order) != len(places):
-            self._order = np.argsort(places[:, 0], kind="stable")
-        self.distance, self.gap = nearest(outlines, self._order, self.distance, self.gap)
+        if len(self._order) != count:
+            self._order = np.argsort(places[0, :, 0], kind="stable")
+        for tick in range(len(places)):
+            seen = outlines._replace(places=places[tick], turns=turns[tick if len(turns) > 1 else 0])
+            self.distance, self.gap = nearest(seen, self._order, self.distance, self.gap)
 
 
 @compiled
@@ -224,47 +228,71 @@ class Logs(NamedTuple):
     in_state: Floats
 
 
-@compiled
+@compiled_step
 def tally(
-    dt: float, robots: Ints, points: Floats, codes: Ints, waits: Bools, squares: HeatSquares, logs: Logs, counts: Ints
-) -> float:
-    """Add up a step of `robots` (K,) at `points` (K, 2) in states `codes` (K,), some of which are `waits` (S,).
+    dt: float,
+    robots: Ints,
+    points: Floats,
+    codes: Ints,
+    waits: Bools,
+    squares: HeatSquares,
+    logs: Logs,
+    counts: Ints,
+    longest: Floats,
+    starved: Ints,
+    after: float,
+) -> int:
+    """Add up ticks (T,) of `robots` (K,) at `points` (T, K, 2) in states `codes` (T, K), some of which `waits` (S,).
 
-    Writes how many were in each state to `counts` (S,); returns the longest time that one of them has waited, in s.
+    Writes how many were in each state to `counts` (T, S), and to `longest` (T,) for how long one of them has waited in
+    s. Returns how many have waited for `after` s by now, and had not before, whom it writes to `starved`.
     """
-    longest, scale, sine, cosine = 0.0, 1.0 / squares.cell, squares.frame[2], squares.frame[3]
-    counts[:] = 0
-    there = logs.present.copy()
-    logs.present[:] = False
+    found, scale, sine, cosine = 0, 1.0 / squares.cell, squares.frame[2], squares.frame[3]
+    for tick in range(len(codes)):
+        longest[tick] = 0.0
+        for code in range(len(waits)):
+            counts[tick, code] = 0
     for place in range(len(robots)):
-        robot, code = robots[place], codes[place]
-        x, y = points[place, 0], points[place, 1]
-        waiting = waits[code]
-        east, north = x - squares.frame[0], y - squares.frame[1]
-        # Shifted by one, so that cutting off the fraction is rounding down just below the map, too.
-        column = int((cosine * east + sine * north) * scale + 1.0) - 1
-        up = int((cosine * north - sine * east) * scale + 1.0) - 1
-        square = -1
-        if 0 <= column < squares.width and 0 <= up < squares.height:
-            square = (squares.height - 1 - up) * squares.width + column
-        if square != squares.last[robot]:
-            squares.last[robot] = square
-            if square >= 0:
-                squares.passages[square] += 1.0
-        if waiting and square >= 0:
-            squares.waited[square] += dt
-        waited = logs.waited[robot] + dt if waiting else 0.0
-        logs.waited[robot] = waited
-        longest = max(longest, waited)
+        robot = robots[place]
+        square, waited, driven = squares.last[robot], logs.waited[robot], logs.driven[robot]
         # A robot that was not there before would seem to have driven from its last place, or from the origin.
-        if there[robot]:
-            across, along = x - logs.points[robot, 0], y - logs.points[robot, 1]
-            logs.driven[robot] += np.sqrt(across * across + along * along)
-        logs.points[robot, 0], logs.points[robot, 1] = x, y
+        there, before_x, before_y = logs.present[robot], logs.points[robot, 0], logs.points[robot, 1]
+        for tick in range(len(codes)):
+            x, y, code = points[tick, place, 0], points[tick, place, 1], codes[tick, place]
+            if not there or x != before_x or y != before_y:
+                east, north = x - squares.frame[0], y - squares.frame[1]
+                # Shifted by one, so that cutting off the fraction is rounding down just below the map, too.
+                column = int((cosine * east + sine * north) * scale + 1.0) - 1
+                up = int((cosine * north - sine * east) * scale + 1.0) - 1
+                now = -1
+                if 0 <= column < squares.width and 0 <= up < squares.height:
+                    now = (squares.height - 1 - up) * squares.width + column
+                if now != square and now >= 0:
+                    squares.passages[now] += 1.0
+                square = now
+                if there:
+                    across, along = x - before_x, y - before_y
+                    driven += np.sqrt(across * across + along * along)
+                there, before_x, before_y = True, x, y
+            if waits[code]:
+                if square >= 0:
+                    squares.waited[square] += dt
+                waited += dt
+                longest[tick] = max(longest[tick], waited)
+                if waited >= after and waited - dt < after:
+                    starved[found] = robot
+                    found += 1
+            else:
+                waited = 0.0
+            logs.in_state[code, robot] += dt
+            counts[tick, code] += 1
+        squares.last[robot], logs.waited[robot], logs.driven[robot] = square, waited, driven
+        logs.points[robot, 0], logs.points[robot, 1] = before_x, before_y
+    for robot in range(len(logs.present)):
+        logs.present[robot] = False
+    for robot in robots:
         logs.present[robot] = True
-        logs.in_state[code, robot] += dt
-        counts[code] += 1
-    return longest
+    return found
 
 
 SMALLEST = 0.5
@@ -340,8 +368,8 @@ class Standstill:
             self._waited = np.pad(self._waited, (0, count - len(self._waited)))
         return self._waited
 
-    def judge(self, dt: float, longest: float, by_role: Ints) -> None:
-        """Take into account that so many (4,) were in each role for `dt` s, and one has stood for `longest` s."""
+    def judge(self, dt: float, longest: float, by_role: Sequence[int]) -> None:
+        """Take into account that so many (5,) were in each role for `dt` s, and one has stood for `longest` s."""
         self.longest, self._longest_now = max(self.longest, longest), longest
         if not by_role[WAITS] or by_role[MOVES] or by_role[WORKS]:
             self._still = 0.0
@@ -356,15 +384,15 @@ class Standstill:
         """Return the robots that stand on their way now, and have for at least `after` s."""
         return np.flatnonzero(self._waited >= self.after - 1e-9)
 
-    def starving(self, robots: Ints, dt: float) -> Ints:
-        """Count and return those of `robots` (K,) that are starved since the last `dt` s."""
-        after = STARVED * self.after - 1e-9
-        if self._longest_now < after:
-            return robots[:0]
-        waited = self._waited[robots]
-        found = robots[(waited >= after) & (waited - dt < after)]
-        self.starved += len(found)
-        return found
+    @property
+    def starves_after(self) -> float:
+        """For how long in s a robot stands on its way until it counts as starved."""
+        return STARVED * self.after - 1e-9
+
+    def is_calm(self, ahead: float) -> bool:
+        """Return whether nobody can come to be starved in the next `ahead` s."""
+        after, waited = self.starves_after, self._waited
+        return self._longest_now + ahead < after or not ((waited < after) & (waited + ahead >= after)).any()
 
     def explain(self, reason: str) -> None:
         """Keep why a robot is starved, of the first ones."""
@@ -450,7 +478,8 @@ class FigureCollector:
         self.simulated = 0.0
         self.tasks_done = 0
         self._waits = np.array([state.role is Role.WAITS for state in self.states])
-        self._roles = np.array([list(Role).index(state.role) for state in self.states])
+        # Which states (S, 4) have which role.
+        self._roles = np.array([[state.role is role for role in Role] for state in self.states], np.int64)
         self._in_state: Floats = np.zeros((len(self.states), 0))
         self._driven: Floats = np.zeros(0)
         self._points: Floats = np.zeros((0, 2))
@@ -474,6 +503,7 @@ class FigureCollector:
     def carried(self, robots: Ints, points: Floats) -> None:
         """Say that robots (K,), seen before, are at `points` (K, 2) by now without having driven there."""
         self._points[robots] = points
+        self._present[robots] = False
 
     def observe(
         self,
@@ -489,21 +519,45 @@ class FigureCollector:
         `levels` are what the quantities of that name were; `outlines` as for `begin`. Returns who is starved by now and
         was not before.
         """
+        seen = discs_of(points) if outlines is None else outlines
+        return self.observe_ticks(dt, robots, points[None], codes[None], levels, seen)
+
+    def observe_ticks(
+        self,
+        dt: float,
+        robots: Ints,
+        points: Floats,
+        codes: Ints,
+        levels: Sequence[float],
+        outlines: RobotOutlines,
+        done: Ints | None = None,
+    ) -> Ints:
+        """Look at robots as `observe` does in each of some ticks: `points` (T, K, 2), `codes` (T, K) and `outlines`.
+
+        `done` (T,) is how many tasks ended in each tick; None: all in the first.
+        """
         # Numbers are ascending, so the last one tells how many there are.
         if len(robots) and int(robots[-1]) >= len(self._driven):
             self._grow(int(robots[-1]) + 1)
-        self.closest.look(discs_of(points) if outlines is None else outlines)
-        counts = self._add_up(dt, robots, points, codes)
-        count = len(self.states)
-        amounts = np.empty(1 + count + len(self.levels))
-        amounts[0] = self._done_now
-        amounts[1 : 1 + count] = counts
-        amounts[1 + count :] = levels
-        amounts[1:] *= dt
-        self.series.add(dt, amounts)
+        self.closest.look(outlines)
+        ticks, most, after = len(codes), len(self._driven), self.standstill.starves_after
+        counts, longest = np.empty((ticks, len(self.states)), np.int64), np.empty(ticks)
+        starved: Ints = np.empty(len(robots), np.int64)
+        logs = Logs(self._driven, self._points, self._present, self.standstill.waited(most), self._in_state)
+        seen = self._waits, self.heat.squares(most), logs, counts, longest, starved, after
+        found = starved[: tally(dt, robots, points, codes, *seen)]
+        self.standstill.starved += len(found)
+        by_role, amounts = counts @ self._roles, np.empty((ticks, len(self.series.names)))
+        amounts[:, 0] = done if done is not None else 0
+        amounts[0, 0] = self._done_now if done is None else amounts[0, 0]
+        amounts[:, 1 : 1 + counts.shape[1]] = counts * dt
+        amounts[:, 1 + counts.shape[1] :] = np.multiply(levels, dt)
+        for tick in range(ticks):
+            self.standstill.judge(dt, float(longest[tick]), by_role[tick].tolist())
+            self.series.add(dt, amounts[tick])
+            self.simulated += dt
         self._done_now = 0
-        self.simulated += dt
-        return self.standstill.starving(robots, dt) if len(robots) else robots
+        return found
 
     def tasks_ended(self, times: Floats) -> None:
         """Count tasks that ended in this step; `times` (K,) in s is how long each took since a robot had it."""
@@ -511,20 +565,6 @@ class FigureCollector:
             self._flow.append(np.array(times))
             self._done_now += len(times)
             self.tasks_done += len(times)
-
-    def _add_up(self, dt: float, robots: Ints, points: Floats, codes: Ints) -> Ints:
-        """Add up the step, and return how many robots (S,) are in each state."""
-        counts, most = np.zeros(len(self.states), np.int64), len(self._driven)
-        logs = Logs(self._driven, self._points, self._present, self.standstill.waited(most), self._in_state)
-        longest = tally(dt, robots, points, codes, self._waits, self.heat.squares(most), logs, counts)
-        self.standstill.judge(dt, longest, self._by_role(counts))
-        return counts
-
-    def _by_role(self, counts: Ints) -> Ints:
-        """Return how many robots (4,) are in each role, from those (S,) in each state."""
-        found: Ints = np.zeros(len(Role), np.int64)
-        np.add.at(found, self._roles, counts)
-        return found
 
     def _grow(self, count: int) -> None:
         more = count - len(self._driven)

@@ -278,13 +278,13 @@ WAITS = -1
 
 
 @inlined
-def _needs_of(node: int, lane: int, tracks: Tracks) -> int:
+def needs_of(node: int, lane: int, tracks: Tracks) -> int:
     """Return how many resources a move along `lane` to `node` needs: the node, claims of the lane, what that holds."""
     return 1 + tracks.begins[lane + 1] - tracks.begins[lane] + tracks.firsts[node + 1] - tracks.firsts[node]
 
 
 @inlined
-def _needed(node: int, lane: int, slot: int, tracks: Tracks) -> int:
+def resource_of(node: int, lane: int, slot: int, tracks: Tracks) -> int:
     """Return one of the resources that a move needs, by its number."""
     if slot == 0:
         return node
@@ -446,8 +446,8 @@ def _waive(holders: Rows, gone: int, resource: int, need: int, tracks: Tracks, m
         for place in range(marks.granted[row] + 1, marks.length[row]):
             # Only those that come after it waited for it.
             node, lane = ways.nodes[row, place], ways.lanes[row, place]
-            for slot in range(_needs_of(node, lane, tracks)):
-                if _needed(node, lane, slot, tracks) == resource and ways.needs[row, place, slot] > need:
+            for slot in range(needs_of(node, lane, tracks)):
+                if resource_of(node, lane, slot, tracks) == resource and ways.needs[row, place, slot] > need:
                     ways.needs[row, place, slot] -= 1
 
 

@@ -22,6 +22,7 @@ from fleet_sim.base.files import resolve_config
 from fleet_sim.base.kernels import compiled_step
 from fleet_sim.base.scenario import SettingsSection
 from fleet_sim.base.settings import Checked, setting
+from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.base.spatial.shapes import ROUND_KINDS
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.disturbances.disturbances import cost_tables
@@ -32,10 +33,12 @@ from fleet_sim.warehouse.sites.section import until_cleared
 from fleet_sim.warehouse.sites.site import Site
 from fleet_sim.warehouse.traffic import figures as counting
 from fleet_sim.warehouse.traffic.certificate import certified
-from fleet_sim.warehouse.traffic.columns import BROKEN, SERVING, STOPPED, UNFIT
+from fleet_sim.warehouse.traffic.columns import BROKEN, STOPPED, UNFIT
+from fleet_sim.warehouse.traffic.driving import NO_STAYS, NOT_SERVING, Stays, Trace, places_in, serve_rows
 from fleet_sim.warehouse.traffic.network import Network
 from fleet_sim.warehouse.traffic.planners.planner import checked_plan
 from fleet_sim.warehouse.traffic.planners.registry import make_planner
+from fleet_sim.warehouse.traffic.planning import MOST_TICKS
 from fleet_sim.warehouse.traffic.problem import Problem, sum_of_costs
 from fleet_sim.warehouse.traffic.run_file import Run, run_of
 from fleet_sim.warehouse.traffic.settings import TrafficSettings
@@ -169,36 +172,44 @@ HELD = STOPPED | BROKEN | UNFIT
 
 @compiled_step
 def look_at(
+    speeds: Floats,
+    spins: Floats,
+    places: Ints,
     rows: Rows,
-    speed: Floats,
-    spin: Floats,
+    robots: Ints,
     held: Bytes,
-    position: Floats,
-    serving_mask: Bools,
-    active_mask: Bools,
-    points: Floats,
+    until: Ints,
+    stay: int,
+    active: Bools,
+    begin: int,
     codes: Ints,
 ) -> float:
-    """Write where `rows` (K,) are and what they do to `points` (K, 2) and `codes` (K,); return the highest speed."""
+    """Write what robots do to `codes` (T, K), in each tick from `begin` on; return the highest speed.
+
+    `speeds` and `spins` (T, N) are those of the traffic, in which the robots are at `places` (K,). By number: `until`
+    when each serves a `stay` of so many ticks, and whether it is `active`.
+    """
     fastest = 0.0
     for place in range(len(rows)):
-        row = rows[place]
-        points[place, 0], points[place, 1] = position[row, 0], position[row, 1]
-        fastest = max(fastest, speed[row])
-        if serving_mask[place]:
-            codes[place] = counting.SERVING
-        elif speed[row] > 0.0 or spin[row] != 0.0:
-            # Turning on the spot is driving, too: the robot does what it was told.
-            codes[place] = counting.DRIVING
-        elif active_mask[place]:
-            codes[place] = counting.BLOCKED if held[row] & HELD else counting.WAITING
-        else:
-            codes[place] = counting.IDLE
+        row, robot, one = rows[place], robots[place], places[place]
+        stands = counting.IDLE
+        if active[robot]:
+            stands = counting.BLOCKED if held[row] & HELD else counting.WAITING
+        for tick in range(len(codes)):
+            speed = speeds[tick, one]
+            fastest = max(fastest, speed)
+            if until[robot] - stay <= begin + tick < until[robot]:
+                codes[tick, place] = counting.SERVING
+            elif speed > 0.0 or spins[tick, one] != 0.0:
+                # Turning on the spot is driving, too: the robot does what it was told.
+                codes[tick, place] = counting.DRIVING
+            else:
+                codes[tick, place] = stands
     return fastest
 
 
 class Watch:
-    """Figures of the robots of `crew`, gathered by `look` at the end of each tick."""
+    """Figures of the robots of `crew`, gathered by `look` at the end of each step of the traffic."""
 
     def __init__(
         self, sim: MultiRobotSimulationCore, traffic: Traffic, crew: Crew, collector: counting.FigureCollector
@@ -208,30 +219,51 @@ class Watch:
         self._sim = sim
         self._traffic = traffic
         self._crew = crew
-        self._discs: tuple[int, Floats, counting.RobotOutlines] | None = None
-        collector.begin(crew.robots, sim.world.position[crew.rows, :2], self._outlines())
+        self._known: tuple[int, Floats, counting.RobotOutlines] | None = None
+        self._all: Ints = np.arange(0)
+        collector.begin(crew.robots, sim.world.position[crew.rows, :2], self._outlines(crew.rows))
 
-    def look(self, dt: float, serving_mask: Bools, active_mask: Bools) -> None:
-        """Look at all robots (K,), some of which are served at a goal, and some of which have a task."""
-        rows, table = self._crew.rows, self._crew.table
-        points, codes = np.empty((len(rows), 2)), np.empty(len(rows), np.int64)
-        columns = table.speed, table.spin, table.held, self._sim.world.position
-        fastest = look_at(rows, *columns, serving_mask, active_mask, points, codes)
+    def look(self, dt: float, trace: Trace, stays: Stays, done: Ints | None = None) -> None:
+        """Look at all robots, as they moved in each tick (T,); `stays` says who serves at a goal, and who has a task.
+
+        `done` (T,) is how many tasks ended in each tick.
+        """
+        crew, world, begin = self._crew, self._sim.world, self._sim.clock.tick + 1 - len(trace.speeds)
+        rows, robots, places = crew.rows, crew.robots, places_in(trace, crew.rows)
+        points = trace.places
+        if isinstance(places, slice):
+            if len(self._all) != len(rows):
+                self._all = np.arange(len(rows))
+            places = self._all
+        else:
+            rows, robots, places = (part[places >= 0] for part in (rows, robots, places))
+            points = points[:, places]
+        if crew.table.offset[rows].any():
+            points = points - crew.table.offset[rows]
+        codes = np.empty((len(points), len(rows)), np.int64)
+        columns = crew.table.held, stays.until, stays.ticks, stays.active
+        fastest = look_at(trace.speeds, trace.spins, places, rows, robots, *columns, begin, codes)
         self.speed_max = max(self.speed_max, fastest)
-        starved = self.collector.observe(dt, self._crew.robots, points, codes, outlines=self._outlines())
+        outlines = self._outlines(rows)
+        if outlines.halves.any():
+            sines, cosines = trig.sin_cos(trace.yaws[:, places])
+            outlines = outlines._replace(turns=np.stack((cosines, sines), axis=2))
+        outlines = outlines._replace(places=points)
+        starved = self.collector.observe_ticks(dt, robots, points, codes, (), outlines, done)
         if len(starved):
-            rows = self._crew.rows[np.searchsorted(self._crew.robots, starved)]
-            counting.tell_starved(self.collector, self._sim.world, self._traffic, rows)
+            rows = rows[np.searchsorted(robots, starved)]
+            counting.tell_starved(self.collector, world, self._traffic, rows)
 
-    def _outlines(self) -> counting.RobotOutlines:
-        rows, world, known = self._crew.rows, self._sim.world, self._discs
+    def _outlines(self, rows: Rows) -> counting.RobotOutlines:
+        """Return the outlines of robots, as their places were when they were looked for."""
+        world, known = self._sim.world, self._known
         heights = world.position[rows, 2]
-        # Of discs that stay on their floors only the places change.
         if known is not None and known[0] == world.version and np.array_equal(known[1], heights):
-            return known[2]._replace(places=world.position[rows, :2])
+            return known[2]
         found = counting.outlines_of(world, rows, self._crew.table.radius[rows])
+        # Only discs that stay on their floors are the same whatever they carry.
         is_round = np.isin(world.shape_kind[rows], ROUND_KINDS).all()
-        self._discs = (world.version, heights, found) if is_round else None
+        self._known = (world.version, heights, found) if is_round else None
         return found
 
     def figures(self) -> dict[str, float | None]:
@@ -301,7 +333,7 @@ def drive_paths(
         collector = counting.FigureCollector(site.open_grid, deadlock_after=robots.deadlock_after)
         watch = Watch(sim, traffic, crew, collector)
         ends = _PathEnds(sim, crew, watch, cells[:, -1] == goals)
-        sim.pipeline.add(System("figures", Phase.OBSERVE, ends.look))
+        traffic.watchers.append(ends.look)
         with certified(sim, traffic, certificate):
             timing = step_to(sim, seconds, ends.are_over, lambda: collector.tasks_done, progress)
         figures = {**watch.figures(), **timing.figures(collector.simulated), **_figures_of_plan(cells, planning_s)}
@@ -328,12 +360,11 @@ class _PathEnds:
         self._crew = crew
         self._watch = watch
         self._right_mask = right_mask
-        self._nobody: Bools = np.zeros(len(right_mask), bool)
         self.there_mask: Bools = np.zeros(len(right_mask), bool)
         self.last = 0.0
         """When the last one so far came, in s."""
 
-    def look(self, dt: float) -> None:
+    def look(self, dt: float, trace: Trace) -> None:
         """Look at all robots, at the end of a step."""
         # Counted once, at the first arrival: a robot that was pushed on is not counted again.
         came_mask = self._crew.table.arrived[self._crew.rows] & ~self.there_mask
@@ -342,7 +373,8 @@ class _PathEnds:
             self.last = self._sim.sim_time
             right = np.flatnonzero(came_mask & self._right_mask)
             self._watch.collector.tasks_ended(np.full(len(right), self.last))
-        self._watch.look(dt, self._nobody, ~self.there_mask)
+        nobody = np.full(len(self.there_mask), NOT_SERVING)
+        self._watch.look(dt, trace, Stays(self._crew.rows, self._crew.robots, ~self.there_mask, nobody, 0))
 
     def are_over(self) -> bool:
         """Return whether nothing more will happen: all have come, or nobody can go on."""
@@ -390,32 +422,6 @@ def plan_scenario(
 
 
 TASKS = "tasks"
-NOT_SERVING = -1
-"""The tick at which a robot ends its stay, where it has none."""
-
-
-@compiled_step
-def serve_rows(
-    rows: Rows, robots: Ints, active: Bools, until: Ints, tick: int, dwell: int, arrived: Bools, held: Bytes
-) -> tuple[bool, bool]:
-    """Let those of `rows` (K,) stay that arrived, and go that stayed long enough.
-
-    By robot: whether it is `active`, and `until` when it stays, NOT_SERVING for those on their way. Returns whether
-    one was held or let go, and whether the stay of one ends now.
-    """
-    changed, ended = False, False
-    for place in range(len(rows)):
-        row, robot = rows[place], robots[place]
-        # Who has no task has not just arrived.
-        if until[robot] < 0 and arrived[row] and active[robot]:
-            until[robot] = tick + dwell
-            # Without a stay nobody has to be held.
-            if dwell > 0:
-                held[row], changed = held[row] | SERVING, True
-        elif 0 <= until[robot] <= tick and held[row] & SERVING:
-            held[row], changed = held[row] & ~SERVING, True
-        ended = ended or until[robot] == tick
-    return changed, ended
 
 
 class Work:
@@ -432,58 +438,81 @@ class Work:
         self.collector = counting.FigureCollector(traffic.site.open_grid, deadlock_after=deadlock_after)
         self._sim, self._tasks = sim, tasks
         self._crew = crew = Crew(sim.world, traffic)
-        self._dwell_ticks = sim.clock.ticks(dwell) if dwell > 0.0 else 0
         self._network = traffic.network
         self._node_of = nodes_of_cells(self._network)
-        self._until: Ints = np.full(crew.count, NOT_SERVING)
+        self._stays = Stays(
+            crew.rows,
+            crew.robots,
+            np.ones(crew.count, bool),
+            np.full(crew.count, NOT_SERVING),
+            sim.clock.ticks(dwell) if dwell > 0.0 else 0,
+        )
         self._since: Floats = np.zeros(crew.count)
-        self._active: Bools = np.ones(crew.count, bool)
+        self._counted = NOT_SERVING
+        """The last tick whose ends of stays are counted."""
+        self._ended: list[int] = []
+        """In which ticks tasks ended since robots were looked at."""
         self._watch = Watch(sim, traffic, crew, self.collector)
         self._send(crew.robots, crew.rows, self._network.cells[traffic.nodes(crew.rows)])
         # Goals are given before the traffic plans.
-        sim.pipeline.add(System(TASKS, Phase.UPDATE, self.step, span=any_span), before="traffic")
-        traffic.between.append(self.serve)
+        sim.pipeline.add(System(TASKS, Phase.UPDATE, self.step, span=self._span), before="traffic")
+        traffic.stays = self._stays
+        traffic.between.append(self._count)
         traffic.watchers.append(self._look)
         sim.checkpoints.register_late(TASKS, self)
 
+    def _span(self) -> int:
+        """Return for how many ticks nobody has to look at robots: while none may come to be starved."""
+        return any_span() if self.collector.standstill.is_calm(MOST_TICKS * self._sim.clock.dt) else 1
+
     def step(self, dt: float) -> None:
         """Let those who arrived stay, and send on those who stayed long enough, when the traffic may plan for them."""
-        self.serve()
+        crew, clock = self._crew, self._sim.clock
+        crew.renew()
+        self.traffic.stays = self._stays = self._stays._replace(rows=crew.rows, robots=crew.robots)
+        changed, _ = serve_rows(self._stays, clock.tick, crew.table.arrived, crew.table.held)
+        if changed:
+            self.traffic.floor.timing.changed = True
+        self._counted = clock.tick - 1
+        self._count()
         if self.traffic.may_plan:
             self._send_on(self._done_mask())
 
     def _done_mask(self) -> Bools:
         """Return which of the crew (K,) stayed long enough."""
-        until = self._until[self._crew.robots]
+        until = self._stays.until[self._crew.robots]
         return np.asarray((until >= 0) & (until <= self._sim.clock.tick))
 
     def _send_on(self, done_mask: Bools) -> None:
         if done_mask.any():
             crew = self._crew
             robots, rows = crew.robots[done_mask], crew.rows[done_mask]
-            self._until[robots] = NOT_SERVING
+            self._stays.until[robots] = NOT_SERVING
             self._send(robots, rows, self._network.cells[crew.table.goal[rows]])
             # The run may end here, and not with the next plan.
             self.traffic.ends_step = self.all_done
 
-    def serve(self) -> None:
-        """Let those stay who arrived in the last tick, and let those go who stayed long enough."""
-        crew, clock = self._crew, self._sim.clock
-        crew.renew()
-        stays = clock.tick, self._dwell_ticks, crew.table.arrived, crew.table.held
-        held, ended = serve_rows(crew.rows, crew.robots, self._active, self._until, *stays)
-        if held:
-            self.traffic.floor.timing.changed = True
-        if ended:
-            robots = crew.robots[self._until[crew.robots] == clock.tick]
-            done = robots[self._tasks.ends(robots)]
-            # From when a robot had the task until now.
-            self.collector.tasks_ended(clock.time - self._since[done])
-            self._since[done] = clock.time
-            done_mask = self._done_mask()
-            # Where nobody is on its way, these may have been the last tasks.
-            if not (self._active[crew.robots] & ~done_mask).any():
-                self._send_on(done_mask)
+    def _count(self) -> None:
+        """Count the tasks that ended by now, as robots stayed long enough."""
+        tick, robots = self._sim.clock.tick, self._crew.robots
+        until = self._stays.until[robots]
+        ended_mask = (self._counted < until) & (until <= tick)
+        self._counted = tick
+        if not ended_mask.any():
+            return
+        robots, until = robots[ended_mask], until[ended_mask]
+        for end in np.unique(until).tolist():
+            ones = robots[until == end]
+            done = ones[self._tasks.ends(ones)]
+            # From when a robot had the task until then.
+            time = self._sim.clock.seconds(end)
+            self.collector.tasks_ended(time - self._since[done])
+            self._since[done] = time
+            self._ended += [end] * len(done)
+        done_mask = self._done_mask()
+        # Where nobody is on its way, these may have been the last tasks.
+        if not (self._stays.active[self._crew.robots] & ~done_mask).any():
+            self._send_on(done_mask)
 
     def _send(self, robots: Ints, rows: Ints, cells: Ints) -> None:
         """Ask the tasks for the next goals of robots that arrived, and send those that get one.
@@ -493,7 +522,7 @@ class Work:
         """
         goals = self._tasks.next(robots, cells)
         going_mask = goals.cells >= 0
-        self._active[robots] = going_mask
+        self._stays.active[robots] = going_mask
         if not going_mask.any():
             return
         nodes = self._node_of[goals.cells[going_mask]]
@@ -503,12 +532,18 @@ class Work:
             raise InvalidValueError(f"there is no room for a robot at the goal in cell {cell}; choose a smaller radius")
         self.traffic.send_rows(rows[going_mask], nodes)
 
-    def _look(self, dt: float) -> None:
+    def _look(self, dt: float, trace: Trace) -> None:
         # Robots may have been removed since goals were given.
         self._crew.renew()
-        robots = self._crew.robots
-        serving_mask = np.asarray(self._until[robots] > self._sim.clock.tick)
-        self._watch.look(dt, serving_mask, np.asarray(self._active[robots]))
+        self._count()
+        begin = self._sim.clock.tick + 1 - len(trace.speeds)
+        done = np.bincount(np.array(self._ended, np.int64) - begin, minlength=len(trace.speeds))
+        self._ended.clear()
+        until, stay = self._stays.until[self._crew.robots], self._stays.ticks
+        # Somebody was held or let go after the first tick.
+        if stay and ((until > begin + stay) | (begin < until) & (until <= self._sim.clock.tick)).any():
+            self.traffic.floor.timing.changed = True
+        self._watch.look(dt, trace, self._stays, done)
 
     @property
     def delivered(self) -> int:
@@ -518,12 +553,13 @@ class Work:
     @property
     def all_done(self) -> bool:
         """Whether no robot has a task left."""
-        return not self._active[self._crew.robots].any()
+        return not self._stays.active[self._crew.robots].any()
 
     def leave(self) -> None:
         """Take it out of the simulation, as when its robots are gone."""
         self._sim.pipeline.remove(TASKS)
-        self.traffic.between.remove(self.serve)
+        self.traffic.stays = NO_STAYS
+        self.traffic.between.remove(self._count)
         self.traffic.watchers.remove(self._look)
 
     def figures(self) -> dict[str, float | None]:
@@ -547,14 +583,14 @@ class Work:
 
     def save(self) -> Any:
         """Return the state, for a checkpoint."""
-        arrays = (self._until.copy(), self._since.copy(), self._active.copy())
+        arrays = (self._stays.until.copy(), self._since.copy(), self._stays.active.copy())
         return self._crew.save(), arrays, deepcopy(vars(self._tasks)), deepcopy(vars(self.collector))
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""
         crew, arrays, tasks, figures = saved
         self._crew.restore(crew)
-        self._until, self._since, self._active = (array.copy() for array in arrays)
+        self._stays.until[:], self._since[:], self._stays.active[:] = arrays
         # In place: tasks and collector are held by others.
         vars(self._tasks).update(deepcopy(tasks))
         vars(self.collector).update(deepcopy(figures))

@@ -42,6 +42,7 @@ from fleet_sim.warehouse.traffic.columns import (
     refused,
     turning_speeds,
 )
+from fleet_sim.warehouse.traffic.driving import NO_STAYS, Trace, joined, serve_rows, trace_of
 from fleet_sim.warehouse.traffic.execution import PlannedPaths
 from fleet_sim.warehouse.traffic.floor import Floor, forms_of
 from fleet_sim.warehouse.traffic.network import ManyPlaces, Network, Place, cells_of, node_of, nodes_of
@@ -220,12 +221,14 @@ class Traffic:
             self._world, table, lambda: None if self._floor is None else self._floor.execution.graph
         )
         """Where the last plan leads robots: `planned.paths_of(rows)`."""
+        self.stays = NO_STAYS
+        """Who stays for how long where it arrives."""
         self.between: list[Callable[[], object]] = []
-        """Called before each tick of a step but the first: what acts on robots before that is a system of its own."""
-        self.watchers: list[Callable[[float], object]] = []
-        """Called at the end of each tick with its length in s."""
+        """Called in a step of several ticks before the one in which nobody of `stays` is on its way any more."""
+        self.watchers: list[Callable[[float, Trace], object]] = []
+        """Called at the end of a step with the length of a tick in s, and how robots moved in each."""
         self.ends_step = False
-        """Whether a step of several ticks ends with the one that is made: set by who has seen enough."""
+        """Whether a step of several ticks ends with the one that comes: set by who has seen enough."""
 
     @property
     def floor(self) -> Floor:
@@ -762,23 +765,34 @@ class Traffic:
     def step(self, dt: float) -> None:
         """Plan if it is time to, and move the robots; emits traffic_arrived for those that stand at their goals.
 
-        In a step of several ticks they move by one after the other, as they would in as many steps.
+        In a step of several ticks they move as they would in as many steps.
         """
-        floor = self._floor
+        floor, clock, pipeline = self._floor, self._world.clock, self._sim.pipeline
+        traces, made, left = list[Trace](), 0, pipeline.ticks
+        # Systems that act at the end of each tick need robots to be where they are then.
+        one_by_one = left > 1 and pipeline.acts_in_ticks
         if floor is not None and len(floor.execution.rows):
             self._prepare(floor)
-        pipeline = self._sim.pipeline
-        for number in range(pipeline.ticks):
-            if number:
-                self._world.clock.tick += 1
+        while left:
+            if made:
+                # The next tick, or that in which all who were on their way have stayed long enough.
+                clock.tick += 1
+                changed, _ = serve_rows(self.stays, clock.tick, self.table.arrived, self.table.held)
+                if changed and floor is not None:
+                    floor.timing.changed = True
                 for act in self.between:
                     act()
-            if floor is not None and len(floor.execution.rows):
-                self._move(floor, dt)
-            for watch in self.watchers:
-                watch(dt)
-            if (pipeline.ticks > 1 and pipeline.end_tick(dt)) or self.ends_step:
-                break
+            trace = self._move(floor, dt, 1 if one_by_one or self.ends_step else left)
+            made = len(trace.speeds)
+            clock.tick += made - 1
+            left -= made
+            traces.append(trace)
+            if one_by_one or not left or self.ends_step:
+                for watch in self.watchers:
+                    watch(dt, joined(traces))
+                traces.clear()
+                if (one_by_one and pipeline.end_tick(dt)) or self.ends_step:
+                    break
 
     def _prepare(self, floor: Floor) -> None:
         self._keep_others_off()
@@ -797,17 +811,21 @@ class Traffic:
         floor.ask()
         floor.timing.step(floor.blocked)
 
-    def _move(self, floor: Floor, dt: float) -> None:
+    def _move(self, floor: Floor | None, dt: float, ticks: int) -> Trace:
+        if floor is None or not len(floor.execution.rows):
+            return trace_of(NO_ROWS, ticks)
         rules = [rule for rule in self._world.speed_rules if rule.in_traffic]
         for rule in rules:
             rule.lower()
         try:
-            arrived = floor.rides.arrived(floor.execution.advance(dt))
+            trace, there = floor.execution.advance(dt, ticks, self.stays)
+            arrived = floor.rides.arrived(there)
         finally:
             for rule in reversed(rules):
                 rule.restore()
         if len(arrived):
             self._tell_arrived(arrived)
+        return trace
 
     def _disturb(self, floor: Floor) -> None:
         gone, changed = floor.disturbances.step(floor.execution.rows)
