@@ -104,7 +104,8 @@ class Lacking:
         """Return what `make()` returns, or None where the middleware refuses it."""
         try:
             return make()
-        except RCLError as error:
+        # rclpy has raised either for an endpoint of an action.
+        except (RCLError, ValueError) as error:
             self._robots.setdefault(what, set()).add(robot)
             self._reasons.setdefault(what, " ".join(str(error).split())[:200])
             return None
