@@ -367,7 +367,7 @@ def _class_name(cls: type[Any], where: str) -> str:
 
 
 MAGIC = b"fleet_sim state "
-VERSION = 2
+VERSION = 3
 LARGEST = 4 << 30
 """Bytes of a file, and of what is in it."""
 CONTENT = "state.json"
