@@ -92,7 +92,7 @@ class Measurement:
             file.flush()
             begin = time.perf_counter()
             command = [sys.executable, "-m", "fleet_sim.ros.main", "--ros-args", "-p", f"config:={file.name}"]
-            process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+            process = subprocess.Popen(command)
             try:
                 self.until(lambda: self.states)
                 self.row["start s"] = f"{time.perf_counter() - begin:.1f}"
@@ -255,9 +255,8 @@ def real_time(robots: int, seconds: float) -> dict[str, str]:
         yaml.safe_dump(settings, file)
         file.flush()
         options = ["-p", f"config:={file.name}", "-p", f"robots:={robots}"]
-        node = subprocess.Popen(
-            [sys.executable, "-m", "fleet_sim.ros.main", "--ros-args", *options], stderr=subprocess.DEVNULL
-        )
+        # What it says is seen: that the middleware refuses robots an interface, for one.
+        node = subprocess.Popen([sys.executable, "-m", "fleet_sim.ros.main", "--ros-args", *options])
         peer = subprocess.Popen(
             [sys.executable, PEER, *map(str, (robots, driven, seconds))], stdout=subprocess.PIPE, text=True
         )
