@@ -144,7 +144,6 @@ class _Certificate:
     def _look(self, dt: float, trace: Trace | None = None) -> None:
         """Look who came and who left before the first tick of `trace`, of `dt` s; None: nobody has moved."""
         world, table, rows = self._sim.world, self._traffic.table, self._traffic.rows
-        self._version = world.version
         if len(self._numbers) < world.capacity:
             more = world.capacity - len(self._numbers)
             self._numbers = np.concatenate((self._numbers, np.zeros(more, np.int64)))
@@ -159,7 +158,8 @@ class _Certificate:
             self._count += 1
         outlines = outlines_of(world, rows, table.radius[rows])
         for place, (thing, row) in enumerate(present.items()):
-            if thing in self._ids:
+            # Who came while the others were seen to arrive has not moved yet, and is looked at after the next step.
+            if thing in self._ids or (trace is not None and row not in trace.rows):
                 continue
             self._ids[thing] = self._numbers[row] = self._known
             self._known += 1
@@ -178,7 +178,8 @@ class _Certificate:
             self._last[row, :2], self._last[row, 2:4] = at - 0.5 * dt * velocity, moves * velocity
             self._last[row, 4:] = yaw - 0.5 * dt * spin, moves * spin
             self._pieces[row] = np.nan
-        self._rows = rows
+        self._rows = rows[np.isin(world.object_id[rows], list(self._ids))]
+        self._version = world.version if len(self._rows) == len(rows) else -1
 
     def _room(self, count: int) -> None:
         if self._count + count > len(self._out):

@@ -6,7 +6,6 @@ the end of what it was granted. It stands exactly on the node then.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -147,12 +146,6 @@ def trace_of(rows: Rows, ticks: int) -> Trace:
     """Return room for where robots in `rows` are after each of so many ticks."""
     shape = ticks, len(rows)
     return Trace(rows, np.empty((*shape, 2)), np.empty((*shape, 2)), *(np.empty(shape) for _ in range(3)))
-
-
-def joined(traces: Sequence[Trace]) -> Trace:
-    """Return one trace of those of the same robots that follow each other."""
-    one, *others = traces
-    return Trace(one.rows, *map(np.concatenate, zip(*(part[1:] for part in traces), strict=True))) if others else one
 
 
 def places_in(trace: Trace, rows: Rows) -> Ints | slice:

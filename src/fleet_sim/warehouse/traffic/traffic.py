@@ -42,7 +42,7 @@ from fleet_sim.warehouse.traffic.columns import (
     refused,
     turning_speeds,
 )
-from fleet_sim.warehouse.traffic.driving import NO_STAYS, Trace, joined, serve_rows, trace_of
+from fleet_sim.warehouse.traffic.driving import NO_STAYS, Trace, serve_rows, trace_of
 from fleet_sim.warehouse.traffic.execution import PlannedPaths
 from fleet_sim.warehouse.traffic.floor import Floor, forms_of
 from fleet_sim.warehouse.traffic.network import ManyPlaces, Network, Place, cells_of, node_of, nodes_of
@@ -226,7 +226,7 @@ class Traffic:
         self.between: list[Callable[[], object]] = []
         """Called in a step of several ticks before the one in which nobody of `stays` is on its way any more."""
         self.watchers: list[Callable[[float, Trace], object]] = []
-        """Called at the end of a step with the length of a tick in s, and how robots moved in each."""
+        """Called at the end of ticks with the length of one in s, and how robots moved in each."""
         self.ends_step = False
         """Whether a step of several ticks ends with the one that comes: set by who has seen enough."""
 
@@ -768,7 +768,7 @@ class Traffic:
         In a step of several ticks they move as they would in as many steps.
         """
         floor, clock, pipeline = self._floor, self._world.clock, self._sim.pipeline
-        traces, made, left = list[Trace](), 0, pipeline.ticks
+        made, left = 0, pipeline.ticks
         # Systems that act at the end of each tick need robots to be where they are then.
         one_by_one = left > 1 and pipeline.acts_in_ticks
         if floor is not None and len(floor.execution.rows):
@@ -786,13 +786,11 @@ class Traffic:
             made = len(trace.speeds)
             clock.tick += made - 1
             left -= made
-            traces.append(trace)
-            if one_by_one or not left or self.ends_step:
-                for watch in self.watchers:
-                    watch(dt, joined(traces))
-                traces.clear()
-                if (one_by_one and pipeline.end_tick(dt)) or self.ends_step:
-                    break
+            # Before those who stayed are sent on: what they did until then depends on how long they stay.
+            for watch in self.watchers:
+                watch(dt, trace)
+            if (one_by_one and pipeline.end_tick(dt)) or self.ends_step:
+                break
 
     def _prepare(self, floor: Floor) -> None:
         self._keep_others_off()
