@@ -188,11 +188,12 @@ def _code(node: ast.AST, inside: bool) -> Iterator[ast.expr | ast.stmt]:
 
 def _changes(node: ast.expr | ast.stmt) -> Iterator[tuple[str, str]]:
     """New texts for one node, each with the kind of change."""
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        new = node.value + 1 if isinstance(node.value, int) else node.value * 1.02 or 0.02
-        yield repr(new), "constant"
-    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+    if isinstance(node, ast.Constant) and isinstance(node.value, bool):
         yield repr(not node.value), "constant"
+    elif isinstance(node, ast.Constant) and isinstance(node.value, int):
+        yield repr(node.value + 1), "constant"
+    elif isinstance(node, ast.Constant) and isinstance(node.value, float):
+        yield repr(node.value * 1.02 or 0.02), "constant"
     elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in COMPARISONS:
         inside = ast.walk(node.comparators[0])
         is_real = any(isinstance(one, ast.Constant) and isinstance(one.value, float) for one in inside)

@@ -70,14 +70,17 @@ class Publisher(TopicEndpoint, Handled):
         from ..dds.burst import make_burst
 
         publishers = (self, *others)
+        if len(publishers) != len(pieces):
+            raise ValueError(f"{len(pieces)} pieces for {len(publishers)} publishers")
         writers = [publisher._handle for publisher in publishers]
-        if self._burst is None or not self._burst.is_of(writers, pieces):
-            self._burst = make_burst(writers, pieces, dds_type_name(self.msg_type._type_name_))
-        if self._burst is None:
+        burst = self._burst
+        if burst is None or not burst.is_of(writers, pieces):
+            burst = self._burst = make_burst(writers, pieces, dds_type_name(self.msg_type._type_name_))
+        if burst is None:
             for publisher, piece in zip(publishers, pieces, strict=True):
                 publisher.publish(piece)
             return
-        answers = self._burst.write()
+        answers = burst.write()
         if min(answers) < 0:
             for publisher, answer in zip(publishers, answers, strict=True):
                 if answer < 0:

@@ -123,6 +123,8 @@ def test_many_are_polled_and_published_at_once(ros: None) -> None:
     arrived = poll_set.ready()
     assert arrived == list(range(1500))
     assert all(subscriptions[index].handle.take_message(Twist, True)[0] == pieces[index] for index in arrived)
+    with pytest.raises(ValueError, match="1499 pieces for 1500 publishers"):
+        publishers[0].publish_each(publishers[1:], pieces[1:])
     # One that is not a multiple of four is filled up, as `publish` does.
     publishers[0].publish_each(publishers[1:2], [pieces[0] + b"\x00", pieces[1]])
     assert poll_set.ready() == [0, 1]
@@ -151,6 +153,32 @@ for letter in b"abcd":
 sys.stdin.readline()
 rclpy.shutdown()
 """
+
+
+SHUT_DOWN_AT_ONCE = """
+import signal, rclpy
+from rclpy.serialization import serialize_message
+from std_msgs.msg import String
+rclpy.init(signal_handler_options=rclpy.signals.SignalHandlerOptions.NO)
+node = rclpy.create_node("many")
+first, *others = [node.create_publisher(String, f"many/t{index}", 10) for index in range(300)]
+pieces = [serialize_message(String(data="xyz"))] * 300
+first.publish_each(others, pieces)
+signal.signal(signal.SIGALRM, lambda *_: rclpy.shutdown())
+signal.setitimer(signal.ITIMER_REAL, 0.02)
+try:
+    while True:
+        first.publish_each(others, pieces)
+except Exception as error:
+    print(type(error).__name__)
+"""
+
+
+def test_a_handler_may_shut_down_what_is_published_at_once() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SHUT_DOWN_AT_ONCE], capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout in ("InvalidHandle\n", "RCLError\n"), done.stderr
 
 
 def test_what_is_published_at_once_shares_packets(ros: None, tmp_path: Path) -> None:
