@@ -26,7 +26,7 @@ import fleet_sim as fs
 import fleet_sim.ros
 import fleet_sim.ros.node as node_module
 import fleet_sim.warehouse
-from fleet_sim.ros.action_kinds import KINDS, ActionInterface
+from fleet_sim.ros.action_kinds import ACTION_SETS, KINDS, PICK, ActionInterface, built_in
 from fleet_sim.ros.actions import ActionKind
 from fleet_sim.ros.interface import Endpoints, Interface, Lacking
 from fleet_sim.ros.launching import NS, lines_to_try, misspelled
@@ -261,6 +261,18 @@ def test_an_interface_of_others_is_one_of_the_node(node: FleetSimNode) -> None:
 def test_an_action_of_others_is_served_for_the_fleet_and_each_robot(node: FleetSimNode) -> None:
     served = {name for name, _ in node.get_service_names_and_types_by_node(node.get_name(), "/")}
     assert {"/fleet/dance/_action/send_goal", "/robot_0/dance/_action/send_goal"} <= served
+
+
+def test_an_action_set_does_not_replace_an_action_of_the_same_name() -> None:
+    def again() -> dict[str, ActionKind]:
+        return {"pick": replace(PICK)}
+
+    ACTION_SETS.register("again")(again)
+    try:
+        with pytest.raises(fs.DuplicateNameError, match="the ROS action 'pick' exists already"):
+            built_in()
+    finally:
+        ACTION_SETS.unregister("again")
 
 
 def derived(cls: type) -> set[type]:

@@ -14,7 +14,7 @@ from typing import Any
 from geometry_msgs.msg import PoseStamped
 
 from fleet_sim.base.arrays import Rows
-from fleet_sim.base.errors import FleetSimError, InvalidValueError, StateError
+from fleet_sim.base.errors import DuplicateNameError, FleetSimError, InvalidValueError, StateError
 from fleet_sim.base.geometry import Path
 from fleet_sim.base.params import MovementDirection
 from fleet_sim.base.registry import Registry, instances_of
@@ -215,14 +215,17 @@ ACTION_SETS = Registry("set of ROS actions", instances_of(FunctionType, "a funct
 """Functions of other parts that return kinds of actions by name, of those whose message packages are installed."""
 
 
-def _built_in() -> dict[str, actions.ActionKind]:
+def built_in() -> dict[str, actions.ActionKind]:
+    """Return our kinds and those of other parts; raises DuplicateNameError where two have one name."""
     kinds = {"move_to": MOVE_TO, "pick": PICK, "drop": DROP, "execute": EXECUTE, **OPTIONAL}
     for find_kinds in ACTION_SETS.all().values():
-        kinds |= find_kinds()
+        for name, kind in find_kinds().items():
+            if kinds.setdefault(name, kind) is not kind:
+                raise DuplicateNameError(f"the ROS action {name!r} exists already; choose another name")
     return kinds
 
 
-KINDS = Registry("ROS action", instances_of(actions.ActionKind), group="fleet_sim.ros_action", built_in=_built_in)
+KINDS = Registry("ROS action", instances_of(actions.ActionKind), group="fleet_sim.ros_action", built_in=built_in)
 """Each is served for every robot that supports it and, if its goals name a robot, for the fleet."""
 
 

@@ -666,7 +666,7 @@ class SensorFramesTopic(Interface):
 
 
 # All kinds. A sensor is read only while somebody subscribes to its topic; a kind names its message and fills it, as
-# `range_message` does in a few lines.
+# `ContactsTopic` does in a few lines.
 
 
 SENSORS: dict[str, type[Interface]] = {
