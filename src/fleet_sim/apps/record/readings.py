@@ -1,14 +1,14 @@
 """Readings of sensors as messages of ROS 2, and the frames they are in; for the process that writes.
 
-A table by kind of sensor says which messages a reading becomes. Where sensors are goes to /tf_static before the first
-reading, and again every ten seconds.
+A table by kind of sensor, at the end, says what of a reading is recorded, and as which messages. Where sensors are goes
+to /tf_static before the first reading, and again every ten seconds.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class ReadingWriter:
         for place, number in enumerate(numbers):
             entry = self._entries[number]
             own = {name: column[place] for name, column in values.items()}
-            for suffix, kind, message in _MESSAGES[entry.kind](entry, own, now):
+            for suffix, kind, message in RECORDED[entry.kind].messages(entry, own, now):
                 self._send(entry.topic + suffix, kind, Qos(depth=10), now, message)
 
     def _send(self, topic: str, kind: str, qos: Qos, now: int, message: Any) -> None:
@@ -98,6 +98,12 @@ def _imu(entry: SensorEntry, values: Values, now: int) -> Messages:
         linear_acceleration_covariance=_covariance(params.accel_noise * density),
     )
     return [("", "sensor_msgs/msg/Imu", message)]
+
+
+_ODOMETRY = (
+    *("position", "orientation", "linear_velocity", "angular_velocity"),
+    *("origin_position", "origin_orientation"),
+)
 
 
 def _odometry(entry: SensorEntry, values: Values, now: int) -> Messages:
@@ -166,10 +172,18 @@ def _covariance(deviation: float) -> AnyArray:
     return diagonal
 
 
-_MESSAGES: Mapping[str, Callable[[SensorEntry, Values, int], Messages]] = {
-    "camera": _pictures,
-    "imu": _imu,
-    "lidar": _scan,
-    "odometry": _odometry,
+class Recorded(NamedTuple):
+    """What of a reading is recorded, and what makes its messages: those that the ROS node publishes."""
+
+    fields: tuple[str, ...]
+    messages: Callable[[SensorEntry, Values, int], Messages]
+
+
+RECORDED: Mapping[str, Recorded] = {
+    # As PNG, which the node does not publish.
+    "camera": Recorded(("rgb",), _pictures),
+    "imu": Recorded(("orientation", "angular_velocity", "linear_acceleration"), _imu),
+    "lidar": Recorded(("ranges", "intensities"), _scan),
+    "odometry": Recorded(_ODOMETRY, _odometry),
 }
-"""By kind of sensor, what makes the messages of a reading: those that the ROS node publishes, but pictures as PNG."""
+"""Kinds of sensors whose readings can be recorded."""

@@ -20,6 +20,7 @@ from typing import IO, Any
 
 from fleet_sim.apps.record import samples, writer_program
 from fleet_sim.apps.record.message_types import check_installed, open_part
+from fleet_sim.apps.record.readings import RECORDED
 from fleet_sim.apps.record.samples import PATH_PERIOD, RecordParams, RingSender, SampleEncoder, SensorEntry
 from fleet_sim.apps.record.topics import object_frame
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, StateError
@@ -50,16 +51,6 @@ from fleet_sim.world.snapshot import EntityRoster, GivenColors, KnownPaths, Snap
 # Readings of sensors on their way into a recording: they are read as by any consumer, each at its own rate.
 
 
-RECORDED: Mapping[str, tuple[str, ...]] = {
-    "camera": ("rgb",),
-    "imu": ("orientation", "angular_velocity", "linear_acceleration"),
-    "lidar": ("ranges", "intensities"),
-    "odometry": (
-        *("position", "orientation", "linear_velocity", "angular_velocity"),
-        *("origin_position", "origin_orientation"),
-    ),
-}
-"""Kinds of sensors whose readings can be recorded, and what of a reading is."""
 ALL = "all"
 
 
@@ -127,7 +118,7 @@ class RecordedSensors:
         own = [index for index, sensor in enumerate(readings.sensors) if sensor in self._numbers]
         if own:
             numbers = tuple(self._numbers[readings.sensors[index]] for index in own)
-            names = RECORDED[readings.sensors[0].type]
+            names = RECORDED[readings.sensors[0].type].fields
             values = {name: [readings.values[name][index] for index in own] for name in names}
             self._give("write", now, numbers, values)
 
