@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -305,10 +306,26 @@ def test_what_is_no_certificate_proves_nothing(
         first, _, rest = certificate([{"rim": 0.3}], [STANDS]).getvalue().partition(b"\n")
         with pytest.raises(ValueError, match="has no cells"):
             certify(io.BytesIO(json.dumps({**json.loads(first), **wrong}).encode() + b"\n" + rest))
+    # What would take for ever: a robot across the floor and far beyond, a slow one for years, two that all but touch.
+    for far, until in (((1e6, 1e6, 0, 0), 100.0), ((0, 0, 1e-9, 0), 1e8)):
+        with pytest.raises(ValueError, match="too long"):
+            certify(certificate([{"rim": 0.3, "speed": 1e9}], [(0, 0.0, 1.0, 2.0, *far, 0, 0, 0)], until))
+    near = (1.0 + 2e-6) / math.sqrt(2.0)
+    beside = [(one, 0.0, one * near, one * near, 1e-5, 0, 0, 0, 0, 0, 0) for one in range(2)]
+    with pytest.raises(ValueError, match="too near"):
+        certify(certificate([{"rim": 0.5}, {"rim": 0.5}], beside, 5e7))
     # Of robots that are nowhere nothing is proved.
     (tmp_path / "empty").write_bytes(certificate([{"rim": 0.3}], []).getvalue())
     assert main(["certify", str(tmp_path / "empty")]) == 1
     assert "certified" not in capsys.readouterr().out
+
+
+def test_signals_end_a_proof_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = (signal.SIGINT, signal.SIGTERM)
+    before, meanwhile = [signal.getsignal(number) for number in both], list[Any]()
+    monkeypatch.setattr("fleet_sim.apps.certify.main", lambda *_: meanwhile.extend(map(signal.getsignal, both)) or 3)
+    assert main(["certify", "run.bin"]) == 3 and meanwhile == [signal.SIG_DFL] * 2
+    assert [signal.getsignal(number) for number in both] == before
 
 
 def test_a_run_without_a_traffic_of_one_floor_has_no_certificate(

@@ -1,11 +1,11 @@
 """`fleet-sim certify FILE`: prove from a certificate alone that its robots touched nothing, at any time.
 
-This program is independent: it imports nothing of the simulator, and runs without it as `python certify.py FILE`. A
-certificate is a line of JSON about the floor, then blocks: a line of JSON with the robots that come in it, and pieces
-of motion as rows of 11 float64: robot, time, x, y, velocity x y, acceleration x y, yaw, yaw rate, yaw acceleration. A
-piece lasts until the next one of its robot; the last may be at no place (x is no number): it leaves. Proved are, at
-all times and not only at some: no two footprints and no footprint and a blocked cell overlap; positions, headings and
-velocities have no jumps; speeds and accelerations keep their limits; robots that turn to where they drive do so.
+This program imports nothing of the simulator, and runs without it: `python certify.py FILE`. A certificate is a line
+of JSON about the floor, then blocks: a line of JSON with the robots that come in it, and pieces of motion as rows of
+11 float64: robot, time, x, y, velocity x y, acceleration x y, yaw, yaw rate, yaw acceleration. A piece lasts until the
+next one of its robot; the last may be at no place (x is no number): it leaves. Proved are, at all times: no two
+footprints and no footprint and a blocked cell overlap; positions, headings and velocities have no jumps; speeds and
+accelerations keep their limits; robots that turn to where they drive do so.
 
 The proof is by bounds: two bodies whose gap is g, and that come nearer by at most v m/s, do not touch within g / v
 seconds before and after. Where that is not the whole of a piece, its halves are looked at.
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import math
+import signal
 import sys
 from typing import Any
 
@@ -23,18 +24,25 @@ import numpy as np
 try:
     from numba import njit
 except ImportError:
-
-    def njit(**_: Any) -> Any:  # type: ignore[no-redef]
-        """Leave functions as they are, which is slow, where there is no numba."""
-        return lambda function: function
+    njit = lambda **_: lambda function: function  # type: ignore[assignment]  # noqa: E731 - slow
 
 
 DEPTH, ROUNDING = 1e-6, (1e-6, 1e-6, 1e-4, 1e-6, 1e-4, 1e-6)
 """Less is rounding: of an overlap in m; of the `KINDS`, in their units."""
-MOST_PIECES, MOST_BYTES, MOST_LINES, LARGEST = 5_000_000, 50_000_000, 20, 1e9
-"""Of a block; of a line of JSON; of violations that are printed; of any number."""
+MOST_PIECES, MOST_BYTES, MOST_LINES, LARGEST, LOOKS = 5_000_000, 50_000_000, 20, 1e9, 1_000
+"""Of a block; of a line of JSON; of violations that are printed; of any number; for each piece and robot."""
+LIMITS = "speed by {:g} m/s", "acceleration by {:g} m/s²", "turn rate by {:g} rad/s", "turn acceleration by {:g} rad/s²"
+KINDS = "jumps by {:g} m, rad or per s", *(f"exceeds its {limit}" for limit in LIMITS), "drives aside at {:g} m/s"
 T, X, Y, VX, VY, AX, AY, YAW, W, WA = range(10)
 ROBOT = ("hx", "hy", "rim", "speed", "accel", "spin", "spin_accel", "turns")
+
+
+@njit(cache=True)
+def spend(looks: Any, amount: Any) -> None:
+    """Take an amount from the looks that are left."""
+    looks[0] -= amount
+    if not looks[0] >= 0.0:
+        raise ValueError("a proof of its pieces would take too long: they are too fast, too long or too near")
 
 
 @njit(cache=True)
@@ -76,16 +84,16 @@ def fastest(p: Any, a: Any, lo: Any, hi: Any) -> Any:
 
 
 @njit(cache=True)
-def least_gap(p: Any, a: Any, q: Any, b: Any, lo: Any, hi: Any, stack: Any) -> Any:
+def least_gap(p: Any, a: Any, q: Any, b: Any, lo: Any, hi: Any, stack: Any, looks: Any) -> Any:
     """Return (gap, time): the first overlap that is found between two times, or else the least gap looked at."""
     least, when = np.inf, lo
     stack[0, 0], stack[0, 1], count = lo, hi, 1
     while count:
         count -= 1
+        spend(looks, 1.0)
         begin, end = stack[count, 0], stack[count, 1]
         mid = 0.5 * (begin + end)
-        px, py, pyaw = at(p, mid)
-        qx, qy, qyaw = at(q, mid)
+        (px, py, pyaw), (qx, qy, qyaw) = at(p, mid), at(q, mid)
         # The cheap bound first: discs around both.
         apart = math.hypot(qx - px, qy - py) - math.hypot(a[0], a[1]) - a[2] - math.hypot(b[0], b[1]) - b[2]
         reach = 0.5 * (end - begin) * (fastest(p, a, begin, end) + fastest(q, b, begin, end))
@@ -96,9 +104,9 @@ def least_gap(p: Any, a: Any, q: Any, b: Any, lo: Any, hi: Any, stack: Any) -> A
             least, when = apart, mid
         if apart < -DEPTH:
             return apart, mid
-        if apart + DEPTH <= reach and end - begin > 1e-13:
-            stack[count, 0], stack[count, 1] = mid, end
-            stack[count + 1, 0], stack[count + 1, 1] = begin, mid
+        if apart + DEPTH <= reach:
+            spend(looks, 0.0 if begin < mid < end and end - begin > 1e-13 else math.inf)
+            stack[count, 0], stack[count, 1], stack[count + 1, 0], stack[count + 1, 1] = mid, end, begin, mid
             count += 2
     return least, when
 
@@ -109,16 +117,14 @@ def extent(p: Any, a: Any, lo: Any, hi: Any) -> Any:
     (x0, y0, yaw), (x1, y1, _) = at(p, lo), at(p, hi)
     c, s = abs(math.cos(yaw)), abs(math.sin(yaw))
     # A parabola leaves the box of its ends by an eighth of this.
-    around = a[2] + 0.125 * (hi - lo) ** 2 * max(abs(p[AX]), abs(p[AY]))
-    wide, high = c * a[0] + s * a[1], s * a[0] + c * a[1]
-    if p[W] != 0.0 or p[WA] != 0.0:
-        wide = high = math.hypot(a[0], a[1])
-    wide, high = wide + around, high + around
+    around, turned = a[2] + 0.125 * (hi - lo) ** 2 * max(abs(p[AX]), abs(p[AY])), p[W] != 0.0 or p[WA] != 0.0
+    wide = around + (math.hypot(a[0], a[1]) if turned else c * a[0] + s * a[1])
+    high = around + (math.hypot(a[0], a[1]) if turned else s * a[0] + c * a[1])
     return min(x0, x1) - wide, min(y0, y1) - high, max(x0, x1) + wide, max(y0, y1) + high
 
 
 @njit(cache=True)
-def meetings(firsts: Any, pieces: Any, spans: Any, robots: Any) -> Any:
+def meetings(firsts: Any, pieces: Any, spans: Any, robots: Any, looks: Any) -> Any:
     """Return the least gap of all pairs, and those that overlap, as (robot, other, time, gap)."""
     boxes, stack, least = np.full((len(robots), 4), np.inf), np.empty((200, 2)), np.inf
     found = [(0, 0, 0.0, 0.0) for _ in range(0)]
@@ -130,8 +136,7 @@ def meetings(firsts: Any, pieces: Any, spans: Any, robots: Any) -> Any:
                 boxes[robot, 0], boxes[robot, 1] = min(boxes[robot, 0], sides[0]), min(boxes[robot, 1], sides[1])
                 boxes[robot, 2], boxes[robot, 3] = max(boxes[robot, 2], sides[2]), max(boxes[robot, 3], sides[3])
     order = np.argsort(boxes[:, 0])
-    for place in range(len(order)):
-        one = order[place]
+    for place, one in enumerate(order):
         for other in order[place + 1 :]:
             if boxes[other, 0] > boxes[one, 2]:
                 break
@@ -141,7 +146,7 @@ def meetings(firsts: Any, pieces: Any, spans: Any, robots: Any) -> Any:
             while i < firsts[one + 1] and j < firsts[other + 1]:
                 lo, hi = max(spans[i, 0], spans[j, 0]), min(spans[i, 1], spans[j, 1])
                 if hi > lo and not np.isnan(pieces[i, X]) and not np.isnan(pieces[j, X]):
-                    apart, when = least_gap(pieces[i], robots[one], pieces[j], robots[other], lo, hi, stack)
+                    apart, when = least_gap(pieces[i], robots[one], pieces[j], robots[other], lo, hi, stack, looks)
                     if apart < -DEPTH:
                         found.append((one, other, when, apart))
                     least = min(least, apart)
@@ -153,40 +158,34 @@ def meetings(firsts: Any, pieces: Any, spans: Any, robots: Any) -> Any:
 
 
 @njit(cache=True)
-def walls(firsts: Any, pieces: Any, spans: Any, robots: Any, blocked: Any, cell: Any) -> Any:
+def walls(firsts: Any, pieces: Any, spans: Any, robots: Any, looks: Any, blocked: Any, cell: Any) -> Any:
     """Return the same of robots and cells of `blocked` (H, W), whose lowest row is first; beyond it all is blocked."""
-    stack, least, square, wall = np.empty((200, 2)), np.inf, np.zeros(3), np.zeros(10)
+    stack, least, square, wall = np.empty((200, 2)), np.inf, np.array((0.5 * cell, 0.5 * cell, 0.0)), np.zeros(10)
     found = [(0, 0, 0.0, 0.0) for _ in range(0)]
-    square[:2] = 0.5 * cell
     for robot in range(len(robots)):
         for place in range(firsts[robot], firsts[robot + 1]):
             p, lo, hi = pieces[place], spans[place, 0], spans[place, 1]
             if np.isnan(p[X]):
                 continue
-            left, low, right, up = [math.floor(side / cell) for side in extent(p, robots[robot], lo, hi)]
-            for row in range(low, up + 1):
-                for column in range(left, right + 1):
-                    inside = 0 <= row < blocked.shape[0] and 0 <= column < blocked.shape[1]
-                    if inside and not blocked[row, column]:
+            left, low, right, up = [side / cell for side in extent(p, robots[robot], lo, hi)]
+            spend(looks, (right - left + 1.0) * (up - low + 1.0) if max(-left, -low, right, up) < LARGEST else math.inf)
+            for row in range(math.floor(low), math.floor(up) + 1):
+                for column in range(math.floor(left), math.floor(right) + 1):
+                    if 0 <= row < blocked.shape[0] and 0 <= column < blocked.shape[1] and not blocked[row, column]:
                         continue
                     wall[X], wall[Y] = (column + 0.5) * cell, (row + 0.5) * cell
-                    apart, when = least_gap(p, robots[robot], wall, square, lo, hi, stack)
+                    apart, when = least_gap(p, robots[robot], wall, square, lo, hi, stack, looks)
                     if apart < -DEPTH:
                         found.append((robot, -1, when, apart))
                     least = min(least, apart)
     return least, found
 
 
-LIMITS = "speed by {:g} m/s", "acceleration by {:g} m/s²", "turn rate by {:g} rad/s", "turn acceleration by {:g} rad/s²"
-KINDS = "jumps by {:g} m, rad or per s", *(f"exceeds its {limit}" for limit in LIMITS), "drives aside at {:g} m/s"
-
-
 @njit(cache=True)
 def motions(firsts: Any, pieces: Any, spans: Any, robots: Any) -> Any:
     """Return where robots jump or exceed their limits, as (robot, kind, time, amount)."""
     found, values = [(0, 0, 0.0, 0.0) for _ in range(0)], np.empty(6)
-    for robot in range(len(robots)):
-        a = robots[robot]
+    for robot, a in enumerate(robots):
         for place in range(firsts[robot], firsts[robot + 1]):
             p, lo, hi = pieces[place], spans[place, 0], spans[place, 1]
             if np.isnan(p[X]):
@@ -227,7 +226,7 @@ def certify(stream: Any, floor: list[str] | None = None) -> tuple[dict[str, floa
     along = np.array([[math.cos(turn), -math.sin(turn)], [math.sin(turn), math.cos(turn)]])
     names, robots, state = list[str](), np.empty((0, len(ROBOT))), np.empty((0, 10))
     begin, total, robot_seconds, lines, broken = float(head["begin"]), 0, 0.0, list[str](), 0
-    start, least = begin, [np.inf, np.inf]
+    start, least, looks = begin, [np.inf, np.inf], np.array([1e6])
     while text := stream.readline(MOST_BYTES):
         block = json.loads(text)
         until, count = float(block["until"]), int(block["pieces"])
@@ -259,9 +258,9 @@ def certify(stream: Any, floor: list[str] | None = None) -> tuple[dict[str, floa
             raise ValueError(f"pieces of a robot out of order, or after it left, before {until:g} s")
         robot_seconds += float((spans[:, 1] - spans[:, 0])[~np.isnan(pieces[:, X])].sum())
         moved = firsts, pieces, spans, robots
-        for robot, kind, when, amount in motions(*moved):
-            lines.append(f"{when:.6f} s: {names[robot]} {KINDS[kind].format(amount)}")
-        for place, (closest, found) in enumerate((meetings(*moved), walls(*moved, blocked, cell))):
+        looks += LOOKS * len(pieces)
+        lines += [f"{when:.6f} s: {names[one]} {KINDS[kind].format(more)}" for one, kind, when, more in motions(*moved)]
+        for place, (closest, found) in enumerate((meetings(*moved, looks), walls(*moved, looks, blocked, cell))):
             least[place] = min(least[place], closest)
             for robot, other, when, apart in found:
                 what = "a blocked cell" if other < 0 else names[other]
@@ -297,4 +296,5 @@ def main(file: str, map_file: str | None = None) -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Compiled loops do not look for Ctrl-C.
     sys.exit(main(*sys.argv[1:3]))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import signal
+import threading
 from typing import Any
 
 
@@ -18,4 +20,15 @@ def execute(args: argparse.Namespace) -> int:
     """Return 0, 1 where something is not proved, or 2 where the file is no certificate."""
     from fleet_sim.apps.certify import main
 
-    return main(args.file, args.map)
+    # Compiled loops do not look for signals; nothing is being written that would have to be finished.
+    own = (signal.SIGINT, signal.SIGTERM) if threading.current_thread() is threading.main_thread() else ()
+    before = {number: signal.getsignal(number) for number in own}
+    try:
+        for number, handler in before.items():
+            # In the background of a shell it is ignored, and stays so.
+            if handler is not signal.SIG_IGN:
+                signal.signal(number, signal.SIG_DFL)
+        return main(args.file, args.map)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
