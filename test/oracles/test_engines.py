@@ -134,6 +134,35 @@ def test_a_pendulum_swings_down(make: Make, damping: float, tmp_path: Path) -> N
     assert crossings[0][5] == pytest.approx(crossings[1][5], rel=0.01)
 
 
+@holds(
+    "api:Agent.joint_velocities",
+    fault="engines/mujoco/engine.py: _drag_links: angular 1.0 -> 2.0, or rows of axes for columns",
+)
+def test_a_link_spins_down_as_its_angular_drag_says(make: Make, tmp_path: Path) -> None:
+    """About a slanted axis through its centre of mass, with three inertias."""
+    file = tmp_path / "wheel.urdf"
+    file.write_text(
+        '<robot name="wheel"><link name="base"/><link name="disc"><inertial><mass value="1.3"/>'
+        '<inertia ixx="0.07" iyy="0.05" izz="0.11" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        '<joint name="axle" type="continuous"><parent link="base"/><child link="disc"/><axis xyz="0.36 0.48 0.8"/>'
+        '<dynamics damping="0"/></joint></robot>'
+    )
+    sim = make(timestep=0.01, inertia_from_file=True)
+    start = fs.Pose.from_yaw(0.31, -0.47, 2.0, YAW)
+    wheel: fs.Agent = sim.spawn(
+        fs.AgentSpawnParams(urdf_path=str(file), initial_pose=start, use_fixed_base=True, mass=None)
+    )
+    wheel.set_joints_forces([1.7])
+    run(sim, 0.5)
+    wheel.set_joints_forces([0.0])
+    sim.step_once()
+    begin = float(wheel.joint_velocities[0])
+    run(sim, 4.0)
+    assert begin > 7.0
+    left = 1.0 / ((1.0 + 1.0 / begin) * np.exp(DAMPING * 4.0) - 1.0)
+    assert wheel.joint_velocities[0] == pytest.approx(left, rel=0.01)
+
+
 @pytest.mark.parametrize("friction", [0.5, 0.8])
 @pytest.mark.parametrize("net", [7.0, 23.0, 61.0])
 @holds(
