@@ -21,11 +21,17 @@ from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from ros_domain import use_own_domain
 from sensor_msgs.msg import BatteryState, JointState
+from shape_msgs.msg import SolidPrimitive
+from simulation_interfaces.msg import EntityState
+from simulation_interfaces.srv import SetEntityState, SpawnEntity
+from std_msgs.msg import ColorRGBA
 from std_srvs.srv import SetBool
 from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+import fleet_sim as fs
 from fleet_sim_msgs.msg import FleetCommand
+from fleet_sim_msgs.srv import Attach, Delete, Spawn
 
 use_own_domain()
 
@@ -264,6 +270,59 @@ def test_commands_to_the_fleet_do_what_their_kind_says(node: HeardNode) -> None:
     for wrong in ({"kind": 99}, {"kind": FleetCommand.VELOCITY, "twists": []}, {"kind": FleetCommand.NAVIGATE}):
         assert command(wrong.pop("kind"), names=["omni"], **wrong).error
     assert command(FleetCommand.VELOCITY, names=["omni"], twists=[twist(0.3, 0, 0, 0, 0, 0)], timeout=math.nan).error
+
+
+def test_what_requests_of_services_carry_arrives_in_its_field(node: HeardNode) -> None:
+    """Where entities are spawned and placed, in the frame of another one; their sizes, colors and who is near."""
+    at, frame = np.array([0.6, -0.35, 0.25]), node.sim.get_object("diff").get_pose()
+    q = np.array([1.0, -2.0, 3.0, 4.0]) / math.sqrt(30.0)
+    place_in = PoseStamped(header=_header("diff/base_link"), pose=pose(at))
+    for axis, value in zip("xyzw", q.tolist(), strict=True):
+        setattr(place_in.pose.orientation, axis, value)
+    turn = yawed(frame.yaw)
+
+    def ask(kind: Any, name: str, request: Any) -> Any:
+        client = node.listener.create_client(kind, name)
+        node.until(client.service_is_ready)
+        answer = client.call_async(request)
+        while not answer.done():
+            node.step()
+        node.listener.destroy_client(client)
+        return answer.result()
+
+    def stands(name: str) -> None:
+        found = node.sim.get_object(name).get_pose()
+        assert found.position == pytest.approx(frame.position + turn @ at, abs=1e-9)
+        assert matrix(found.orientation) == pytest.approx(turn @ matrix(q), abs=1e-9)
+
+    shapes = {
+        "slab": (SolidPrimitive.BOX, (0.5, 0.3, 0.2), (0.25, 0.15, 0.1)),
+        "globe": (SolidPrimitive.SPHERE, (0.17,), (0.17, 0.17, 0.17)),
+        "can": (SolidPrimitive.CYLINDER, (0.4, 0.13), (0.13, 0.13, 0.2)),
+    }
+    for name, (kind, numbers, halves) in shapes.items():
+        shape = SolidPrimitive(type=kind, dimensions=numbers)
+        color = ColorRGBA(r=0.25, g=0.5, b=0.75, a=0.875)
+        request = Spawn.Request(kind=Spawn.Request.OBJECT, name=name, shape=shape, color=color, pose=place_in)
+        assert ask(Spawn, "/sim/spawn", request).success
+        stands(name)
+        made = node.sim.get_object(name)
+        assert node.sim.world.half_extents[made.row] == pytest.approx(halves)
+        assert made.get_color() == (0.25, 0.5, 0.75, 0.875)
+    spawned = SpawnEntity.Request(name="other", uri="simple_cube", initial_pose=place_in)
+    assert ask(SpawnEntity, "/sim/spawn_entity", spawned).entity_name == "other"
+    stands("other")
+    node.sim.get_object("slab").set_pose(fs.Pose((4.0, 4.0, 4.0)))
+    state = EntityState(header=place_in.header, pose=place_in.pose)
+    request = SetEntityState.Request(entity="slab", state=state)
+    ask(SetEntityState, "/sim/set_entity_state", request)
+    stands("slab")
+    # The nearest one of three at one place stands 0.74 m off.
+    near = float(np.linalg.norm(at))
+    for radius, found in ((near - 0.02, False), (near + 0.02, True)):
+        attach = Attach.Request(robot="diff", attach=True, search_radius=radius)
+        assert ask(Attach, "/sim/attach", attach).success == found
+    ask(Delete, "/sim/delete", Delete.Request(names=[*shapes, "other"]))
 
 
 @holds(
