@@ -140,7 +140,7 @@ simulation: {timestep: 0.1, sed: 3, duration: -1}
 robots:
   - {name: a, colour: red, mass: heavy}
   - {name: b, urdf_path: diff_base, sensors: [{type: lidar, rate: -1}, {type: imu}, {type: camra}]}
-  - {name: c, motion_mode: sideways, actions: [{type: fly}, {type: wait, duration: 1}, {type: wait, duration: -1}]}
+  - {name: actions, motion_mode: sideways, actions: [{type: fly}, {type: wait, duration: 1}, {type: wait, duration: no}]}
 objects:
   - {name: d, pose: [1, 2], mass: two, shape: {shape_type: bx, half_extents: [1, 1]}}
 site: {map: hall.yaml}
@@ -151,7 +151,7 @@ traffic: {planner: 7}
     errors = json.loads(done.stdout)["bad.yaml"]
     places = [line.split(": ")[1] for line in errors]
     assert (done.returncode, done.stderr) == (1, "")
-    assert "bad.yaml: robots[2]: c: motion_mode: unknown motion law 'sideways'" in "".join(errors)
+    assert "bad.yaml: robots[2]: actions: motion_mode: unknown motion law 'sideways'" in "".join(errors)
     assert sorted(places) == [
         "objects[0].mass",
         "objects[0].pose",

@@ -80,6 +80,16 @@ def test_what_cannot_be_over_ros_is_refused() -> None:
         check_parts(lab)
 
 
+def test_a_world_over_ros_that_cannot_be_made_leaves_nothing_behind() -> None:
+    rclpy = pytest.importorskip("rclpy")
+    from fleet_sim.apps.lab.ros import RosWorld
+
+    before = dict(os.environ)
+    with pytest.raises(ConfigError, match="robots"):
+        RosWorld({"robots": "none"})
+    assert dict(os.environ) == before and not rclpy.ok()
+
+
 @pytest.mark.skipif(memory_of() is None, reason="needs /proc")
 def test_the_memory_of_a_program_has_that_of_its_children() -> None:
     script = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'print(0, flush=True); input()'])"

@@ -280,6 +280,10 @@ def test_numbers_are_those_of_the_arm_and_of_what_it_touches(env: Franka2Env) ->
     assert made.potential() == pytest.approx(-10.0 * way, abs=0.02)
     arm.gripper_is_open = True
     assert made.potential() == pytest.approx(-10.0 * way - 2.0 - 4.0, abs=0.02)
+    # Also of what is 100 m away, in units of 2 cm.
+    for thing in scene.pick_bin.objects:
+        thing.set_pose(Pose((100.0, -100.0, 3.0)))
+    assert made.get_state() in made.observation_space
     made.close()
 
 

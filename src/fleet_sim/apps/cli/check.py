@@ -88,7 +88,10 @@ def _place(fault: ConfigError, config: Mapping[str, Any]) -> str:
     entry = re.fullmatch(r"(robots|objects)\[(\d+)\]", fault.path)
     if entry and isinstance(entries := config.get(entry[1]), list) and int(entry[2]) < len(entries):
         given = entries[int(entry[2])]
-        for key in re.findall(r": (\w+)(?=: )", str(fault)) if isinstance(given, dict) else ():
+        if not isinstance(given, dict):
+            return fault.path
+        # The name of an entity may be that of a key.
+        for key in re.findall(r": (\w+)(?=: )", str(fault).replace(f": {given.get('name')}: ", ": ", 1)):
             if key in given:
                 return f"{fault.path}.{key}"
     return fault.path

@@ -39,18 +39,27 @@ class RosWorld:
         self._reserved, domain = _reserved_domain()
         self.environment = {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
         os.environ.update(self.environment)
-        with scratch_folder("fleet_sim-lab-") as folder:
-            write_file(folder / "lab.yaml", yaml.safe_dump(scenario))
-            rclpy.init(args=["--ros-args", "-p", f"config:={folder / 'lab.yaml'}"])
-            self.node = FleetSimNode()
+        try:
+            with scratch_folder("fleet_sim-lab-") as folder:
+                write_file(folder / "lab.yaml", yaml.safe_dump(scenario))
+                rclpy.init(args=["--ros-args", "-p", f"config:={folder / 'lab.yaml'}"])
+                self.node = FleetSimNode()
+        except BaseException:
+            self._leave()
+            raise
         self.simulation = self.node.simulation
         self.executor = SingleThreadedExecutor()
         self.executor.add_node(self.node)
 
     def close(self) -> None:
         """Leave ROS."""
-        self.executor.shutdown()
-        self.node.destroy_node()
+        try:
+            self.executor.shutdown()
+            self.node.destroy_node()
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
         rclpy.try_shutdown()
         self._reserved.close()
         for name, value in self._before.items():

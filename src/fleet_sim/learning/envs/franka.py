@@ -332,7 +332,8 @@ class FrankaBaseEnv(BaseGymEnv):
     def get_state(self) -> Any:
         """Return the camera's colors (H, W, 3) and depth (H, W) in m, or `get_numbers` in STATE_UNITS."""
         if self.config.observation == "state":
-            return self.get_numbers() / STATE_UNITS
+            # An observation has to be in its space, wherever the engine throws the arm.
+            return np.clip(self.get_numbers() / STATE_UNITS, -LARGEST, LARGEST)
         return self._camera().get_image(get_depth_data=True)
 
     def get_numbers(self) -> Any:
@@ -356,8 +357,7 @@ class FrankaBaseEnv(BaseGymEnv):
             turn = np.array(pose.orientation)
             numbers += [*(np.array(pose.position) - position), *(-turn if turn[3] < 0.0 else turn), float(touched)]
             numbers.append(float(self.get_current_number_of_objects()))
-        # An observation has to be in its space, wherever the engine throws the arm.
-        return np.clip(numbers, -LARGEST, LARGEST).astype(np.float32)
+        return np.array(numbers, np.float32)
 
     def nearest_object(self) -> tuple[SimObject | None, bool]:
         """Return the object that fingers of the first arm touch, else the nearest to them, and whether it is touched.

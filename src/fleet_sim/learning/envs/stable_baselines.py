@@ -49,13 +49,14 @@ class FleetVecEnv(VecEnv):
         sb3_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         for index in np.flatnonzero(dones).tolist():
             last = infos["final_info"]
-            # Of bin picking success is a pick.
-            success = last["is_success"] if "is_success" in last else last["successful_grab"]
             sb3_infos[index] = {
                 "terminal_observation": infos["final_obs"][index],
                 "TimeLimit.truncated": bool(truncated[index]),
-                "is_success": bool(success[index]),
             }
+            # Of bin picking success is a pick; environments of others may have none.
+            success = last.get("is_success", last.get("successful_grab"))
+            if success is not None:
+                sb3_infos[index]["is_success"] = bool(success[index])
         return seen, rewards.astype(np.float32), dones, sb3_infos
 
     def seed(self, seed: int | None = None) -> list[int | None]:
