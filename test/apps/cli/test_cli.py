@@ -140,7 +140,7 @@ simulation: {timestep: 0.1, sed: 3, duration: -1}
 robots:
   - {name: a, colour: red, mass: heavy}
   - {name: b, urdf_path: diff_base, sensors: [{type: lidar, rate: -1}, {type: imu}, {type: camra}]}
-  - {name: actions, motion_mode: sideways, actions: [{type: fly}, {type: wait, duration: 1}, {type: wait, duration: no}]}
+  - {name: actions, motion_mode: sideways, actions: [{type: fly}, {type: wait, duration: 1}, {type: wait, duration: x}]}
 objects:
   - {name: d, pose: [1, 2], mass: two, shape: {shape_type: bx, half_extents: [1, 1]}}
 site: {map: hall.yaml}
