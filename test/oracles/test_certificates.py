@@ -323,7 +323,12 @@ def test_what_is_no_certificate_proves_nothing(
 def test_signals_end_a_proof_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     both = (signal.SIGINT, signal.SIGTERM)
     before, meanwhile = [signal.getsignal(number) for number in both], list[Any]()
-    monkeypatch.setattr("fleet_sim.apps.certify.main", lambda *_: meanwhile.extend(map(signal.getsignal, both)) or 3)
+
+    def proof(*_: object) -> int:
+        meanwhile.extend(map(signal.getsignal, both))
+        return 3
+
+    monkeypatch.setattr("fleet_sim.apps.certify.main", proof)
     assert main(["certify", "run.bin"]) == 3 and meanwhile == [signal.SIG_DFL] * 2
     assert [signal.getsignal(number) for number in both] == before
 
