@@ -16,6 +16,7 @@ import pytest
 
 import fleet_sim as fs
 from fleet_sim.world.inbox import SHARE
+from fleet_sim.world.pipeline import Phase, System, any_span
 
 Sim = fs.MultiRobotSimulationCore
 MakeSim = Callable[..., Sim]
@@ -448,6 +449,9 @@ def test_ticks_until_something_comes_are_the_same_run(make_sim: MakeSim, engine:
         if how == "watched":
             # Whoever looks in between sees each tick.
             sim.register_callback(lambda sim, dt: None)
+        acted: list[float] = []
+        if how == "acting":
+            sim.pipeline.add(System("acting", Phase.OBSERVE, acted.append, span=any_span, each=acted.append))
         if how == "one by one":
             sim.step_once()
             while not is_low():
@@ -459,13 +463,14 @@ def test_ticks_until_something_comes_are_the_same_run(make_sim: MakeSim, engine:
         # At most so many, and none while paused.
         sim.runner.step_until(lambda: False, 7)
         assert sim.clock.tick == first + 7
+        assert how != "acting" or len(acted) == first + 7
         sim.pause()
         sim.runner.step_until(lambda: False, 7)
         assert sim.clock.tick == first + 7
         return sim.state_hash(), first, len(sim.profiler.totals)
 
-    steps, at_once, watched = fall("one by one"), fall("at once"), fall("watched")
-    assert steps[:2] == at_once[:2] and steps[1] == watched[1] > 30
+    steps, at_once, watched, acting = (fall(how) for how in ("one by one", "at once", "watched", "acting"))
+    assert steps[:2] == at_once[:2] == acting[:2] and steps[1] == watched[1] > 30
     # A step has many ticks, but where somebody looks at each.
     assert (steps[2], watched[2]) == (steps[1] + 1, steps[1] + 7) and at_once[2] <= 3
 

@@ -263,8 +263,8 @@ class MultiRobotSimulationCore(DocumentedNames):
                 Phase.PHYSICS,
                 self._step_physics,
                 lambda: self.params.physics,
-                # Who has rules for driving, as the traffic has, counts the ticks itself.
-                lambda: 1 if world.drive_rules else self.runner.ticks_left,
+                # Who has rules for driving, as the traffic has, counts the ticks itself; and what acts in each is not asked.
+                lambda: 1 if world.drive_rules or self.pipeline.acts_in_ticks else self.runner.ticks_left,
             ),
             System("bounds", Phase.BOUNDS, collisions.bounds, checks, any_span),
             System("collisions", Phase.COLLIDE, collisions.run, checks, collisions.span),

@@ -201,6 +201,15 @@ def test_priority_first_then_order_of_registration() -> None:
     assert called == ["first", "a", "b", "late"]
 
 
+def test_a_handler_that_noted_events_may_act_when_it_is_added_again() -> None:
+    bus, called = EventBus(FaultGuard()), list[str]()
+    bus.note("e", called.append)
+    assert bus.has_handlers("e") and not bus.may_act("e")
+    bus.off("e", called.append)
+    bus.on("e", called.append)
+    assert bus.may_act("e", "other") and not bus.may_act("other")
+
+
 def test_a_failing_handler_does_not_stop_the_others() -> None:
     guard = FaultGuard()
     bus, called = EventBus(guard), []

@@ -296,19 +296,22 @@ class EventBus:
 
     def __init__(self, guard: FaultGuard) -> None:
         self._guard = guard
-        self._handlers: dict[str, list[tuple[int, Handler, GuardedPart]]] = {}
-        self._noting: list[Handler] = []
+        self._handlers: dict[str, list[tuple[int, Handler, GuardedPart, bool]]] = {}
+        """The handlers of each event, by priority, and whether they may act."""
 
     def note(self, event: str, handler: Handler) -> None:
         """Call a `handler` that only writes down what happened: a step of several ticks does not end for it."""
-        self._noting.append(self.on(event, handler))
+        self._add(event, handler, 0, acts=False)
 
     def on(self, event: str, handler: Handler, priority: int = 0) -> Handler:
         """Call `handler(**details)` at each `event`; returns the handler, for `off`. Raises InvalidValueError."""
+        return self._add(event, handler, priority, acts=True)
+
+    def _add(self, event: str, handler: Handler, priority: int, *, acts: bool) -> Handler:
         if not callable(handler):
             raise InvalidValueError(f"handler of event {event!r}: expected a function, got {handler!r}")
         part = self._guard.part(f"handler of event {event!r}")
-        handlers = [*self._handlers.get(event, ()), (priority, handler, part)]
+        handlers = [*self._handlers.get(event, ()), (priority, handler, part, acts)]
         handlers.sort(key=lambda entry: entry[0])
         self._handlers[event] = handlers
         return handler
@@ -327,7 +330,7 @@ class EventBus:
 
     def emit(self, event: str, **details: Any) -> None:
         """Call every handler of `event` with `details`."""
-        for _, handler, part in self._handlers.get(event, ()):
+        for _, handler, part, _ in self._handlers.get(event, ()):
             part.call(handler, **details)
 
     def clear(self, event: str | None = None) -> None:
@@ -344,7 +347,7 @@ class EventBus:
     def may_act(self, *events: str) -> bool:
         """Return whether one of `events` has handlers that may do anything."""
         found = (self._handlers.get(event, ()) for event in events)
-        return any(entry[1] not in self._noting for entries in found for entry in entries)
+        return any(entry[3] for entries in found for entry in entries)
 
     def asking(self, *events: str) -> Callable[[], object]:
         """Return a function that says whether one of `events` has handlers, for who asks in every step."""
