@@ -263,7 +263,7 @@ class MultiRobotSimulationCore(DocumentedNames):
                 Phase.PHYSICS,
                 self._step_physics,
                 lambda: self.params.physics,
-                # Who has rules for driving, as the traffic has, counts the ticks itself; and what acts in each is not asked.
+                # Who has rules for driving counts the ticks, as the traffic does; what acts in each needs its own step.
                 lambda: 1 if world.drive_rules or self.pipeline.acts_in_ticks else self.runner.ticks_left,
             ),
             System("bounds", Phase.BOUNDS, collisions.bounds, checks, any_span),
