@@ -310,6 +310,8 @@ def test_variables_of_modules_survive_neither_kills_nor_runs(
         "        raise ValueError('an order')\n"
     )
     lab = lab_of(manager={"python": f"{file if name.endswith('.py') else name}:Manager"})
+    # As the command does first, which imports it.
+    check_parts(lab)
     case = case_of(lab, 1, [{**KILL, "at": 0.0, "lasts": 1.0}])
     for _ in range(2):
         assert broken(run_case(lab, case)) == ("manager", "ValueError: an order")

@@ -87,6 +87,7 @@ def class_at(path: str, what: str, source: str = "", *, anew: bool = False) -> A
     first.
     """
     file, _, name = path.rpartition(":")
+    _FIRST.update(() if _FIRST else sys.modules)
     if anew:
         _forget(file, Path(beside(source, file) if source else file).resolve().parent)
     if not file.endswith(".py"):
@@ -204,12 +205,11 @@ class InProcess(ManagerHost):
 
 
 _FIRST: set[str] = set()
-"""Modules that were there before the first manager."""
+"""Modules that were there before the first class of others, which may be asked for before it is run."""
 
 
 def _forget(file: str, folder: Path) -> None:
     """Let the modules of a manager be imported again: what their variables keep is gone with a process."""
-    _FIRST.update(sys.modules if not _FIRST else ())
     for name, module in list(sys.modules.items()):
         if file.endswith(".py"):
             place = Path(getattr(module, "__file__", None) or "/")
