@@ -6,12 +6,16 @@ import json
 import os
 import shutil
 import socket
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+import fleet_sim as fs
 from fleet_sim.apps.cli.main import main
+from fleet_sim.apps.lab.managers import class_at
 from fleet_sim.apps.lab.night import Night, came_back, replayed, write_files
 from fleet_sim.apps.lab.run import Case, Outcome, case_of
 from fleet_sim.apps.lab.settings import LabSettings, read_lab
@@ -315,6 +319,16 @@ def test_variables_of_modules_survive_neither_kills_nor_runs(
     case = case_of(lab, 1, [{**KILL, "at": 0.0, "lasts": 1.0}])
     for _ in range(2):
         assert broken(run_case(lab, case)) == ("manager", "ValueError: an order")
+
+
+def test_modules_of_fleet_sim_stay_where_a_manager_lies_above_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Path(fs.__file__).resolve().parents[1]
+    for late in (ModuleType("fleet_sim.late_1"), ModuleType("fleet_sim.late_2")):
+        late.__file__ = str(folder / "fleet_sim" / "late.py")
+        monkeypatch.setitem(sys.modules, late.__name__, late)
+        with pytest.raises(ConfigError, match="no file"):
+            class_at(f"{folder}/nowhere.py:Manager", "manager.python", anew=True)
+        assert sys.modules[late.__name__] is late
 
 
 def test_a_port_that_is_reserved_is_taken() -> None:

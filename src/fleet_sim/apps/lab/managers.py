@@ -211,11 +211,15 @@ _FIRST: set[str] = set()
 def _forget(file: str, folder: Path) -> None:
     """Let the modules of a manager be imported again: what their variables keep is gone with a process."""
     for name, module in list(sys.modules.items()):
+        package = name.partition(".")[0]
+        if package == "fleet_sim":
+            # Also where a manager lies in the folder of a checkout.
+            continue
         if file.endswith(".py"):
             place = Path(getattr(module, "__file__", None) or "/")
             is_its = name not in _FIRST and place.is_relative_to(folder) and "site-packages" not in place.parts
         else:
-            is_its = name.partition(".")[0] == file.partition(".")[0] not in ("fleet_sim", *sys.stdlib_module_names)
+            is_its = package == file.partition(".")[0] not in sys.stdlib_module_names
         if is_its:
             del sys.modules[name]
 
