@@ -253,6 +253,12 @@ DRIVES = (0, 0.0, 1.0, 2.0, 0.8 * math.cos(0.7), 0.8 * math.sin(0.7), 0, 0, 0.7,
 LATER = (0, 4.0, 1.0 + 3.2 * math.cos(0.7), 2.0 + 3.2 * math.sin(0.7), 0, 0, 0, 0, 0.7, 0, 0)
 
 
+def stops(seconds: float, accel: float) -> list[tuple[float, ...]]:
+    """Return how a robot brakes for so long until it stands."""
+    brakes = (0, 0.0, 1.0, 2.0, seconds * accel, 0, -accel, 0, 0.7, 0, 0)
+    return [brakes, (0, seconds, 1.0 + 0.5 * accel * seconds**2, *STANDS[3:])]
+
+
 @pytest.mark.parametrize(
     ("robot", "pieces", "said"),
     [
@@ -265,6 +271,10 @@ LATER = (0, 4.0, 1.0 + 3.2 * math.cos(0.7), 2.0 + 3.2 * math.sin(0.7), 0, 0, 0, 
         ({}, [STANDS, (0, 4.0, 1.0, 2.0, 0, 0, 0, 0, 0.7 - math.tau, 0, 0)], ""),
         ({"speed": 0.79}, [DRIVES], "exceeds its speed"),
         ({"accel": 0.1}, [(*STANDS[:6], 0.05, 0.09, 0.7, 0, 0)], "exceeds its acceleration"),
+        # The last nanometre of a way is rounded so that it brakes a little too hard.
+        ({"accel": 0.5}, stops(2e-5, 0.502), ""),
+        ({"accel": 0.5}, stops(2e-5, 0.6), "exceeds its acceleration"),
+        ({"accel": 0.5}, stops(1e-2, 0.502), "exceeds its acceleration"),
         ({"spin": 1.0}, [(*STANDS[:9], 0.5, 0.06)], "exceeds its turn rate"),
         ({"spin_accel": 0.05}, [(*STANDS[:9], 0.5, -0.06)], "exceeds its turn acceleration"),
         ({"turns": True}, [(*DRIVES[:8], 0.71, 0, 0)], "drives aside"),

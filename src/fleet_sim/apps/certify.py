@@ -28,7 +28,7 @@ except ImportError:
 
 
 DEPTH, ROUNDING = 1e-6, (1e-6, 1e-6, 1e-4, 1e-6, 1e-4, 1e-6)
-"""Less is rounding: of an overlap in m; of the `KINDS`, in their units."""
+"""Less is rounding: of an overlap in m; of the `KINDS`, in their units; and what is over before it is a jump."""
 MOST_PIECES, MOST_BYTES, MOST_LINES, LARGEST, LOOKS = 5_000_000, 50_000_000, 20, 1e9, 1_000
 """Of a block; of a line of JSON; of violations that are printed; of any number; for each piece and robot."""
 LIMITS = "speed by {:g} m/s", "acceleration by {:g} m/s²", "turn rate by {:g} rad/s", "turn acceleration by {:g} rad/s²"
@@ -190,7 +190,7 @@ def motions(firsts: Any, pieces: Any, spans: Any, robots: Any) -> Any:
             p, lo, hi = pieces[place], spans[place, 0], spans[place, 1]
             if np.isnan(p[X]):
                 continue
-            values[:], turns = 0.0, p[W] != 0.0 or p[WA] != 0.0
+            values[:], turns, jump = 0.0, p[W] != 0.0 or p[WA] != 0.0, ROUNDING[0] / max(hi - lo, 1e-12)
             if place > firsts[robot] and not np.isnan(pieces[place - 1, X]):
                 q = pieces[place - 1]
                 (x0, y0, yaw0), (x1, y1, yaw1), s = at(q, lo), at(p, lo), lo - q[T]
@@ -205,7 +205,7 @@ def motions(firsts: Any, pieces: Any, spans: Any, robots: Any) -> Any:
                 yaw = at(p, t)[2]
                 aside = math.hypot(vx, vy) if turns else abs(math.cos(yaw) * vy - math.sin(yaw) * vx)
                 values[5] = max(values[5], a[7] * aside)
-            values[2], values[4] = math.hypot(p[AX], p[AY]) - a[4], abs(p[WA]) - a[6]
+            values[2], values[4] = math.hypot(p[AX], p[AY]) - a[4] - jump, abs(p[WA]) - a[6] - jump
             found += [(robot, kind, lo, values[kind]) for kind in range(6) if not values[kind] <= ROUNDING[kind]]
     return found
 
