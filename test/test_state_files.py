@@ -330,7 +330,7 @@ def test_a_file_that_is_not_as_it_was_written_is_refused(kept: tuple[Sim, Path])
     for place in range(90, len(data), 4001):
         file.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
         refused(sim, file, "damaged or was changed")
-    file.write_bytes(data.replace(b"state 2", b"state 9", 1))
+    file.write_bytes(data.replace(b"state 3", b"state 9", 1))
     refused(sim, file, "its format is version '9', and this fleet_sim reads version 3")
     file.write_bytes(b"\x80\x04pickle")
     refused(sim, file, "not a state file")
@@ -468,7 +468,7 @@ def test_pickled_objects_are_refused(kept: tuple[Sim, Path]) -> None:
             with archive.open(f"{place}.npy", "w") as member:
                 np.lib.format.write_array(member, np.array([Pickled()], object), allow_pickle=True)
     data = body.getvalue()
-    file.write_bytes(b"fleet_sim state 2\n" + f"{hashlib.sha256(data).hexdigest()} {len(data)}\n".encode() + data)
+    file.write_bytes(b"fleet_sim state 3\n" + f"{hashlib.sha256(data).hexdigest()} {len(data)}\n".encode() + data)
     refused(sim, file, "is not what was written")
 
 

@@ -25,7 +25,7 @@ from fleet_sim import MultiRobotSimulationCore
 from fleet_sim.base.errors import StateFileError
 from fleet_sim.warehouse.sites import Warehouse, write_site
 
-FIRST = b"fleet_sim state 2\n"
+FIRST = b"fleet_sim state 3\n"
 STEPS = 3
 """Made from a state that was taken."""
 

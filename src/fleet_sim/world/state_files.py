@@ -1,6 +1,6 @@
 """A state file: a line that says what it is, a checksum over all that follows, and a zip of JSON and arrays.
 
-    fleet_sim state 2
+    fleet_sim state 3
     <SHA-256 of the rest> <its length in bytes>
     <zip archive: state.json, 0.npy, 1.npy, ...>
 
