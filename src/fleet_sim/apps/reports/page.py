@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -219,22 +219,22 @@ SAME = 5e-4
 """Changes below this share are shown as none."""
 
 
-def tiles(runs: Sequence[Run], names: Sequence[str]) -> str:
-    """Return the figures that tell most: those of the first run, with what the second changes."""
+def tiles(runs: Sequence[Run], tile: Callable[[Row], str]) -> str:
+    """Return the figures that tell most, each as what `tile` makes of it."""
     rows = {row.figure.key: row for rows in rows_of(runs).values() for row in rows}
-    return f'<div class="tiles">{"".join(_tile(rows[key], names) for key in TILES if key in rows)}</div>'
+    return f'<div class="tiles">{"".join(tile(rows[key]) for key in TILES if key in rows)}</div>'
 
 
-def _tile(row: Row, names: Sequence[str]) -> str:
+def _newest(row: Row) -> str:
     """Return one figure as a tile: the new value large, the change from the old one below it."""
-    figure = row.figure
-    # The second run is the new one: its value is shown large, the first one's below it.
-    value = number(row.values[-1], figure.digits)
+    below = f"{_change(row)} from {number(row.values[0], row.figure.digits)}" if len(row.values) > 1 else ""
+    return _tile(row.figure, row.values[-1], below)
+
+
+def _tile(figure: Figure, value: float | None, below: str) -> str:
     unit = f"<small>{escape(figure.unit)}</small>" if figure.unit else ""
-    below = ""
-    if len(row.values) > 1:
-        below = f"<p>{_change(row)} from {number(row.values[0], figure.digits)}</p>"
-    return f'<div class="tile"><h3>{escape(figure.name)}</h3><b>{value}{unit}</b>{below}</div>'
+    text = f"{number(value, figure.digits)}{unit}"
+    return f'<div class="tile"><h3>{escape(figure.name)}</h3><b>{text}</b>{f"<p>{below}</p>" if below else ""}</div>'
 
 
 def figures_table(runs: Sequence[Run], names: Sequence[str]) -> str:
@@ -449,12 +449,17 @@ def page_of(runs: Sequence[Run]) -> str:
     title = " <i>and</i> ".join(escape(name) for name in names)
     parts = [
         f'<header><div class="brand">fleet_sim report</div><h1>{title}</h1>{_about(runs, names)}</header>',
-        tiles(runs, names),
+        tiles(runs, _newest),
         card("Throughput", "Tasks done per hour, over simulated time.", plots.throughput(runs, names)),
-        _orders(runs, names),
+        _levels(runs, any, lambda key, what: plots.level(runs, names, key, what)),
         _states(runs, names),
         _heat(runs, names),
-        _distributions(runs, names),
+        _pair(
+            [
+                *_lateness(runs, names),
+                *_distributions(runs, any, lambda key, unit: plots.distribution(runs, names, key, unit)),
+            ]
+        ),
         _tables(runs, names),
         card("All figures", "", figures_table(runs, names)),
         _origins(runs, names),
@@ -472,25 +477,15 @@ def seeds_page_of(runs: Sequence[Run]) -> str:
     about = f"{len(runs)} runs with the seeds {', '.join(seeds)}"
     rows = [row for rows in rows_of(runs).values() for row in rows if any(value is not None for value in row.values)]
     text = "The mean of all runs, in a band from the least to the most of them."
-    levels = [
-        card(heading, said, plots.level_band(runs, key, what))
-        for key, (heading, said, what) in LEVELS.items()
-        if all(key in run.levels for run in runs)
-    ]
-    distributions = [
-        card(heading, said, plots.distribution_band(runs, key, unit))
-        for key, (heading, said, unit) in DISTRIBUTIONS.items()
-        if all(key in run.quantiles for run in runs)
-    ]
     parts = [
         f'<header><div class="brand">fleet_sim report</div><h1>{escape(mean.title)}</h1><p>{escape(about)}</p>'
         f"{_about([mean], [mean.title])}</header>",
-        f'<div class="tiles">{"".join(_seeds_tile(row) for row in rows if row.figure.key in TILES)}</div>',
+        tiles(runs, _of_seeds),
         card("Throughput", f"Tasks done per hour, over simulated time. {text}", plots.throughput_band(runs)),
-        f'<div class="pair">{"".join(levels)}</div>' if levels else "",
+        _levels(runs, all, lambda key, what: plots.level_band(runs, key, what)),
         _states([mean], [mean.title]),
         _heat([mean], [mean.title]),
-        f'<div class="pair">{"".join(distributions)}</div>' if distributions else "",
+        _pair(_distributions(runs, all, lambda key, unit: plots.distribution_band(runs, key, unit))),
         card(
             "All figures",
             "The mean with its 95 % confidence interval, the least and the most of the runs that have the figure.",
@@ -541,11 +536,12 @@ def _mean_of(runs: Sequence[Run]) -> Run:
     return replace(first, states=states, heat=heat, about=about)
 
 
-def _seeds_tile(row: Row) -> str:
+def _of_seeds(row: Row) -> str:
+    """Return one figure as a tile: its mean large, the least and the most below it."""
     values, digits = [value for value in row.values if value is not None], row.figure.digits
-    mean = Row(row.figure, (float(np.mean(values)),))
-    below = f"<p>{number(min(values), digits)} to {number(max(values), digits)}</p>"
-    return _tile(mean, ()).replace("</div>", f"{below}</div>")
+    if not values:
+        return ""
+    return _tile(row.figure, float(np.mean(values)), f"{number(min(values), digits)} to {number(max(values), digits)}")
 
 
 def _seeds_line(row: Row) -> list[str]:
@@ -620,7 +616,7 @@ def _states(runs: Sequence[Run], names: Sequence[str]) -> str:
     # One scale for both runs, or they could not be compared by eye.
     end = max(float(run.times[-1]) if len(run.times) else 1.0 for run, _ in shown)
     states = list(dict.fromkeys(state for run, _ in shown for state in run.states))
-    width = plots.WIDE if len(shown) == 1 else 540
+    width = plots.WIDE if len(shown) == 1 else plots.NARROW
     drawn = "".join(
         f"<div>{_subheading(name, shown)}{plots.states(run, peak, end, width)}</div>" for run, name in shown
     )
@@ -643,14 +639,18 @@ def _subheading(name: str, among: Sequence[object]) -> str:
     return f"<h4>{escape(name)}</h4>" if len(among) > 1 else ""
 
 
-def _orders(runs: Sequence[Run], names: Sequence[str]) -> str:
-    """Return how orders piled up over time."""
-    cards = [
-        card(heading, text, plots.level(runs, names, key, what))
+def _levels(runs: Sequence[Run], has: Callable[..., bool], draw: Callable[[str, str], str]) -> str:
+    """Return what changes over time of which the runs have some: `any` of them, or `all`."""
+    return _pair(
+        card(heading, text, draw(key, what))
         for key, (heading, text, what) in LEVELS.items()
-        if any(key in run.levels for run in runs)
-    ]
-    return f'<div class="pair">{"".join(cards)}</div>' if cards else ""
+        if has(key in run.levels for run in runs)
+    )
+
+
+def _pair(cards: Iterable[str]) -> str:
+    content = "".join(cards)
+    return f'<div class="pair">{content}</div>' if content else ""
 
 
 def _heat(runs: Sequence[Run], names: Sequence[str]) -> str:
@@ -742,17 +742,21 @@ def _cell(value: str | float | None) -> str:
     return NONE if value is None else number(value, 0 if float(value).is_integer() else 1)
 
 
-def _distributions(runs: Sequence[Run], names: Sequence[str]) -> str:
-    """Return the cards of distributions that any run has; "" where none has one."""
-    cards = [
-        card(heading, text, plots.distribution(runs, names, key, unit))
+def _lateness(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
+    """Return the card of when orders were done; none where no run has due times."""
+    if not any("past_due_s" in run.quantiles for run in runs):
+        return []
+    text = "The share of orders done so long after their due time; those left of 0 were in time."
+    return [card("When orders were done", text, plots.histogram(runs, names, "past_due_s", "s"))]
+
+
+def _distributions(runs: Sequence[Run], has: Callable[..., bool], draw: Callable[[str, str], str]) -> list[str]:
+    """Return the cards of distributions that the runs have: `any` of them, or `all`."""
+    return [
+        card(heading, text, draw(key, unit))
         for key, (heading, text, unit) in DISTRIBUTIONS.items()
-        if any(key in run.quantiles for run in runs)
+        if has(key in run.quantiles for run in runs)
     ]
-    if any("past_due_s" in run.quantiles for run in runs):
-        text = "The share of orders done so long after their due time; those left of 0 were in time."
-        cards.insert(0, card("When orders were done", text, plots.histogram(runs, names, "past_due_s", "s")))
-    return f'<div class="pair">{"".join(cards)}</div>' if cards else ""
 
 
 def _origin(text: str) -> str:

@@ -211,7 +211,7 @@ STATES = {
     "queued": "var(--brown)",
 }
 OTHERS = ("var(--violet)", "var(--orange)", "var(--green)", "var(--pink)")
-WIDE = 1100
+WIDE, NARROW = 1100, 540
 BINS = 4
 """Of histograms, between two numbers along the axis."""
 TASKS_OF_A_POINT = 20
@@ -227,11 +227,10 @@ def colors_of(states: Sequence[str]) -> dict[str, str]:
 
 def throughput(runs: Sequence[Run], names: Sequence[str]) -> str:
     """Return the tasks per hour over time, with a line for each run."""
-    clock = clock_to(max(float(run.times[-1]) if len(run.times) else 1.0 for run in runs), 10)
     lines = [_rates(run) for run in runs]
-    scale = from_zero(max((float(rates.max(initial=0.0)) for _, rates in lines), default=1.0))
-    plot = Plot(clock.scale, scale, width=WIDE, height=270, label="tasks per hour over time")
-    plot.axes(clock.texts(), scale.texts())
+    end = max(float(run.times[-1]) if len(run.times) else 1.0 for run in runs)
+    peak = max((float(rates.max(initial=0.0)) for _, rates in lines), default=1.0)
+    plot, clock = _over_time(end, peak, "tasks per hour", WIDE)
     for (middles, rates), color in zip(lines, RUNS, strict=False):
         plot.line(middles, rates, color)
     for index, middle in enumerate(lines[0][0].tolist()):
@@ -242,6 +241,14 @@ def throughput(runs: Sequence[Run], names: Sequence[str]) -> str:
             shown.append(f"{name}: {number(float(rates[near]))} tasks per hour")
         plot.tip(middle, shown)
     return plot.text(zip(names, RUNS, strict=False) if len(runs) > 1 else ())
+
+
+def _over_time(end: float, peak: float, what: str, width: int) -> tuple[Plot, TimeAxis]:
+    """Return an empty plot of `what` until `end` s, and its axis of time."""
+    clock, scale = clock_to(end, 10 if width == WIDE else 5), from_zero(peak)
+    plot = Plot(clock.scale, scale, width=width, height=270 if width == WIDE else 250, label=f"{what} over time")
+    plot.axes(clock.texts(), scale.texts())
+    return plot, clock
 
 
 def _rates(run: Run) -> tuple[Floats, Floats]:
@@ -259,11 +266,9 @@ def level(runs: Sequence[Run], names: Sequence[str], key: str, what: str) -> str
         for run, name, color in zip(runs, names, RUNS, strict=False)
         if key in run.levels
     ]
-    clock = clock_to(max(float(edges[-1]) for edges, _, _, _ in found), 5)
     lines = [(_middles(edges), sums[:, 0] / np.diff(edges), name, color) for edges, sums, name, color in found]
-    scale = from_zero(max(float(counts.max()) for _, counts, _, _ in lines))
-    plot = Plot(clock.scale, scale, label=f"{what} over time")
-    plot.axes(clock.texts(), scale.texts())
+    peak = max(float(counts.max()) for _, counts, _, _ in lines)
+    plot, clock = _over_time(max(float(edges[-1]) for edges, _, _, _ in found), peak, what, NARROW)
     for middles, counts, _, color in lines:
         plot.line(middles, counts, color)
     for middle in lines[0][0].tolist():
@@ -348,11 +353,7 @@ def _merged(times: Floats, sums: Floats, most: int) -> tuple[Floats, Floats]:
 def distribution(runs: Sequence[Run], names: Sequence[str], key: str, unit: str) -> str:
     """Return which share of the values of `key` is below a value, with a line for each run that has them."""
     found = _quantiles(runs, names, key)
-    # The last per cent is often far away, and would squeeze the others together.
-    scale = from_zero(max(float(values[99]) for values, _, _ in found) or 1.0)
-    shares = Scale(0.0, 100.0, (0.0, 25.0, 50.0, 75.0, 100.0))
-    plot = Plot(scale, shares, label=f"distribution of {key}")
-    plot.axes(scale.texts(unit), shares.texts("%"))
+    plot, scale = _shares([values for values, _, _ in found], key, unit)
     percents = np.arange(101.0)
     for values, _, color in found:
         # Beyond the scale a line would leave the plot.
@@ -362,6 +363,16 @@ def distribution(runs: Sequence[Run], names: Sequence[str], key: str, unit: str)
         shown = [f"{name}: {number(float(np.interp(value, values, percents)))} % below" for values, name, _ in found]
         plot.tip(value, [f"{number(value, scale.digits() + 1)} {unit}", *shown])
     return plot.text([(name, color) for _, name, color in found] if len(runs) > 1 else ())
+
+
+def _shares(percentiles: Sequence[Floats], key: str, unit: str) -> tuple[Plot, Scale]:
+    """Return an empty plot of which share of the values of `key` is below a value, and the scale of values."""
+    # The last per cent is often far away, and would squeeze the others together.
+    scale = from_zero(max(float(values[99]) for values in percentiles) or 1.0)
+    shares = Scale(0.0, 100.0, (0.0, 25.0, 50.0, 75.0, 100.0))
+    plot = Plot(scale, shares, label=f"distribution of {key}")
+    plot.axes(scale.texts(unit), shares.texts("%"))
+    return plot, scale
 
 
 # Runs that differ in their seeds: their mean as a line, in a band from the least to the most of them.
@@ -375,7 +386,7 @@ def throughput_band(runs: Sequence[Run]) -> str:
 
 def level_band(runs: Sequence[Run], key: str, what: str) -> str:
     """Return how many of the level `key` there were in `runs` over time."""
-    return _band_over_time(runs, [run.levels[key] for run in runs], 80, 1.0, what, 540)
+    return _band_over_time(runs, [run.levels[key] for run in runs], 80, 1.0, what, NARROW)
 
 
 def _band_over_time(runs: Sequence[Run], sums: Sequence[Floats], most: int, per: float, what: str, width: int) -> str:
@@ -383,9 +394,7 @@ def _band_over_time(runs: Sequence[Run], sums: Sequence[Floats], most: int, per:
     edges = np.linspace(0.0, end, most + 1)
     values = np.array([np.diff(sums_until(run, of, edges)) for run, of in zip(runs, sums, strict=True)])
     values *= per / np.diff(edges)
-    clock, scale = clock_to(end, 10 if width == WIDE else 5), from_zero(float(values.max()))
-    plot = Plot(clock.scale, scale, width=width, height=270, label=f"{what} over time")
-    plot.axes(clock.texts(), scale.texts())
+    plot, clock = _over_time(end, float(values.max()), what, width)
     tips = [clock.text(middle) for middle in _middles(edges).tolist()]
     return _with_band(plot, edges, values, tips, lambda value: f"{number(value, 1)} {what}")
 
@@ -393,10 +402,7 @@ def _band_over_time(runs: Sequence[Run], sums: Sequence[Floats], most: int, per:
 def distribution_band(runs: Sequence[Run], key: str, unit: str) -> str:
     """Return which share of the values of `key` is below a value in each of `runs`."""
     percentiles = [run.quantiles[key] for run in runs]
-    scale = from_zero(max(float(values[99]) for values in percentiles) or 1.0)
-    shares = Scale(0.0, 100.0, (0.0, 25.0, 50.0, 75.0, 100.0))
-    plot = Plot(scale, shares, label=f"distribution of {key}")
-    plot.axes(scale.texts(unit), shares.texts("%"))
+    plot, scale = _shares(percentiles, key, unit)
     edges = np.linspace(0.0, scale.high, 121)
     values = np.array([np.interp(_middles(edges), own, np.arange(101.0)) for own in percentiles])
     tips = [f"{number(middle, scale.digits() + 1)} {unit}" for middle in _middles(edges).tolist()]
