@@ -10,7 +10,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import Future
+from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial, partialmethod
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Event
@@ -19,15 +22,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hosted_node import hosted_node
+from geometry_msgs.msg import Twist, Vector3
+from hosted_node import hosted_node, until
+from nav_msgs.msg import Odometry
 from rclpy._rclpy_pybind11 import RCLError
+from rclpy.action import ActionClient
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
 
 import fleet_sim as fs
 import fleet_sim.ros
 import fleet_sim.ros.node as node_module
 import fleet_sim.warehouse
 from fleet_sim.ros.action_kinds import ACTION_SETS, KINDS, PICK, ActionInterface, built_in
-from fleet_sim.ros.actions import ActionKind
+from fleet_sim.ros.actions import ActionKind, Goals, SimulatedActionServer
 from fleet_sim.ros.interface import Endpoints, Interface, Lacking
 from fleet_sim.ros.launching import NS, lines_to_try, misspelled
 from fleet_sim.ros.main import main, unknown_parameters
@@ -35,6 +44,7 @@ from fleet_sim.ros.messages import Roster, TopicNode
 from fleet_sim.ros.node import INTERFACES, FleetSimNode, in_order
 from fleet_sim.ros.tf import ClockTopic
 from fleet_sim.world.inbox import SHARE
+from fleet_sim_msgs.action import MoveTo
 
 Capture = pytest.CaptureFixture[str]
 NUMBERS = itertools.count()
@@ -116,6 +126,68 @@ def test_a_node_that_cannot_serve_all_robots_ends_and_says_why(
     refusing.append("fleet/states")
     assert main(["--ros-args", "-p", "robots:=1"]) == 1
     assert capsys.readouterr().err == "fleet_sim_node: error: Failed to create publisher:\n out of resources\n"
+
+
+def test_what_one_context_has_no_room_for_is_in_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with the Cyclone DDS of Jazzy, of which a participant has room for 16,383 endpoints and topics."""
+    makers = (TopicNode, "create_publisher"), (TopicNode, "poll"), (SimulatedActionServer, "__init__")
+
+    def limited(make: Callable[..., object], *arguments: Any, **more: object) -> object:
+        node = next(one for one in arguments if isinstance(one, TopicNode))
+        if isinstance(node, FleetSimNode) and any(str(one).startswith("robot_") for one in arguments):
+            raise RCLError("out of resources")
+        return make(*arguments, **more)
+
+    for owner, name in makers:
+        monkeypatch.setattr(owner, name, partialmethod(partial(limited, getattr(owner, name))))
+    with hosted_node("-p", "robots:=1", "-r", "__node:=full", "-r", "__ns:=/hall") as made:
+        executor, peer = SingleThreadedExecutor(), Node("peer", namespace="/hall", use_global_arguments=False)
+        for node in (made, peer):
+            executor.add_node(node)
+        turns = made.simulation.step_once, lambda: executor.spin_once(0.01)
+
+        def topics(name: str) -> dict[str, list[str]]:
+            known = (name, "/hall") in peer.get_node_names_and_namespaces()
+            return dict(peer.get_publisher_names_and_types_by_node(name, "/hall")) if known else {}
+
+        until(lambda: "/hall/fleet/states" in topics("full") and "/hall/robot_0/odom" in topics("full_2"), *turns)
+        assert not [topic for topic in topics("full") if topic.startswith("/hall/robot_0/")]
+        odometry: list[Odometry] = []
+        peer.create_subscription(Odometry, "robot_0/odom", odometry.append, 10)
+        twists = peer.create_publisher(Twist, "robot_0/cmd_vel", 10)
+        until(twists.get_subscription_count, *turns)
+        twists.publish(Twist(linear=Vector3(x=0.5)))
+        until(lambda: odometry and odometry[-1].twist.twist.linear.x == 0.5, *turns)
+        client = ActionClient(peer, MoveTo, "robot_0/move_to")
+        until(client.server_is_ready, *turns)
+        goal = MoveTo.Goal()
+        goal.pose.pose.position.x, goal.pose.pose.orientation.w = odometry[-1].pose.pose.position.x + 0.5, 1.0
+        sent = client.send_goal_async(goal)
+        until(sent.done, *turns)
+        ended = sent.result().get_result_async()
+        until(ended.done, *turns)
+        assert ended.result().result.success
+        made.simulation.remove_object(made.simulation.get_object("robot_0"))
+        until(lambda: not peer.count_publishers("/hall/robot_0/odom"), *turns)
+        executor.shutdown()
+        peer.destroy_node()
+
+
+def test_a_further_node_that_is_refused_is_tried_once(monkeypatch: pytest.MonkeyPatch, node: FleetSimNode) -> None:
+    made: list[Context] = []
+
+    def refused(*arguments: object, context: Context, **more: object) -> None:
+        made.append(context)
+        raise RCLError("no participant")
+
+    def make(one: TopicNode) -> None:
+        raise RCLError("out of resources")
+
+    monkeypatch.setattr(TopicNode, "__init__", refused)
+    for reason in ("no participant", "out of resources", "out of resources"):
+        with pytest.raises(RCLError, match=reason):
+            node.with_room(make)
+    assert [context.ok() for context in made] == [False]
 
 
 def test_it_goes_on_without_what_is_refused_where_that_is_asked_for(
@@ -409,3 +481,32 @@ def test_security_that_pocket_ros_has_not_is_one_line(monkeypatch: pytest.Monkey
     assert done.returncode == 1
     assert done.stderr.startswith("fleet_sim_node: error: ROS_SECURITY_ENABLE=true: ")
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_goals_have_ended_when_the_last_one_has_its_result_and_not_before(count: int) -> None:
+    ended, posted, finishing = Event(), list[Callable[[], object]](), list[Callable[[], object]]()
+    bridge: Any = SimpleNamespace(
+        sim=SimpleNamespace(events=SimpleNamespace(on=lambda *_: None)),
+        gateway=SimpleNamespace(send=lambda _: Future()),
+        mailbox=SimpleNamespace(post=posted.append),
+        node=SimpleNamespace(executor=SimpleNamespace(create_task=lambda call, *given: call(*given))),
+    )
+    server: Any = SimpleNamespace(
+        changing_state=nullcontext,
+        kind=SimpleNamespace(result=lambda outcome: outcome),
+        finish=lambda handle, result: finishing.append(partial(result, handle)),
+    )
+    goals = Goals(bridge)
+    for number in range(count):
+        id_ = SimpleNamespace(uuid=bytes([number] * 16))
+        handle = SimpleNamespace(goal_id=id_, request=None, execute=lambda: None, abort=lambda: None)
+        goals.accept("robot", server, handle, None)
+    goals.end_all(ended)
+    for finish in finishing:
+        assert not posted
+        finish()
+    assert len(finishing) == count and not ended.is_set()
+    (tell,) = posted
+    tell()
+    assert ended.is_set() and not goals.open

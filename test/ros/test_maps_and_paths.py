@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import fleet_sim as fs
-from fleet_sim.sensing.sensors import OccupancyGrid
+from fleet_sim.ros.monitoring import MapTopic
+from fleet_sim.sensing.sensors import OccupancyGrid, occupancy
 from fleet_sim.warehouse.nav2.maps import INSCRIBED, LETHAL, inflated, problem_with_map, window, with_boxes
 from fleet_sim.warehouse.nav2.planning import SPACING, dense, headings, smoothed
 from fleet_sim.warehouse.nav2.topics import free_length, projected
@@ -49,6 +52,39 @@ def test_a_window_is_on_the_cells_of_its_map_and_free_beyond() -> None:
     boxes = np.array([[[-3.0, 2.6], [-2.4, 3.1]], [[9.0, 2.6], [9.5, 3.1]], [[2.3, 3.3], [9.0, 9.0]]])
     marked = with_boxes(part, boxes[:, 0], boxes[:, 1])
     assert marked.cells.tolist() == [[6, 7], [11, 100]]
+    marked = with_boxes(part, np.array([[1.2, 2.2]]), np.array([[1.7, 2.7]]))
+    assert marked.cells.tolist() == [[100, 7], [11, 12]]
+
+
+def test_a_map_is_published_when_what_stands_has_moved_and_larger_cells_are_warned_of_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    maps: list[Any] = []
+    warned: list[str] = []
+    publisher = SimpleNamespace(publish=maps.append, get_subscription_count=lambda: 1)
+    node = SimpleNamespace(
+        create_publisher=lambda *_: publisher, get_logger=lambda: SimpleNamespace(warning=warned.append)
+    )
+    params = SimpleNamespace(map_resolution=0.1, map_height=0.2, rmf=SimpleNamespace(enabled=False))
+    with fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, enable_floor=False)) as sim:
+        block = fs.ShapeParams("box", half_extents=(1.05, 0.35, 0.5))
+        wall = sim.spawn(fs.SimObjectSpawnParams(block, block, fs.Pose((2.0, -1.0, 0.5)), mass=0.0, pickable=False))
+        bridge: Any = SimpleNamespace(sim=sim, params=params, node=node, frames=SimpleNamespace(map="map"))
+        topic = MapTopic(bridge)
+        for x, count in ((2.0, 1), (2.0, 1), (2.4, 2)):
+            wall.set_pose(fs.Pose((x, -1.0, 0.5)))
+            topic.publish(0)
+            assert (len(maps), warned, maps[-1].info.resolution) == (count, [], pytest.approx(0.1))
+            cells = np.array(maps[-1].data).reshape(maps[-1].info.height, maps[-1].info.width)
+            taken = np.argwhere(cells == 100)[:, ::-1] * 0.1 + [getattr(maps[-1].info.origin.position, a) for a in "xy"]
+            assert taken.min(axis=0) == pytest.approx((x - 1.05, -1.35), abs=0.1)
+            assert taken.max(axis=0) == pytest.approx((x + 0.95, -0.75), abs=0.1)
+        monkeypatch.setattr(occupancy, "MOST_CELLS", 200)
+        monkeypatch.setattr(occupancy, "COARSE_CELLS", 50)
+        for x in (2.9, 3.3):
+            wall.set_pose(fs.Pose((x, -1.0, 0.5)))
+            topic.publish(0)
+        assert len(maps) == 4 and len(warned) == 1 and maps[-1].info.resolution > 0.15
 
 
 ZIGZAG = np.array([(0.3, -0.2), (2.1, 0.9), (2.1, 0.9), (1.4, 2.6), (-0.7, 3.3)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from geometry_msgs.msg import Pose as PoseMsg
 from geometry_msgs.msg import PoseStamped, Twist
 from nav_msgs.msg import Odometry
+from plain_geometry import matrix
 from rclpy.serialization import deserialize_message, serialize_message
 from rclpy.utilities import get_rmw_implementation_identifier
 from sensor_msgs.msg import Imu, JointState, PointCloud2
@@ -18,6 +20,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from fleet_sim import ActionCause, MoveTo, Pose
 from fleet_sim.base.errors import InvalidValueError
+from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.models import load_robot_model, resolve_urdf
 from fleet_sim.models.kinematics.tree import base_frame
 from fleet_sim.ros import messages as conv
@@ -25,10 +28,11 @@ from fleet_sim.ros.actions import CODES, cause_of_action
 from fleet_sim.ros.fleet import columns_template, states_template
 from fleet_sim.ros.messages import decode, row_to_pose_msg, time_to_msg, to_cdr, twists_to_msgs
 from fleet_sim.ros.monitoring import markers_template
-from fleet_sim.ros.robot_states import joint_states_template
+from fleet_sim.ros.robot_states import describe, joint_states_template
 from fleet_sim.ros.tf import fixed_transforms, moving_transforms
 from fleet_sim.world.clock import Clock, RosTime
 from fleet_sim.world.commands import CommandAck, Frames
+from fleet_sim.world.shapes import BodyShape, Geometry
 from fleet_sim_msgs.msg import Cause, FleetColumns, FleetState, RobotState
 
 # Names of every length modulo the alignment of what follows them.
@@ -302,3 +306,30 @@ def test_every_cause_has_the_value_of_its_name() -> None:
     action = MoveTo(Pose((1.0, 0.0, 0.0)))
     action.complete()
     assert cause_of_action(action) == (Cause.NONE, "")
+
+
+SHAPES = [
+    (ShapeKind.BOX, "halfSide", (0.31, 0.17, 0.23)),
+    (ShapeKind.SPHERE, "radius", 0.27),
+    (ShapeKind.CYLINDER, ("radius", "halfLength"), (0.27, 0.45)),
+    # URDF has no capsule: a cylinder as long as that.
+    (ShapeKind.CAPSULE, ("radius", "halfLength"), (0.27, 0.72)),
+]
+
+
+@pytest.mark.parametrize(("kind", "names", "sizes"), SHAPES)
+def test_descriptions_of_shapes_are_read_by_pinocchio(kind: ShapeKind, names: Any, sizes: Any) -> None:
+    pin = pytest.importorskip("pinocchio")
+    turn = np.array((0.3, -0.2, 0.4, 0.8)) / np.linalg.norm((0.3, -0.2, 0.4, 0.8))
+    made = {"half_extents": (0.31, 0.17, 0.23), "radius": 0.27, "height": 0.9, "rgba": (0.1, 0.6, 0.3, 0.7)}
+    seen = Geometry(kind, **made, position=(0.4, -0.7, 0.2), orientation=tuple(turn.tolist()))
+    text = describe("cart", BodyShape(seen, replace(seen, position=(-0.3, 0.5, 0.6))))
+    model = pin.buildModelFromXML(text)
+    for geometry, place in ((pin.VISUAL, (0.4, -0.7, 0.2)), (pin.COLLISION, (-0.3, 0.5, 0.6))):
+        (found,) = pin.buildGeomFromUrdfString(model, text, geometry).geometryObjects
+        told = [getattr(found.geometry, name) for name in ([names] if isinstance(names, str) else names)]
+        assert np.concatenate([np.atleast_1d(one) for one in told]) == pytest.approx(np.atleast_1d(sizes), rel=1e-6)
+        assert found.placement.translation == pytest.approx(place)
+        assert found.placement.rotation == pytest.approx(matrix(turn), abs=1e-6)
+        if geometry == pin.VISUAL:
+            assert found.meshColor == pytest.approx(made["rgba"])

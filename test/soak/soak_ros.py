@@ -83,7 +83,7 @@ class Manager:
         self.states += 1
 
     def on_diagnostics(self, message: DiagnosticArray) -> None:
-        """Take the node's figures; what it hosts, such as orders, has messages of its own."""
+        """Take the node's figures; what it hosts, such as orders, has a status of its own."""
         found = ({item.key: item.value for item in one.values} for one in message.status)
         for values in (values for values in found if "faults" in values):
             before, self.newest = self.newest, int(values["steps"])

@@ -156,17 +156,21 @@ class Client:
         client = self.node.create_client(kind, name)
         self.until(client.service_is_ready, f"service {name}")
         asked = kind.Request() if request is None else request
+        response = self._answer(lambda: client.call_async(asked), name)
+        self.node.destroy_client(client)
+        return response
+
+    def _answer(self, ask: Callable[[], Any], name: str) -> Any:
+        """Return the result of the future of `ask()`, which is called again where nothing comes."""
         sent: list[tuple[float, Any]] = []
 
-        def response() -> Any:
+        def answered() -> Any:
             # DDS drops a request that comes before the server has heard of this client, and never says so.
             if not sent or time.monotonic() > sent[-1][0] + RESEND:
-                sent.append((time.monotonic(), client.call_async(asked)))
+                sent.append((time.monotonic(), ask()))
             return next((future for _, future in sent if future.done()), None)
 
-        future = self.until(response, f"a response of {name}")
-        self.node.destroy_client(client)
-        return future.result()
+        return self.until(answered, f"an answer of {name}").result()
 
     def send_goal(self, kind: Any, name: str, goal: Any) -> Goal:
         """Send a goal and return it once it was accepted or rejected."""
@@ -176,9 +180,12 @@ class Client:
         # Each time: the node may have been started anew.
         self.until(client.server_is_ready, f"action {name}")
         sent = Goal(self)
-        future = client.send_goal_async(goal, feedback_callback=lambda message: sent.feedback.append(message.feedback))
-        self.until(future.done, f"an answer of {name}")
-        sent.handle = future.result()
+
+        def hear(message: Any) -> None:
+            sent.feedback.append(message.feedback)
+
+        # The server that is ready may be of a node that has ended without a word.
+        sent.handle = self._answer(lambda: client.send_goal_async(goal, feedback_callback=hear), name)
         if sent.handle.accepted:
             sent.future = sent.handle.get_result_async()
         return sent

@@ -130,6 +130,12 @@ def test_paths_are_computed_and_followed(fleet: list[Navigator]) -> None:
     for fields, code in (
         ({"goal": pose(40.0, 5.0)}, codes.GOAL_OUTSIDE_MAP),
         ({"goal": pose(WALL, 5.0)}, codes.GOAL_OCCUPIED),
+        # In each corner of the map there is a wall, and beyond it nothing.
+        *(({"goal": pose(x, y)}, codes.GOAL_OCCUPIED) for x in (0.05, 15.95) for y in (0.05, 13.95)),
+        *(
+            ({"goal": pose(*at)}, codes.GOAL_OUTSIDE_MAP)
+            for at in ((-0.05, 7.0), (16.05, 7.0), (5.0, -0.05), (5.0, 14.05))
+        ),
         ({"goal": pose(8.0, 5.0), "start": pose(WALL, 5.0), "use_start": True}, codes.START_OCCUPIED),
         ({"goal": pose(8.0, 5.0), "planner_id": "mine"}, codes.INVALID_PLANNER),
         ({"goal": pose(8.0, 5.0, "moon")}, codes.TF_ERROR),

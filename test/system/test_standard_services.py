@@ -246,9 +246,12 @@ def test_robots_are_spawned_from_descriptions_and_by_name(world: World) -> None:
         ({"name": "none", "resource_string": URDF}, UNSUPPORTED),
     ):
         assert world.code("spawn_entity", **fields) == expected, fields
-    requests = [msg.SpawnEntity(name=name, entity_resource=msg.Resource(uri=uri)) for name in ("more", "no-name")]
+    requests = [
+        msg.SpawnEntity(name=name, entity_resource=msg.Resource(uri=uri)) for name in ("more", "no-name", "most")
+    ]
     code, response = world.ask("spawn_entities", spawn_requests=requests)
-    assert (code, [one.result.result for one in response.results]) == (150, [OK, 102])
+    assert (code, [one.result.result for one in response.results]) == (150, [OK, 102, OK])
+    assert response.result.error_message.startswith("1 of 3 could not be spawned")
     assert world.code("spawn_entities", spawn_requests=[]) == OK
     code, response = world.ask("get_spawnables", sources=["http://somewhere"])
     found = {one.uri for one in response.spawnables}

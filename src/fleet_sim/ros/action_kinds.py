@@ -25,7 +25,7 @@ from fleet_sim.robots.actions.pick_and_drop import Pick as PickAction
 from fleet_sim.robots.actions.registry import parse_action_goal
 from fleet_sim.ros import actions
 from fleet_sim.ros.interface import Bridge, Endpoints, Interface
-from fleet_sim.ros.messages import Roster, pose_from_msg
+from fleet_sim.ros.messages import Roster, TopicNode, pose_from_msg
 from fleet_sim.world.shapes import BASE
 from fleet_sim_msgs.action import Drop, Execute, MoveTo, Pick
 
@@ -313,15 +313,19 @@ class ActionInterface(Interface):
 
     def _serve(self, kind: actions.ActionKind, name: str, robot: str) -> actions.SimulatedActionServer:
         """Return a server for `robot`, or, if it is "", for the robots named in the goals."""
-        return actions.SimulatedActionServer(
-            self.bridge.node,
-            kind,
-            name,
-            wants=lambda goal: self._wants(kind, name, robot or goal.robot, goal),
-            accepted=lambda server, handle: self._accept(robot or handle.request.robot, server, handle),
-            cancel=self._goals.cancel,
-            group=self.bridge.group,
-        )
+
+        def make(node: TopicNode) -> actions.SimulatedActionServer:
+            return actions.SimulatedActionServer(
+                node,
+                kind,
+                name,
+                wants=lambda goal: self._wants(kind, name, robot or goal.robot, goal),
+                accepted=lambda server, handle: self._accept(robot or handle.request.robot, server, handle),
+                cancel=self._goals.cancel,
+                group=self.bridge.group,
+            )
+
+        return self.bridge.node.with_room(make)
 
     def _wants(self, kind: actions.ActionKind, name: str, robot: str, goal: Any) -> bool:
         """Return whether a goal is valid as far as its arrival tells; one that is not is rejected with the reason."""

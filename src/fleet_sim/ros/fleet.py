@@ -390,9 +390,8 @@ class FleetCommandInterface(Interface):
         if result.error:
             self.bridge.reject("fleet/command", result.error)
 
-    async def _on_request(self, request: Any, response: Any) -> Any:
+    async def _on_request(self, request: Any, response: Any) -> None:
         response.result = await self._apply(request.command)
-        return response
 
     async def _apply(self, message: FleetCommand) -> CommandResult:
         try:

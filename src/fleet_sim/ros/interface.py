@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,7 +26,7 @@ from fleet_sim.base.scenario import RosParams
 from fleet_sim.ros import messages as qos
 from fleet_sim.ros.arrivals import SUBSCRIPTION, Arrivals
 from fleet_sim.ros.commands import CommandGateway, Mailbox
-from fleet_sim.ros.messages import MessageTemplate, Roster, Throttle, TopicNode, decode
+from fleet_sim.ros.messages import MessageTemplate, Roster, Throttle, TopicNode, decode, time_to_msg
 from fleet_sim.ros.transforms import Transforms
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.world.clock import RosTime
@@ -49,6 +49,9 @@ def require_packages(packages: Sequence[str], path: str) -> None:
 
 
 Result = TypeVar("Result")
+
+Diagnosis = tuple[str, Mapping[str, object]]
+"""What is wrong with a part of the simulation, empty where nothing is, and figures of it by name."""
 
 
 class OpenRequests:
@@ -155,6 +158,8 @@ class Bridge:
     """Set where endpoints of robots are still to be made, in the next step: those of thousands would take a minute."""
     lacking: Lacking = field(default_factory=Lacking)
     """What the middleware has refused."""
+    diagnostics: dict[str, Callable[[], Diagnosis | None]] = field(default_factory=dict)
+    """Further parts that /diagnostics has a status of, by name; None while a part has none."""
     unnamed: set[str] = field(default_factory=set)
     """Robots without interfaces, since ROS does not allow their names; each was logged once."""
 
@@ -171,28 +176,38 @@ class Bridge:
                 "digits and _, and begins with a letter. Rename the robot"
             )
 
-    def serve(self, kind: Any, name: str, callback: Callable[[Any, Any], Awaitable[Any]]) -> Any:
-        """Serve `callback(request, response)`, which returns the response. An exception in it is caught and reported.
+    def serve(self, kind: Any, name: str, callback: Callable[[Any, Any], Awaitable[object]]) -> Any:
+        """Serve `callback(request, response)`, which fills in the response. What it raises is caught and logged.
 
-        Where responses of `kind` have a `message`, that says what a FleetSimError says.
+        Where responses of `kind` have these fields, `message` is what a FleetSimError says, `stamp` the simulated time
+        afterwards, and `success` is true unless it raised something, or says otherwise. Without a `success`, nothing
+        else is in the response to what was refused.
 
         Returns the service, for `end_service`.
         """
         requests = OpenRequests()
 
         async def answer(request: Any, response: Any) -> Any:
+            reason, tells_success = "", hasattr(response, "success")
+            if tells_success:
+                response.success = True
             try:
                 with requests, self.open_bytes.more(len(serialize_message(request))):
-                    return await self.gateway.in_line(name, callback(request, response))
+                    await self.gateway.in_line(name, callback(request, response))
             except FleetSimError as error:
                 self.reject(name, error)
                 reason = str(error)
             except Exception as error:
                 self.refusals.tell(f"{name}: fault\n{traceback.format_exc()}")
                 reason = f"internal error: {type(error).__name__}: {str(error)[:200]}; see the log of the simulation"
-            response = kind.Response()
-            if hasattr(response, "message"):
+            if reason and tells_success:
+                response.success = False
+            elif reason:
+                response = kind.Response()
+            if reason and hasattr(response, "message"):
                 response.message = reason
+            if hasattr(response, "stamp"):
+                response.stamp = time_to_msg(self.time.last)
             return response
 
         # With the default depth of 10, the eleventh request in a burst would be lost.
@@ -390,7 +405,7 @@ def publishers(bridge: Bridge, group: str, kind: Any, topic: str, profile: Any) 
     node = bridge.node
 
     def make(name: str) -> Any:
-        return node.create_publisher(kind, f"{name}/{topic}", profile)
+        return node.with_room(lambda one: one.create_publisher(kind, f"{name}/{topic}", profile))
 
     return Endpoints(bridge, group, make, node.destroy_publisher, topic)
 
@@ -410,7 +425,7 @@ class PolledTopic:
         node = bridge.node
 
         def make(name: str) -> Any:
-            subscription = node.poll(kind, f"{name}/{topic}", profile)
+            subscription = node.with_room(lambda one: one.poll(kind, f"{name}/{topic}", profile))
             self._is_watched &= self._arrivals.watch(subscription, subscription.handle, SUBSCRIPTION)
             return subscription
 
@@ -533,12 +548,10 @@ def having(world: World, feature: str) -> Roster:
 def serve_switch(bridge: Bridge, name: str, command: Callable[[bool], Command]) -> Any:
     """Serve `name`, a SetBool: it answers once what `command(data)` made is carried out, or refused with the reason."""
 
-    async def switch(request: Any, response: Any) -> Any:
+    async def switch(request: Any, response: Any) -> None:
         wanted = command(request.data)
         ack = await bridge.carry_out(lambda: wanted)
-        response.success = ack.ok
-        response.message = ", ".join(ack.rejected.values())
-        return response
+        response.success, response.message = ack.ok, ", ".join(ack.rejected.values())
 
     return bridge.serve(SetBool, name, switch)
 
@@ -658,8 +671,8 @@ class StateTopic(Interface):
 # Base of the services of the whole simulation.
 
 
-Handler = Callable[[Any, Any], Awaitable[Any]]
-"""Fills in a response to a request, and returns it."""
+Handler = Callable[[Any, Any], Awaitable[None]]
+"""Fills in a response to a request."""
 
 
 class SimulationServices(Interface):

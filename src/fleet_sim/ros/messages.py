@@ -8,13 +8,17 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from threading import Lock
+from typing import Any, TypeVar
 
 import numpy as np
+import rclpy
 from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Point, Quaternion, Twist, Vector3
 from geometry_msgs.msg import Pose as PoseMsg
+from rclpy._rclpy_pybind11 import RCLError
 from rclpy.callback_groups import CallbackGroup
+from rclpy.context import Context
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.node import Node
 from rclpy.publisher import Publisher
@@ -277,17 +281,50 @@ class Polled(CallbackGroup):
         pass
 
 
+Made = TypeVar("Made")
+
+
 class TopicNode(Node):
     """A node of which an executor sees a few subscriptions, however many topics it has.
 
     rclpy's looks at every subscription at each wake-up, and at the handlers of events that each topic has by default.
+    Where the middleware has no more room in its context, a further node in another one takes what comes.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, **more: Any) -> None:
         # First: the base class makes topics of its own.
         self._spun: list[Subscription] = []
         self._polled = Polled()
-        super().__init__(name)
+        self._further: list[FurtherNode] = []
+        self._is_full = False
+        """Whether a further node was refused, or refused the same."""
+        self._making = Lock()
+        super().__init__(name, **more)
+
+    def with_room(self, make: Callable[[TopicNode], Made]) -> Made:
+        """Return `make(node)`, of this node, or of a further one where the middleware refuses it here."""
+        node = [self, *self._further][-1]
+        try:
+            return make(node)
+        except (RCLError, ValueError):
+            # One thread at a time; another one may have made a further node meanwhile.
+            with self._making:
+                if self._is_full:
+                    raise
+                if [self, *self._further][-1] is not node:
+                    return make(self._further[-1])
+                # Until it is made: where it is refused itself, or refuses the same, no other one is tried.
+                self._is_full = True
+                further = FurtherNode(self, len(self._further) + 2)
+                try:
+                    further.executor = self.executor
+                    made = make(further)
+                except BaseException:
+                    further.close()
+                    raise
+                self._further.append(further)
+                self._is_full = False
+                return made
 
     def create_publisher(self, msg_type: Any, topic: str, qos_profile: Any, **more: Any) -> Publisher:
         more.setdefault("event_callbacks", PublisherEventCallbacks(use_default_callbacks=False))
@@ -307,10 +344,31 @@ class TopicNode(Node):
         more = {"callback_group": self._polled, "event_callbacks": quiet}
         return self.create_subscription(kind, topic, _never_called, profile, **more)
 
+    def destroy_publisher(self, publisher: Publisher) -> bool:
+        return super().destroy_publisher(publisher) or any(node.destroy_publisher(publisher) for node in self._further)
+
     def destroy_subscription(self, subscription: Subscription) -> bool:
         if subscription in self._spun:
             self._spun.remove(subscription)
-        return super().destroy_subscription(subscription)
+        return super().destroy_subscription(subscription) or any(
+            node.destroy_subscription(subscription) for node in self._further
+        )
+
+    def destroy_node(self) -> None:
+        for node in self._further:
+            node.close()
+        super().destroy_node()
+
+    @property
+    def executor(self) -> Any:
+        """The executor that runs this node and the further ones."""
+        return super().executor
+
+    @executor.setter
+    def executor(self, executor: Any) -> None:
+        Node.executor.fset(self, executor)
+        for node in self._further:
+            node.executor = executor
 
     @property
     def subscriptions(self) -> Iterator[Subscription]:
@@ -320,7 +378,36 @@ class TopicNode(Node):
     @property
     def topic_count(self) -> int:
         """The number of topics that are published or subscribed, polled ones too."""
-        return sum(1 for kind in (self.publishers, super().subscriptions) for _ in kind)
+        own = sum(1 for kind in (self.publishers, super().subscriptions) for _ in kind)
+        return own + sum(node.topic_count for node in self._further)
+
+
+class FurtherNode(TopicNode):
+    """A node in a context of its own, for what the middleware refused another one; that one's name, and a number."""
+
+    def __init__(self, first: TopicNode, number: int) -> None:
+        self._first = first
+        context = Context()
+        rclpy.init(context=context)
+        name, namespace = f"{first.get_name()}_{number}", first.get_namespace()
+        given = ["--ros-args", "-r", f"__node:={name}", "-r", f"__ns:={namespace}"]
+        try:
+            super().__init__(name, context=context, cli_args=given, enable_rosout=False, start_parameter_services=False)
+        except BaseException:
+            context.try_shutdown()
+            raise
+
+    def add_waitable(self, waitable: Any) -> None:
+        self._first.add_waitable(waitable)
+
+    def remove_waitable(self, waitable: Any) -> None:
+        self._first.remove_waitable(waitable)
+
+    def close(self) -> None:
+        """Leave ROS."""
+        self.executor = None
+        self.destroy_node()
+        self.context.try_shutdown()
 
 
 def _never_called(message: object) -> None:

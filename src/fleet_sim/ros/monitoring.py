@@ -23,7 +23,7 @@ from fleet_sim.base.cdr import ALIGNMENT, ORIENTATION, POSITION, STAMP, MessageP
 from fleet_sim.base.params import ControllerMode
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.ros import messages as qos
-from fleet_sim.ros.interface import Bridge, Interface, speaks_rmf
+from fleet_sim.ros.interface import Bridge, Diagnosis, Interface, speaks_rmf
 from fleet_sim.ros.messages import MessageTemplate, Roster, take_roster, time_to_msg
 from fleet_sim.sensing.sensors import OccupancyGrid, occupancy_grid
 from fleet_sim.sensing.sensors.occupancy import immovable_rows
@@ -50,6 +50,7 @@ class DiagnosticsTopic(Interface):
 
     With the setting `robot_diagnostics` each robot has a status, too: a warning where it stands before something or
     has an empty battery. What raised exceptions is named with their number, and what was switched off because of it.
+    Then come the parts of `Bridge.diagnostics`.
 
     `late_steps` counts steps that began more than one step length later than `target_rtf` requires, `worst_delay_ms` is
     the longest such delay, both since the run began.
@@ -77,21 +78,21 @@ class DiagnosticsTopic(Interface):
         if self._told != (tick, system.name):
             self._told = tick, system.name
             self.bridge.node.get_logger().warning(held)
-        status = DiagnosticStatus(
-            level=DiagnosticStatus.WARN, name="fleet_sim: simulation", message=held, hardware_id="fleet_sim"
-        )
-        message = DiagnosticArray(status=[status])
-        message.header.stamp = time_to_msg(self.bridge.time.last)
-        self._publisher.publish(message)
+        self._send([_status("simulation", (held, {}))], self.bridge.time.last)
 
     def publish(self, now: int) -> None:
-        """Publish the state of the simulation and of each robot."""
-        message = DiagnosticArray(status=[self._simulation(now), *self._robots()])
+        """Publish the state of the simulation, of each robot, and of other parts."""
+        parts = ((part, diagnose()) for part, diagnose in self.bridge.diagnostics.items())
+        others = [_status(part, found) for part, found in parts if found is not None]
+        self._send([_status("simulation", self._diagnose(now)), *self._robots(), *others], now)
+
+    def _send(self, statuses: list[DiagnosticStatus], now: int) -> None:
+        message = DiagnosticArray(status=statuses)
         message.header.stamp = time_to_msg(now)
         self._publisher.publish(message)
 
-    def _simulation(self, now: int) -> DiagnosticStatus:
-        """Return the state of the simulation; a warning where it falls behind real time or parts are switched off."""
+    def _diagnose(self, now: int) -> Diagnosis:
+        """Return the state of the simulation; something is wrong where it falls behind or parts are switched off."""
         sim, wall = self.bridge.sim, time.perf_counter()
         since, self._since = self._since, (wall, now)
         wanted = sim.params.target_rtf
@@ -103,42 +104,49 @@ class DiagnosticsTopic(Interface):
         off = sim.guard.switched_off
         reasons = [f"falls behind: {factor:.2f} of {wanted:g} times real time"] * late
         reasons += [f"{off.total()} parts failed too often and are switched off"] * bool(off)
-        return DiagnosticStatus(
-            level=DiagnosticStatus.WARN if reasons else DiagnosticStatus.OK,
-            name="fleet_sim: simulation",
-            message="; ".join(reasons) or "running",
-            hardware_id="fleet_sim",
-            values=[
-                _value("real_time_factor", f"{factor:.3f}"),
-                _value("target_rtf", f"{wanted:g}"),
-                _value("step_ms", f"{sim.pipeline.total * 1e3:.3f}"),
-                # With the one that ends now, whose time is in the stamp.
-                _value("steps", sim.step_count + sim.world.in_step),
-                _value("late_steps", sim.pacer.late_steps),
-                _value("slow_steps", sim.pipeline.slow_steps.total()),
-                _value("longest_step_ms", f"{sim.pipeline.longest_step * 1e3:.0f}"),
-                *(_value(f"slow steps by {what}", number) for what, number in sim.pipeline.slow_steps.most_common(3)),
-                _value("worst_delay_ms", f"{sim.pacer.worst_delay * 1e3:.3f}"),
-                _value("entities", len(sim.world)),
-                _value("collisions", sim.collision_count),
-                _value("faults", sim.guard.total),
-                _value("goals_without_client", self.bridge.gateway.unattended_goals),
-                _value("refused_commands", self.bridge.refusals.count),
-                *(
-                    _value(f"refused: {reason}", number)
-                    for reason, number in self.bridge.gateway.refused.most_common(MOST_NAMED)
-                ),
-                *(_value(f"faults of {what}", number) for what, number in sim.guard.counts.most_common(MOST_NAMED)),
-                *(_value(f"switched off: {what}", number) for what, number in off.most_common(MOST_NAMED)),
-            ],
-        )
+        return "; ".join(reasons), {
+            "real_time_factor": f"{factor:.3f}",
+            "target_rtf": f"{wanted:g}",
+            "step_ms": f"{sim.pipeline.total * 1e3:.3f}",
+            # With the one that ends now, whose time is in the stamp.
+            "steps": sim.step_count + sim.world.in_step,
+            "late_steps": sim.pacer.late_steps,
+            "slow_steps": sim.pipeline.slow_steps.total(),
+            "longest_step_ms": f"{sim.pipeline.longest_step * 1e3:.0f}",
+            **{f"slow steps by {what}": number for what, number in sim.pipeline.slow_steps.most_common(3)},
+            "worst_delay_ms": f"{sim.pacer.worst_delay * 1e3:.3f}",
+            "entities": len(sim.world),
+            "collisions": sim.collision_count,
+            "faults": sim.guard.total,
+            "goals_without_client": self.bridge.gateway.unattended_goals,
+            "refused_commands": self.bridge.refusals.count,
+            **{f"refused: {why}": number for why, number in self.bridge.gateway.refused.most_common(MOST_NAMED)},
+            **{f"faults of {what}": number for what, number in sim.guard.counts.most_common(MOST_NAMED)},
+            **{f"switched off: {what}": number for what, number in off.most_common(MOST_NAMED)},
+        }
 
     def _robots(self) -> list[DiagnosticStatus]:
         """Return a status of each robot, with its name as the hardware, where that is asked for."""
         if not self.bridge.params.robot_diagnostics:
             return []
         world = self.bridge.sim.world
-        return [_robot(world, row) for row in take_roster(world).rows.tolist()]
+        roster = take_roster(world)
+        return [
+            _status(name, _diagnose_robot(world, row), "ok", name)
+            for name, row in zip(roster.names, roster.rows.tolist(), strict=True)
+        ]
+
+
+def _status(part: str, found: Diagnosis, well: str = "running", hardware: str = "fleet_sim") -> DiagnosticStatus:
+    """Return the status of a part: a warning with what is wrong, else that all is `well`."""
+    wrong, figures = found
+    return DiagnosticStatus(
+        level=DiagnosticStatus.WARN if wrong else DiagnosticStatus.OK,
+        name=f"fleet_sim: {part}",
+        message=wrong or well,
+        hardware_id=hardware,
+        values=[KeyValue(key=key, value=str(value)) for key, value in figures.items()],
+    )
 
 
 def _place_of_step() -> str:
@@ -150,29 +158,21 @@ def _place_of_step() -> str:
     return f": {shown}" if shown else ""
 
 
-def _robot(world: World, row: int) -> DiagnosticStatus:
-    """Return the state of a robot; a warning with the reason where it is blocked or its battery is empty."""
-    name, blocker = world.label(row), int(world.motion.blocked_by[row])
-    action = world.actions.current(row)
+def _diagnose_robot(world: World, row: int) -> Diagnosis:
+    """Return the state of a robot; something is wrong where it is blocked or its battery is empty."""
+    blocker, action = int(world.motion.blocked_by[row]), world.actions.current(row)
     reason = f"stands before {world.label(blocker)}" if blocker != NO_ROW else ""
     battery = energy_columns_with(world, row)
-    values = [
-        _value("mode", ControllerMode.from_code(int(world.motion.control[row])).value),
-        _value("action", "" if action is None else type(action).__name__),
-        _value("speed", f"{float((world.velocity[row] ** 2).sum()) ** 0.5:.3f}"),
-    ]
+    figures = {
+        "mode": ControllerMode.from_code(int(world.motion.control[row])).value,
+        "action": "" if action is None else type(action).__name__,
+        "speed": f"{float((world.velocity[row] ** 2).sum()) ** 0.5:.3f}",
+    }
     if battery is not None:
         charge = float(battery.energy[row] / battery.full_energy[row])
-        values.append(_value("battery", f"{charge:.3f}"))
+        figures["battery"] = f"{charge:.3f}"
         reason = reason or ("its battery is empty" if charge <= 0.0 else "")
-    level = DiagnosticStatus.WARN if reason else DiagnosticStatus.OK
-    return DiagnosticStatus(
-        level=level, name=f"fleet_sim: {name}", message=reason or "ok", hardware_id=name, values=values
-    )
-
-
-def _value(key: str, value: object) -> KeyValue:
-    return KeyValue(key=key, value=str(value))
+    return reason, figures
 
 
 # /fleet/markers: all robots and objects as markers for RViz.

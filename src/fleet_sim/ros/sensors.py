@@ -6,6 +6,7 @@ import math
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from operator import methodcaller
 from typing import Any, ClassVar
 
 import numpy as np
@@ -149,9 +150,9 @@ class SensorTopics(Interface):
         for sensor in wanted:
             if sensor not in self._by_sensor:
                 topic = f"{topic_of(sensor)}/{self.suffix}" if self.suffix else topic_of(sensor)
-                make = partial(bridge.node.create_publisher, self.message_type, topic, qos.SENSOR)
+                create = methodcaller("create_publisher", self.message_type, topic, qos.SENSOR)
                 owner, _, what = topic.partition("/")
-                publisher = bridge.lacking.make(what, owner, make)
+                publisher = bridge.lacking.make(what, owner, partial(bridge.node.with_room, create))
                 if publisher is not None:
                     self._by_sensor[sensor] = Channel(sensor, publisher)
         self.channels = [self._by_sensor[sensor] for sensor in wanted if sensor in self._by_sensor]

@@ -14,7 +14,7 @@ from std_srvs.srv import Trigger
 
 from fleet_sim.base.arrays import png_bytes
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, StateError, brief
-from fleet_sim.base.files import exists, is_file, listed, status
+from fleet_sim.base.files import check_target, exists, is_file, listed, remote_input, status
 from fleet_sim.base.gate import MOST_FILES
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.settings import parse_remote
@@ -42,15 +42,11 @@ class RunServices(SimulationServices):
         answers = {"pause": self._pause, "resume": self._resume, "reset": self._reset}
         return {name: (Trigger, answer) for name, answer in answers.items()} | {"step": (Step, self._step)}
 
-    async def _pause(self, request: Any, response: Any) -> Any:
-        was_paused = self._switch(self.bridge.sim.pause)
-        response.success, response.message = True, "was paused already" if was_paused else "paused"
-        return response
+    async def _pause(self, request: Any, response: Any) -> None:
+        response.message = "was paused already" if self._switch(self.bridge.sim.pause) else "paused"
 
-    async def _resume(self, request: Any, response: Any) -> Any:
-        was_paused = self._switch(self.bridge.sim.resume)
-        response.success, response.message = True, "runs" if was_paused else "was running already"
-        return response
+    async def _resume(self, request: Any, response: Any) -> None:
+        response.message = "runs" if self._switch(self.bridge.sim.resume) else "was running already"
 
     def _switch(self, call: Callable[[], object]) -> bool:
         """Call `call` where changes are permitted; return whether the simulation was paused before."""
@@ -60,19 +56,12 @@ class RunServices(SimulationServices):
         call()
         return was_paused
 
-    async def _reset(self, request: Any, response: Any) -> Any:
+    async def _reset(self, request: Any, response: Any) -> None:
         await self.bridge.carry_out(lambda: Reset(source="sim/reset"))
-        response.success, response.message = True, "back at the initial state"
-        return response
+        response.message = "back at the initial state"
 
-    async def _step(self, request: Any, response: Any) -> Any:
-        try:
-            await make_steps(self.bridge, int(request.steps))
-            response.success = True
-        except FleetSimError as error:
-            response.message = str(error)
-        response.stamp = time_to_msg(self.bridge.time.last)
-        return response
+    async def _step(self, request: Any, response: Any) -> None:
+        await make_steps(self.bridge, int(request.steps))
 
 
 async def make_steps(bridge: Bridge, count: int) -> None:
@@ -109,19 +98,17 @@ class CheckpointServices(Interface):
         bridge.serve(Save, "sim/save", self._on_save)
         bridge.serve(Load, "sim/load", self._on_load)
 
-    async def _on_save(self, request: Any, response: Any) -> Any:
+    async def _on_save(self, request: Any, response: Any) -> None:
         sim, states = self.bridge.sim, self.bridge.gateway.permissions.states
         command = SaveState(name=request.name, source="sim/save")
-        return await self._answer(
-            request, response, command, lambda: sim.save_state(states.file_to_write(request.file))
-        )
+        await self._answer(request, response, command, lambda: sim.save_state(states.file_to_write(request.file)))
 
-    async def _on_load(self, request: Any, response: Any) -> Any:
+    async def _on_load(self, request: Any, response: Any) -> None:
         sim, states = self.bridge.sim, self.bridge.gateway.permissions.states
         command = RestoreState(name=request.name, source="sim/load")
-        return await self._answer(request, response, command, lambda: sim.load_state(states.file_to_read(request.file)))
+        await self._answer(request, response, command, lambda: sim.load_state(states.file_to_read(request.file)))
 
-    async def _answer(self, request: Any, response: Any, command: Command, with_file: Callable[[], object]) -> Any:
+    async def _answer(self, request: Any, response: Any, command: Command, with_file: Callable[[], object]) -> None:
         """Carry out a command; with a file the call, which is refused where nothing that arrives may change things."""
         try:
             if request.file:
@@ -129,12 +116,9 @@ class CheckpointServices(Interface):
                 await self.bridge.read(with_file, COMMANDS)
             else:
                 await self.bridge.carry_out(lambda: command)
-            response.success = True
-        except FleetSimError as error:
-            response.message = str(error)
-        response.stamp = time_to_msg(self.bridge.time.last)
-        response.names = self.bridge.sim.dispatcher.moments.names
-        return response
+        finally:
+            # Also where it was refused, as for a name that there is not.
+            response.names = self.bridge.sim.dispatcher.moments.names
 
 
 # /sim/take_picture: a picture of the world as a PNG.
@@ -155,22 +139,16 @@ class PictureService(Interface):
         super().__init__(bridge)
         bridge.serve(TakePicture, "sim/take_picture", self._on_request)
 
-    async def _on_request(self, request: Any, response: Any) -> Any:
+    async def _on_request(self, request: Any, response: Any) -> None:
         """Respond with a PNG of the scene; a wrong size is refused with a message."""
-        try:
-            for name in ("width", "height"):
-                pixels = getattr(request, name)
-                if not 1 <= pixels <= LARGEST:
-                    raise InvalidValueError(f"{name}: expected 1 to {LARGEST} pixels, got {pixels}")
-            png = await self._render(request)
-            # As an array: of other sequences rclpy checks every single byte in Python.
-            response.image.data = array("B", png)
-            response.success = True
-        except FleetSimError as error:
-            response.message = str(error)
+        for name in ("width", "height"):
+            pixels = getattr(request, name)
+            if not 1 <= pixels <= LARGEST:
+                raise InvalidValueError(f"{name}: expected 1 to {LARGEST} pixels, got {pixels}")
+        # As an array: of other sequences rclpy checks every single byte in Python.
+        response.image.data = array("B", await self._render(request))
         response.image.header.stamp = time_to_msg(self.bridge.time.last)
         response.image.format = "png"
-        return response
 
     async def _render(self, request: Any) -> bytes:
         """Return the picture as PNG, drawn between two steps."""
@@ -207,12 +185,10 @@ class RecordService(Interface):
         self._recording: RunRecording | None = None
         bridge.serve(Record, "sim/record", self._on_request)
 
-    async def _on_request(self, request: Any, response: Any) -> Any:
+    async def _on_request(self, request: Any, response: Any) -> None:
         self.bridge.gateway.permissions.check_change()
         call = (lambda: self._begin(str(request.name))) if request.name else self._end
         response.path = await self.bridge.read(call)
-        response.success = True
-        return response
 
     def _begin(self, name: str) -> str:
         """Begin a recording in the node's folder and return its path.
@@ -231,6 +207,9 @@ class RecordService(Interface):
         # What is there may be all that is left of another run.
         if exists(path):
             raise InvalidValueError(f"name: {name!r} is there already")
+        # Nor through a link that leads to nothing yet.
+        with remote_input(output=folder):
+            check_target(path)
         sizes = [status(file).st_size for file in listed(folder) if is_file(file)]
         if len(sizes) >= MOST_FILES or sum(sizes) >= MOST_BYTES:
             raise InvalidValueError(
@@ -276,18 +255,13 @@ class PopulationServices(SimulationServices):
         changes = {"spawn": (Spawn, self._on_spawn), "delete": (Delete, self._on_delete)}
         return changes | {"attach": (Attach, self._on_attach), "list": (List, self._on_list)}
 
-    async def _on_spawn(self, request: Any, response: Any) -> Any:
-        try:
-            self.bridge.gateway.permissions.check(c.Spawn())
-            # Read here and not between two steps: of a long text it takes a second.
-            options = read_options(request.options)
-            await self.bridge.carry_out(lambda: self._spawn(request, options))
-            response.success = True
-        except FleetSimError as error:
-            response.message = str(error)
-        return response
+    async def _on_spawn(self, request: Any, response: Any) -> None:
+        self.bridge.gateway.permissions.check(c.Spawn())
+        # Read here and not between two steps: of a long text it takes a second.
+        options = read_options(request.options)
+        await self.bridge.carry_out(lambda: self._spawn(request, options))
 
-    async def _on_delete(self, request: Any, response: Any) -> Any:
+    async def _on_delete(self, request: Any, response: Any) -> None:
         """Remove entities; the result says which were not, and why."""
         command = c.Remove(names=tuple(request.names), source="sim/delete")
         try:
@@ -296,9 +270,8 @@ class PopulationServices(SimulationServices):
             # All are rejected, each with the reason, so that the answer has the same form.
             ack = CommandAck(source=command.source, rejected=dict.fromkeys(command.names, str(error)))
         response.result = ack_to_msg(ack, self.bridge.time.last)
-        return response
 
-    async def _on_attach(self, request: Any, response: Any) -> Any:
+    async def _on_attach(self, request: Any, response: Any) -> None:
         """Attach or detach an object; the message says why not."""
         command = c.Attach(
             name=request.robot,
@@ -308,14 +281,10 @@ class PopulationServices(SimulationServices):
             link=request.link,
             source="sim/attach",
         )
-        try:
-            ack = await self.bridge.carry_out(lambda: command)
-            response.success, response.message = ack.ok, "".join(ack.rejected.values())
-        except FleetSimError as error:
-            response.message = str(error)
-        return response
+        ack = await self.bridge.carry_out(lambda: command)
+        response.success, response.message = ack.ok, "".join(ack.rejected.values())
 
-    async def _on_list(self, request: Any, response: Any) -> Any:
+    async def _on_list(self, request: Any, response: Any) -> None:
         """Respond with names and poses of robots, objects or both, of one moment."""
         snapshot = await self.bridge.gateway.wait(self.bridge.sim.snapshots.request())
         chosen = list(range(len(snapshot.names)))
@@ -325,8 +294,6 @@ class PopulationServices(SimulationServices):
         response.names = [snapshot.names[index] for index in chosen]
         response.robots = snapshot.agent_mask[chosen].tolist()
         response.poses = poses_to_msgs(snapshot.positions[chosen], snapshot.orientations[chosen])
-        response.stamp = time_to_msg(self.bridge.time.last)
-        return response
 
     def _spawn(self, request: Any, options: dict[str, Any]) -> c.Spawn:
         """Return the Spawn command for a request; raises FleetSimError."""

@@ -54,10 +54,10 @@ def unsupported(reason: str) -> Refusal:
     return Refusal(Result.RESULT_FEATURE_UNSUPPORTED, reason)
 
 
-def _answering(work: Work) -> Callable[[Any, Any], Awaitable[Any]]:
+def _answering(work: Work) -> Callable[[Any, Any], Awaitable[None]]:
     """Return a service callback that fills in the response's result."""
 
-    async def answer(request: Any, response: Any) -> Any:
+    async def answer(request: Any, response: Any) -> None:
         try:
             note = await work(request, response)
             result = Result(result=Result.RESULT_OK, error_message=note or "")
@@ -66,7 +66,6 @@ def _answering(work: Work) -> Callable[[Any, Any], Awaitable[Any]]:
         # The service that lists the features has none.
         if hasattr(response, "result"):
             response.result = result
-        return response
 
     return answer
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from geometry_msgs.msg import Quaternion, TransformStamped, Vector3
 from rosgraph_msgs.msg import Clock
 from tf2_msgs.msg import TFMessage
 
-from fleet_sim.base.arrays import NO_ROWS, Bools, Ints, Rows
+from fleet_sim.base.arrays import NO_ROWS, Bools, Floats, Ints, Rows
 from fleet_sim.base.cdr import ORIENTATION, STAMP, MessagePart, under
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.models.kinematics.tree import FrameLink, base_frame, fixed_links, joint_frames, moving_links
@@ -56,23 +55,28 @@ TRANSLATION = ("translation.x", "translation.y", "translation.z")
 ROTATION = tuple(field.replace("orientation", "rotation") for field in ORIENTATION)
 
 
-def tf_template(transforms: list[TransformStamped]) -> MessageTemplate:
-    """Return the template of one TFMessage; groups sec, nanosec, translation (N, 3), rotation (N, 4)."""
+FrameBytes = Callable[[int], bytes]
+"""Returns the TFMessage of a time in ns."""
+
+
+def frame_bytes(transforms: list[TransformStamped], values: Callable[[], tuple[Floats, Floats]]) -> FrameBytes:
+    """Return what makes messages of `transforms`, whose translations (N, 3) and rotations (N, 4) are `values()`."""
     numbers = {
         **STAMP,
         "translation": ("f8", under("transform", TRANSLATION)),
         "rotation": ("f8", under("transform", ROTATION)),
     }
-    return MessageTemplate(
-        [TFMessage(transforms=transforms)], [MessagePart(numbers, lambda message: message.transforms)]
-    )
+    part = MessagePart(numbers, lambda message: message.transforms)
+    template = MessageTemplate([TFMessage(transforms=transforms)], [part])
 
+    def make(now: int) -> bytes:
+        translations, rotations = values()
+        template.write_stamp(now)
+        template.write("translation", translations)
+        template.write("rotation", rotations)
+        return template.pieces()[0]
 
-class _Frames(NamedTuple):
-    """A TFMessage with the moving frames of some robots: `write(template)` sets their numbers but for the stamp."""
-
-    template: MessageTemplate
-    write: Callable[[MessageTemplate], object]
+    return make
 
 
 class _MovingFrames(Interface):
@@ -83,11 +87,11 @@ class _MovingFrames(Interface):
         self._publisher = bridge.node.create_publisher(TFMessage, "/tf", qos.TF)
         self._roster = Roster(-1, NO_ROWS, (), frozenset())
         self._apart: Bools | None = None
-        self._all: _Frames | None = None
-        self._single: dict[int, _Frames | None] = {}
+        self._all: FrameBytes | None = None
+        self._single: dict[int, FrameBytes | None] = {}
 
-    def lay_out(self, roster: Roster) -> _Frames | None:
-        """Return the message of these robots; None where they have no such frames."""
+    def lay_out(self, roster: Roster) -> FrameBytes | None:
+        """Return what makes the message of these robots; None where they have no such frames."""
         raise NotImplementedError
 
     def on_fleet_changed(self, roster: Roster) -> None:
@@ -101,10 +105,10 @@ class _MovingFrames(Interface):
         if apart is not None or self._apart is not None:
             self._set_apart(apart)
         if self._all is not None:
-            self._publisher.publish(_written(self._all, now))
+            self._publisher.publish(self._all(now))
         for row, frames in self._single.items():
             if frames is not None:
-                send = partial(self._publisher.publish, _written(frames, now))
+                send = partial(self._publisher.publish, frames(now))
                 self.bridge.send_from(row, f"tf {self.rate}", send)
 
     def _set_apart(self, apart: Bools | None) -> None:
@@ -119,12 +123,6 @@ class _MovingFrames(Interface):
         places = np.flatnonzero(apart).tolist()
         each = np.arange(len(apart))
         self._single = {int(roster.rows[place]): self.lay_out(roster.where(each == place)) for place in places}
-
-
-def _written(frames: _Frames, now: int) -> bytes:
-    frames.template.write_stamp(now)
-    frames.write(frames.template)
-    return frames.template.pieces()[0]
 
 
 class TfTopic(_MovingFrames):
@@ -158,7 +156,7 @@ class TfTopic(_MovingFrames):
         # All of them each time: late joiners of a latched topic get its last message only.
         self._static_publisher.publish(TFMessage(transforms=static))
 
-    def lay_out(self, roster: Roster) -> _Frames | None:
+    def lay_out(self, roster: Roster) -> FrameBytes | None:
         frames, world, rows = self.bridge.frames, self.bridge.sim.world, roster.rows
         if not len(rows):
             return None
@@ -167,24 +165,18 @@ class TfTopic(_MovingFrames):
             for name, row in zip(roster.names, rows.tolist(), strict=True)
         ]
         if not self._errs:
-
-            def write(template: MessageTemplate) -> None:
-                template.write("translation", world.position[rows])
-                template.write("rotation", world.orientation[rows])
-
-            return _Frames(tf_template(transforms), write)
+            return frame_bytes(transforms, lambda: (world.position[rows], world.orientation[rows]))
         transforms += [make_transform(frames.map, frames.odom(name)) for name in roster.names]
 
-        def write_both(template: MessageTemplate) -> None:
+        def values() -> tuple[Floats, Floats]:
             places, turns = world.position[rows], world.orientation[rows]
             believed, heading = world.believed_poses(rows)
             # From the map to where odometry began, such that the robot is where it believes to be.
             back = quaternions.multiply(heading, quaternions.conjugate(turns))
             begins = believed - quaternions.rotate(back, places)
-            template.write("translation", np.concatenate((places, begins)))
-            template.write("rotation", np.concatenate((turns, back)))
+            return np.concatenate((places, begins)), np.concatenate((turns, back))
 
-        return _Frames(tf_template(transforms), write_both)
+        return frame_bytes(transforms, values)
 
     def receive(self) -> None:
         """Take in transforms that others have published, for goals in their frames."""
@@ -210,8 +202,8 @@ class LinkFramesTopic(_MovingFrames):
 
     rate = "links"
 
-    def lay_out(self, roster: Roster) -> _Frames | None:
-        """Return one message with all moving links, the robots of a model together."""
+    def lay_out(self, roster: Roster) -> FrameBytes | None:
+        """Return what makes one message with all moving links, the robots of a model together."""
         world, frames = self.bridge.sim.world, self.bridge.frames
         transforms: list[TransformStamped] = []
         # Grouped by model, as the frames of all robots of a model are computed in one call.
@@ -231,14 +223,13 @@ class LinkFramesTopic(_MovingFrames):
             groups.append((model, np.array(own), np.array(starts)[:, None] + np.arange(len(model.movable))))
         translations, rotations = np.zeros((len(transforms), 3)), np.zeros((len(transforms), 4))
 
-        def write(template: MessageTemplate) -> None:
+        def values() -> tuple[Floats, Floats]:
             for model, rows, places in groups:
                 slots = world.robots.joint_start[rows][:, None] + np.arange(places.shape[1])
                 translations[places], rotations[places] = joint_frames(model, world.joints.position[slots])
-            template.write("translation", translations)
-            template.write("rotation", rotations)
+            return translations, rotations
 
-        return _Frames(tf_template(transforms), write)
+        return frame_bytes(transforms, values)
 
 
 # clock: simulation time.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
@@ -34,7 +33,7 @@ from fleet_sim.robots import drive
 from fleet_sim.robots.actions.follow import TeleopAction
 from fleet_sim.robots.attachments import footprint_radius
 from fleet_sim.ros import messages as qos
-from fleet_sim.ros.interface import Bridge, Endpoints, PolledTopic, publishers
+from fleet_sim.ros.interface import Bridge, Endpoints, Handler, PolledTopic, publishers
 from fleet_sim.ros.messages import Roster, pose_from_msg, row_to_pose_msg, time_to_msg, twists_from_msgs
 from fleet_sim.ros.monitoring import grid_to_msg
 from fleet_sim.ros.robot_commands import check_frame
@@ -106,22 +105,20 @@ class RobotServices:
         for service in self._services:
             self._bridge.end_service(service)
 
-    def _serve(self, kind: Any, name: str, callback: Callable[[Any, Any], Awaitable[Any]]) -> None:
+    def _serve(self, kind: Any, name: str, callback: Handler) -> None:
         self._services.append(self._bridge.serve(kind, f"{self._robot}/{name}", callback))
 
     # ---- lifecycle ---------------------------------------------------------------------------------------------------
 
-    async def _state(self, request: Any, response: Any) -> Any:
+    async def _state(self, request: Any, response: Any) -> None:
         resting = self._robot in self._bridge.resting
         response.current_state.id = State.PRIMARY_STATE_INACTIVE if resting else State.PRIMARY_STATE_ACTIVE
         response.current_state.label = "inactive" if resting else "active"
-        return response
 
-    async def _is_active(self, request: Any, response: Any) -> Any:
+    async def _is_active(self, request: Any, response: Any) -> None:
         response.success = self._robot not in self._bridge.resting
-        return response
 
-    async def _manage(self, request: Any, response: Any) -> Any:
+    async def _manage(self, request: Any, response: Any) -> None:
         """Start or stop the navigation of a robot as Nav2's lifecycle manager does; stopped, it rejects goals."""
         self._bridge.gateway.permissions.check_change()
         codes = ManageLifecycleNodes.Request
@@ -133,48 +130,42 @@ class RobotServices:
             command = CancelActions(names=(self._robot,), reason=STOPPED, source="manage_nodes")
             await self._bridge.carry_out(lambda: command)
         elif request.command not in known:
-            self._bridge.reject(f"{self._robot}: manage_nodes", f"command: unknown, got {request.command}")
-            return response
-        response.success = True
-        return response
+            raise InvalidValueError(f"command: unknown, got {request.command}")
 
     # ---- maps --------------------------------------------------------------------------------------------------------
 
-    async def _clear(self, request: Any, response: Any) -> Any:
+    async def _clear(self, request: Any, response: Any) -> None:
         # Costmaps are computed from what is there, so there are no old marks: the next one is made anew.
         await self._bridge.read(self._maps.forget)
-        return response
 
-    async def _clear_around_pose(self, request: Any, response: Any) -> Any:
+    async def _clear_around_pose(self, request: Any, response: Any) -> None:
         stamped = request.pose
         transforms = self._bridge.transforms
         # A frame that is not known is told of: the caller's pose is wrong, whatever is cleared.
         await self._bridge.read(lambda: transforms.pose_to_map(stamped.header.frame_id, pose_from_msg(stamped.pose)))
-        return await self._clear(request, response)
+        await self._clear(request, response)
 
-    def _costmap(self, scope: Scope) -> Callable[[Any, Any], Awaitable[Any]]:
-        async def answer(request: Any, response: Any) -> Any:
+    def _costmap(self, scope: Scope) -> Handler:
+        async def answer(request: Any, response: Any) -> None:
             grid, costs = await self._bridge.read(lambda: self._maps.costs(self._robot, scope))
             response.map = to_costmap(grid, costs, self._bridge.frames.map, self._bridge.time.last)
-            return response
 
         return answer
 
-    async def _map(self, request: Any, response: Any) -> Any:
+    async def _map(self, request: Any, response: Any) -> None:
         grid = await self._bridge.read(self._maps.grid)
         response.map = grid_to_msg(grid, self._bridge.frames.map, self._bridge.time.last)
-        return response
 
-    async def _load_map(self, request: Any, response: Any) -> Any:
+    async def _load_map(self, request: Any, response: Any) -> None:
         """Answer with the map of the scenario, if the file that is asked for has the same one; else with why not."""
         # Walls are those of the scenario, so the map of other ones is refused.
         problem = await self._bridge.read(lambda: problem_with_map(self._bridge.sim, request.map_url))
         if problem is not None:
             response.result, reason = problem
             self._bridge.reject(f"{self._robot}/map_server/load_map", reason)
-            return response
+            return
         response.result = LoadMap.Response.RESULT_SUCCESS
-        return await self._map(request, response)
+        await self._map(request, response)
 
 
 class LocalizationTopics:

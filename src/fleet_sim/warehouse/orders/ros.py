@@ -5,11 +5,9 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-
 from fleet_sim.base.errors import FleetSimError, InvalidValueError
 from fleet_sim.ros import messages as qos
-from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.ros.interface import Bridge, Diagnosis, Interface
 from fleet_sim.ros.messages import ack_to_msg, time_to_msg
 from fleet_sim.warehouse import orders as desks
 from fleet_sim.world.commands import CommandAck
@@ -80,6 +78,7 @@ class OrdersInterface(Interface):
         bridge.serve(SubmitOrders, "fleet/orders/submit", self._submit)
         bridge.serve(CancelOrders, "fleet/orders/cancel", self._cancel)
         bridge.serve(GetOrders, "fleet/orders/status", self._status)
+        bridge.diagnostics["orders"] = self._diagnose
 
     def publish(self, now: int) -> None:
         """Publish new orders and those that changed; when somebody has subscribed, all that have not ended."""
@@ -98,19 +97,17 @@ class OrdersInterface(Interface):
         if self._news is not None:
             self._news.begin_anew()
 
-    async def _submit(self, request: Any, response: Any) -> Any:
+    async def _submit(self, request: Any, response: Any) -> None:
         entries = request.orders
         response.result = await self._apply(
             lambda: desks.SubmitOrders(orders=tuple(map(order_from_msg, _few(entries))), source="fleet/orders/submit")
         )
-        return response
 
-    async def _cancel(self, request: Any, response: Any) -> Any:
+    async def _cancel(self, request: Any, response: Any) -> None:
         source = "fleet/orders/cancel"
         response.result = await self._apply(
             lambda: desks.CancelOrders(ids=tuple(_few(request.ids)), reason=request.reason, source=source)
         )
-        return response
 
     async def _apply(self, make: Any) -> CommandResult:
         """Carry out the command that `make` returns; every refusal is in the result, and logged."""
@@ -123,11 +120,9 @@ class OrdersInterface(Interface):
             self.bridge.reject(f"fleet/orders {name}", reason)
         return ack_to_msg(ack, self.bridge.time.last)
 
-    async def _status(self, request: Any, response: Any) -> Any:
+    async def _status(self, request: Any, response: Any) -> None:
         statuses, response.count = await self.bridge.read(lambda: self._look(request))
         response.orders = [status_to_msg(status, self.bridge.time.last) for status in statuses]
-        response.success = True
-        return response
 
     def _look(self, request: Any) -> tuple[list[desks.OrderStatus], int]:
         assert self._desk is not None
@@ -135,40 +130,16 @@ class OrdersInterface(Interface):
         names = _few(request.ids) or orders.names[request.first : request.first + MOST]
         return [orders.status(name) for name in names], len(orders)
 
-
-class OrdersDiagnostics(Interface):
-    """Adds orders to /diagnostics: how many are in each state, and a warning for robots without energy."""
-
-    rate = "diagnostics"
-
-    def __init__(self, bridge: Bridge) -> None:
-        super().__init__(bridge)
-        self._desk: OrderDesk | None = None
-        if "orders" in bridge.sim.features.used:
-            self._desk = bridge.sim.features.use("orders")
-            self._publisher = bridge.node.create_publisher(DiagnosticArray, "/diagnostics", qos.STATE)
-
-    def publish(self, now: int) -> None:
-        """Publish how many orders are in which state; a warning with the names where robots have no energy."""
-        if self._desk is None or not self._desk.is_open:
-            return
+    def _diagnose(self) -> Diagnosis | None:
+        """Return how many orders are in which state; something is wrong where robots have no energy."""
+        assert self._desk is not None
+        if not self._desk.is_open:
+            return None
         orders, table = self._desk.orders, self._desk.table
         world, no_energy = self.bridge.sim.world, desks.RobotState.OUT.code
         out = [world.label(row) for row in table.among(world.rows).tolist() if table.state[row] == no_energy]
         named = ", ".join(out[:MOST_NAMED]) + (", ..." if len(out) > MOST_NAMED else "")
-        status = DiagnosticStatus(
-            level=DiagnosticStatus.WARN if out else DiagnosticStatus.OK,
-            name="fleet_sim: orders",
-            message=f"no energy: {named}" if out else "running",
-            hardware_id="fleet_sim",
-            values=[
-                KeyValue(key=key, value=str(value))
-                for key, value in {**orders.totals, "robots_without_energy": len(out)}.items()
-            ],
-        )
-        message = DiagnosticArray(status=[status])
-        message.header.stamp = time_to_msg(now)
-        self._publisher.publish(message)
+        return f"no energy: {named}" if out else "", {**orders.totals, "robots_without_energy": len(out)}
 
 
 def _few(values: list[Any]) -> list[Any]:

@@ -37,6 +37,7 @@ from fleet_sim.warehouse.sites import Building
 from fleet_sim.warehouse.sites.site import Door as Doorway
 from fleet_sim.warehouse.sites.site import Level as Storey
 from fleet_sim.warehouse.sites.site import LevelGraph, LiftShaft, Value
+from fleet_sim.world.clock import Schedule
 from fleet_sim.world.commands import Command
 from fleet_sim.world.conditions import told_charge
 from fleet_sim.world.schema import NO_ROW
@@ -277,9 +278,9 @@ class DoorTopics:
         self._publisher = bridge.node.create_publisher(DoorState, "door_states", qos.FLEET_COMMAND)
         self.topics = [RequestTopic(bridge, DoorRequest, DOORS_REQUESTS, self._request)]
 
-    def publish(self, now: int) -> None:
-        """Publish the mode of each door."""
-        if not self._publisher.get_subscription_count():
+    def publish(self, now: int, *, due: bool) -> None:
+        """Publish the mode of each door where that is `due`."""
+        if not due or not self._publisher.get_subscription_count():
             return
         doors, world = self._doors, self._bridge.sim.world
         rows = doors.rows
@@ -422,8 +423,10 @@ class RobotTopics:
             RequestTopic(bridge, PauseRequest, PAUSES, self._pause),
         ]
 
-    def publish(self, now: int) -> None:
-        """Publish the state of each slotcar that has been on a level; numbers go up by one with each."""
+    def publish(self, now: int, *, due: bool) -> None:
+        """Publish the state of each slotcar that has been on a level, where `due`; numbers go up by one with each."""
+        if not due:
+            return
         slotcars, world = self._slotcars, self._bridge.sim.world
         rows = slotcars.rows
         rows = rows[slotcars.table.level[rows] >= 0]
@@ -571,22 +574,20 @@ class RmfTopics:
 
     def __init__(self, bridge: Bridge, params: RmfParams) -> None:
         sim = bridge.sim
-        use, clock = sim.features.use, sim.clock
+        use = sim.features.use
         slotcars, doors = use("slotcar"), use("door")
         if not slotcars.levels:
             slotcars.levels = {params.level: 0.0}
-        self._robots = RobotTopics(bridge, slotcars)
-        self._doors = DoorTopics(bridge, doors)
-        self._lifts = LiftTopics(bridge, use("lift"), doors)
-        self._cells = WorkcellTopics(bridge, use("workcell"))
-        self._chargers = ChargerTopics(bridge, slotcars.chargers)
-        parts = self._cells, self._robots, self._doors, self._lifts, self._chargers
-        self._topics = [topic for part in parts for topic in part.topics]
-        self._robot_times = clock.schedule(params.robot_state)
-        self._door_times = clock.schedule(params.door_states)
-        self._cell_times = clock.schedule(params.workcell_states)
-        self._lift_times = clock.schedule(params.lift_states)
-        self._charger_times = clock.schedule(params.charger_states)
+        self._parts: list[tuple[Any, Schedule]] = [
+            (part, sim.clock.schedule(rate))
+            for part, rate in (
+                (WorkcellTopics(bridge, use("workcell")), params.workcell_states),
+                (RobotTopics(bridge, slotcars), params.robot_state),
+                (DoorTopics(bridge, doors), params.door_states),
+                (LiftTopics(bridge, use("lift"), doors), params.lift_states),
+                (ChargerTopics(bridge, slotcars.chargers), params.charger_states),
+            )
+        ]
         building = sim.extensions.find_manager("building")
         if building is None:
             return
@@ -596,19 +597,14 @@ class RmfTopics:
 
     def receive(self) -> None:
         """Pass on the requests that have arrived."""
-        for topic in self._topics:
-            topic.receive()
+        for part, _ in self._parts:
+            for topic in part.topics:
+                topic.receive()
 
     def publish(self, now: int) -> None:
-        """Publish what is due."""
-        if self._robot_times.poll() is not None:
-            self._robots.publish(now)
-        if self._door_times.poll() is not None:
-            self._doors.publish(now)
-        self._cells.publish(now, due=self._cell_times.poll() is not None)
-        self._lifts.publish(now, due=self._lift_times.poll() is not None)
-        self._chargers.publish(now, due=self._charger_times.poll() is not None)
+        """Publish what is due, and what has changed."""
+        for part, times in self._parts:
+            part.publish(now, due=times.poll() is not None)
 
-    async def _answer_map(self, request: Any, response: Any) -> Any:
+    async def _answer_map(self, request: Any, response: Any) -> None:
         response.building_map = self._map
-        return response

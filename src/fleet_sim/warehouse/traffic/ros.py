@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +9,9 @@ from geometry_msgs.msg import Point
 
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, StateError
 from fleet_sim.ros.interface import Bridge, Interface
-from fleet_sim.ros.messages import ack_to_msg, time_to_msg
+from fleet_sim.ros.messages import ack_to_msg
 from fleet_sim.warehouse import traffic as plans
-from fleet_sim.world.commands import Command, CommandAck
+from fleet_sim.world.commands import CommandAck
 from fleet_sim_msgs.msg import Grant
 from fleet_sim_msgs.srv import ChangePlaces as ChangePlacesService
 from fleet_sim_msgs.srv import GetGrants
@@ -48,12 +47,9 @@ class TrafficInterface(Interface):
         bridge.serve(HoldRobotsService, "fleet/traffic/robots", self._on_robots)
         bridge.serve(GetGrants, "fleet/traffic/grants", self._on_grants)
 
-    async def _on_places(self, request: Any, response: Any) -> Any:
-        ack = await self._applied(lambda: self._change(request))
-        response.success, response.message = isinstance(ack, CommandAck), "" if isinstance(ack, CommandAck) else ack
-        if isinstance(ack, CommandAck):
-            response.changed = ack.value.tolist()
-        return response
+    async def _on_places(self, request: Any, response: Any) -> None:
+        ack = await self.bridge.carry_out(lambda: self._change(request))
+        response.changed = ack.value.tolist()
 
     def _change(self, request: Any) -> plans.ChangePlaces:
         # Loaded already where there is a traffic.
@@ -68,29 +64,18 @@ class TrafficInterface(Interface):
         name, places = by_number[request.operation], places_from_request(request, heights=several)
         return plans.ChangePlaces(operation=name, places=places, speed=request.speed, source="fleet/traffic/places")
 
-    async def _on_robots(self, request: Any, response: Any) -> Any:
+    async def _on_robots(self, request: Any, response: Any) -> None:
         names, source = tuple(request.names), "fleet/traffic/robots"
-        ack = await self._applied(lambda: plans.HoldRobots(names=names, hold=request.hold, source=source))
-        given, error = (ack, "") if isinstance(ack, CommandAck) else (CommandAck(), ack)
-        response.result = ack_to_msg(given, self.bridge.time.last, error)
-        return response
-
-    async def _applied(self, make: Callable[[], Command]) -> CommandAck | str:
-        """Carry out the command that `make` returns; return its acknowledgement, or why it was refused."""
+        ack, reason = CommandAck(), ""
         try:
-            return await self.bridge.carry_out(make)
+            ack = await self.bridge.carry_out(lambda: plans.HoldRobots(names=names, hold=request.hold, source=source))
         except FleetSimError as error:
-            self.bridge.reject("fleet/traffic", error)
-            return str(error)
+            reason = str(error)
+            self.bridge.reject(source, error)
+        response.result = ack_to_msg(ack, self.bridge.time.last, reason)
 
-    async def _on_grants(self, request: Any, response: Any) -> Any:
-        try:
-            await self.bridge.read(lambda: self._tell(request, response))
-            response.success = True
-        except FleetSimError as error:
-            response.message = str(error)
-        response.stamp = time_to_msg(self.bridge.time.last)
-        return response
+    async def _on_grants(self, request: Any, response: Any) -> None:
+        await self.bridge.read(lambda: self._tell(request, response))
 
     def _tell(self, request: Any, response: Any) -> None:
         from fleet_sim.warehouse.traffic.columns import TrafficColumns

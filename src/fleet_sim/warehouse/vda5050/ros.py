@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rcl_interfaces.msg import ParameterDescriptor
 
 from fleet_sim.base.errors import ConfigError
-from fleet_sim.ros import messages as qos
-from fleet_sim.ros.interface import Bridge, Interface
-from fleet_sim.ros.messages import time_to_msg
+from fleet_sim.ros.interface import Bridge, Diagnosis, Interface
 
 if TYPE_CHECKING:
     from fleet_sim.warehouse.vda5050.desk import VehicleBooth, VehicleDesk
@@ -27,15 +24,13 @@ class VehiclesInterface(Interface):
     Raises ConfigError for a broker that cannot be meant, or one beside `read_only`.
     """
 
-    rate = "diagnostics"
-
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
         text = "Broker of the master control that drives the vehicles, mqtt://host or mqtts://user@host; empty: none."
         url, ca = self._once("vda5050", text), self._once("vda5050_ca", "File of certificates that sign the broker's.")
         if url:
             self._connect(url, ca or None)
-        self._publisher: Any = None
+        bridge.diagnostics[NAME] = self._diagnose
 
     def _once(self, name: str, text: str) -> str:
         descriptor = ParameterDescriptor(description=text, read_only=True)
@@ -64,25 +59,14 @@ class VehiclesInterface(Interface):
         booth: VehicleBooth = features.use(NAME)
         return booth.desk
 
-    def publish(self, now: int) -> None:
-        """Publish the counters, where there are vehicles."""
+    def _diagnose(self) -> Diagnosis | None:
+        """Return the counters, where there are vehicles; something is wrong where some are not connected."""
         desk = self._desk
         if desk is None:
-            return
-        if self._publisher is None:
-            self._publisher = self.bridge.node.create_publisher(DiagnosticArray, "/diagnostics", qos.STATE)
+            return None
         figures = desk.figures()
         offline = figures["vehicles"] - figures.get("online", figures["vehicles"])
-        status = DiagnosticStatus(
-            level=DiagnosticStatus.WARN if offline else DiagnosticStatus.OK,
-            name="fleet_sim: vda5050",
-            message=f"{offline} vehicles are not connected" if offline else "running",
-            hardware_id="fleet_sim",
-            values=[KeyValue(key=key, value=str(value)) for key, value in _lines(figures).items()],
-        )
-        message = DiagnosticArray(status=[status])
-        message.header.stamp = time_to_msg(now)
-        self._publisher.publish(message)
+        return f"{offline} vehicles are not connected" if offline else "", _lines(figures)
 
 
 def _lines(figures: dict[str, Any]) -> dict[str, int]:

@@ -157,6 +157,8 @@ take = clayer.ddspy_take
 
 ANY_STATE = 0x7F
 INFINITY = (1 << 63) - 1
+LIBRARY = 0x7FFF0100
+"""The handle of the library itself, which is above all participants."""
 BAD_PARAMETER = -3
 """What Cyclone DDS answers to bytes without encapsulation header."""
 RETCODE_TIMEOUT = -10

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 from . import domain
 from .endpoints import EndpointQos, Reader, Writer, native_qos
-from .library import INFINITY, check, clayer, lib
+from .library import INFINITY, LIBRARY, check, clayer, lib
 
 # Deleting endpoints, many at once.
 
@@ -337,10 +337,13 @@ class Guard:
 
 
 class WaitSet:
-    """Waits on any number of attached conditions; what a wait costs depends on what is triggered alone."""
+    """Waits on any number of attached conditions; what a wait costs depends on what is triggered alone.
 
-    def __init__(self, participant: Participant, most: int = _MAX_TRIGGERED) -> None:
-        self._handle = check(lib.dds_create_waitset(participant.handle), "a wait set")
+    They may be of any participant: an executor runs nodes of several contexts.
+    """
+
+    def __init__(self, most: int = _MAX_TRIGGERED) -> None:
+        self._handle = check(lib.dds_create_waitset(LIBRARY), "a wait set")
         self._triggered = (ct.c_ssize_t * most)()
         self._most = most
         self._wait = lib.dds_waitset_wait

@@ -179,7 +179,7 @@ class ExecutorWaiting:
 
             with self._lock:
                 participant = self._context.participant
-                wait_set, self._guard = WaitSet(participant), Guard(participant)
+                wait_set, self._guard = WaitSet(), Guard(participant)
                 wait_set.attach(self._guard.handle, _GUARD_KEY)
                 self._wait_set = wait_set
                 blocked = {entity for entities in self._blocked.values() for entity in entities}

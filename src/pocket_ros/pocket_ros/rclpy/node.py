@@ -226,7 +226,7 @@ def wait_for_message(
     from ..dds.participant import WaitSet
 
     subscription = node._ros_create_subscription(msg_type, topic, lambda _: None, qos_profile)
-    wait_set = WaitSet(node.context.participant)
+    wait_set = WaitSet()
     timeout = timeout_sec_to_nsec(time_to_wait)
     deadline = time.monotonic_ns() + (_FOREVER // 2 if timeout < 0 else timeout)
     try:

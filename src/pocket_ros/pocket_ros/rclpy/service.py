@@ -1,4 +1,4 @@
-"""Services: the answering side."""
+"""Services: what both sides share, the side that answers, and the side that asks."""
 
 from __future__ import annotations
 
@@ -174,9 +174,6 @@ def _described(node: str, peer: MatchedEndpoint) -> str:
     return f"node '{node}' ({vendor})" if node else f"a node of {vendor}"
 
 
-if TYPE_CHECKING:
-    pass
-
 _MATCH_TIMEOUT = 0.1
 # Above this, those that have gone are looked for: a server that lives for weeks has had many clients.
 _MOST_REACHABLE = 256
@@ -292,9 +289,6 @@ class Service(ServiceEndpoint):
 
 # Clients: the asking side of a service.
 
-
-if TYPE_CHECKING:
-    pass
 
 _FIRST_POLL, _LAST_POLL = 0.0005, 0.05
 

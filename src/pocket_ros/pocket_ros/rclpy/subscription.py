@@ -15,7 +15,7 @@ from .type_support import MsgType
 
 if TYPE_CHECKING:
     from ..dds.endpoints import Reader
-    from ..dds.participant import Participant, WaitSet
+    from ..dds.participant import WaitSet
 
 __all__ = ["MessageInfo", "MsgType", "Subscription", "SubscriptionHandle"]
 
@@ -30,10 +30,10 @@ class PollSet:
     one of them is destroyed.
     """
 
-    def __init__(self, participant: Participant, conditions: Sequence[int]) -> None:
+    def __init__(self, conditions: Sequence[int]) -> None:
         from ..dds.participant import WaitSet
 
-        self._wait_set: WaitSet | None = WaitSet(participant, most=len(conditions))
+        self._wait_set: WaitSet | None = WaitSet(most=len(conditions))
         for index, condition in enumerate(conditions):
             self._wait_set.attach(condition, index)
 
@@ -67,10 +67,9 @@ class MessageInfo(TypedDict):
 class SubscriptionHandle(WithBlock):
     """Takes messages directly, for programs that poll instead of spinning."""
 
-    def __init__(self, reader: Reader, topic: str, participant: Participant) -> None:
+    def __init__(self, reader: Reader, topic: str) -> None:
         from ..dds.library import take
 
-        self._participant = participant
         self._reader = reader
         self._handle = reader.handle
         self._take = take
@@ -78,7 +77,7 @@ class SubscriptionHandle(WithBlock):
 
     def poll_set(self, others: Sequence[SubscriptionHandle]) -> PollSet:
         """What tells which of this handle and `others`, in this order, have a message to take."""
-        return PollSet(self._participant, [handle._reader.condition for handle in (self, *others)])
+        return PollSet([handle._reader.condition for handle in (self, *others)])
 
     def conditions(self) -> list[int]:
         """What a wait set waits on."""
@@ -160,7 +159,7 @@ class Subscription(TopicEndpoint, Entity):
         Entity.__init__(self, callback_group)
         self.raw = raw
         self._reader = reader
-        self._handle = SubscriptionHandle(reader, topic, node.context.participant)
+        self._handle = SubscriptionHandle(reader, topic)
         self.callback = callback
 
     def get_publisher_count(self) -> int:

@@ -38,7 +38,7 @@ def test_samples_arrive_whole_whatever_their_size(pair: tuple[Participant, Parti
     qos = EndpointQos(durability=TRANSIENT_LOCAL, history=KEEP_ALL, depth=0)
     writer = sender.create_writer("rt/topic", TYPE, qos, b"typehash=x;")
     reader = receiver.create_reader("rt/topic", TYPE, qos, b"typehash=x;")
-    wait_set = WaitSet(receiver)
+    wait_set = WaitSet()
     wait_set.attach(reader.condition, 7)
     for size in (0, 1, 2, 3, 1000, 3_000_000):
         data = cdr(b"x" * size)
@@ -87,7 +87,7 @@ def test_an_endpoint_alone_matches_nobody(pair: tuple[Participant, Participant])
 
 def test_a_guard_wakes_a_wait_set_until_it_is_reset(pair: tuple[Participant, Participant]) -> None:
     participant, _ = pair
-    guard, wait_set = Guard(participant), WaitSet(participant)
+    guard, wait_set = Guard(participant), WaitSet()
     wait_set.attach(guard.handle, 3)
     guard.trigger()
     assert wait_set.wait(SECOND) == wait_set.wait(SECOND) == [3]

@@ -133,6 +133,25 @@ def test_a_newer_goal_can_preempt_the_older(ros: None) -> None:
     client.destroy()
 
 
+def test_nothing_is_left_of_a_server_that_there_is_no_room_for(
+    ros: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = Node("full")
+    before = sorted(node.get_service_names_and_types_by_node("full", "/"))
+    make = node._ros_create_publisher
+
+    def refuse(kind: Any, topic: str, *arguments: Any) -> Any:
+        if topic.endswith("status"):
+            raise RCLError("no room")
+        return make(kind, topic, *arguments)
+
+    monkeypatch.setattr(node, "_ros_create_publisher", refuse)
+    with pytest.raises(RCLError, match="no room"):
+        ActionServer(node, Fibonacci, "count", lambda goal: Fibonacci.Result())
+    assert sorted(node.get_service_names_and_types_by_node("full", "/")) == before
+    assert not node.count_publishers("count/_action/feedback")
+
+
 def test_a_goal_may_be_executed_between_two_turns(ros: None) -> None:
     """The program's own loop executes what a callback has accepted, while nothing spins."""
     node, accepted = Node("here"), list[Any]()

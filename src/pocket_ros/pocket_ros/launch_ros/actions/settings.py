@@ -204,10 +204,6 @@ class SetRemap(TextAction):
 # Where the nodes that follow log to.
 
 
-if TYPE_CHECKING:
-    pass
-
-
 @expose_action("set_ros_log_dir")
 class SetROSLogDir(SetEnvironmentVariable):
     """Sets `ROS_LOG_DIR` for the processes that follow in this scope; a relative one is below the current."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from enum import Enum
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Protocol
@@ -235,24 +236,32 @@ class ActionServer(ActionWaitable):
         self.register_goal_callback(goal_callback)
         self.register_cancel_callback(cancel_callback)
         self.register_execute_callback(execute_callback)
-        self._create_services(
-            goal_service_qos_profile, cancel_service_qos_profile, result_service_qos_profile
-        )
-        self._create_topics(feedback_pub_qos_profile, status_pub_qos_profile)
+        with ExitStack() as refused:
+            self._create_services(
+                goal_service_qos_profile, cancel_service_qos_profile, result_service_qos_profile, refused
+            )
+            self._create_topics(feedback_pub_qos_profile, status_pub_qos_profile, refused)
+            refused.pop_all()
         self._destroyed = False
         node.add_waitable(self)
 
-    def _create_topics(self, feedback_qos: QoSProfile, status_qos: QoSProfile) -> None:
+    def _create_topics(self, feedback_qos: QoSProfile, status_qos: QoSProfile, refused: ExitStack) -> None:
         impl, create, base = self.action_type.Impl, self._node._ros_create_publisher, self._action_name
         self._feedback = create(impl.FeedbackMessage, f"{base}/_action/feedback", feedback_qos)
+        refused.callback(self._feedback.destroy)
         self._status = create(impl.GoalStatusMessage, f"{base}/_action/status", status_qos)
 
-    def _create_services(self, goal_qos: QoSProfile, cancel_qos: QoSProfile, result_qos: QoSProfile) -> None:
+    def _create_services(
+        self, goal_qos: QoSProfile, cancel_qos: QoSProfile, result_qos: QoSProfile, refused: ExitStack
+    ) -> None:
+        """Make the services; `refused` destroys them where there is no room for the whole server."""
         impl, node, base = self.action_type.Impl, self._node, f"{self._action_name}/_action"
 
         def serve(kind: Any, name: str, callback: Callable[..., Any], qos: QoSProfile) -> Service:
             group = self.callback_group
-            return node._ros_create_service(kind, f"{base}/{name}", callback, qos, group, _DeferredService)
+            made = node._ros_create_service(kind, f"{base}/{name}", callback, qos, group, _DeferredService)
+            refused.callback(made.destroy)
+            return made
 
         self._goal_service = serve(impl.SendGoalService, "send_goal", self._on_goal, goal_qos)
         self._cancel_service = serve(impl.CancelGoalService, "cancel_goal", self._on_cancel, cancel_qos)
