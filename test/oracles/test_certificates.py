@@ -7,6 +7,7 @@ import json
 import math
 import signal
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -259,6 +260,19 @@ def stops(seconds: float, accel: float) -> list[tuple[float, ...]]:
     return [brakes, (0, seconds, 1.0 + 0.5 * accel * seconds**2, *STANDS[3:])]
 
 
+def hops(seconds: float) -> list[tuple[float, ...]]:
+    """Return how a robot hops by less than is a jump, again and again after so many seconds."""
+    return [STANDS, *((0, 4.0 + seconds * hop, 1.0 + 9e-7 * hop, *STANDS[3:]) for hop in range(1, 4))]
+
+
+def presses(count: int, seconds: float) -> list[tuple[float, ...]]:
+    """Return how a robot speeds up by 0.6 m/s² all the time, told in pieces of so many seconds."""
+    times = np.arange(count) * seconds
+    speeds = [(0, time, 1.0 + 0.3 * time**2, 2.0, 0.6 * time, 0, 0.6, 0, 0.7, 0, 0) for time in times.tolist()]
+    end = count * seconds
+    return [*speeds, (0, end, 1.0 + 0.3 * end**2, 2.0, 0.6 * end, 0, 0, 0, 0.7, 0, 0)]
+
+
 @pytest.mark.parametrize(
     ("robot", "pieces", "said"),
     [
@@ -275,6 +289,12 @@ def stops(seconds: float, accel: float) -> list[tuple[float, ...]]:
         ({"accel": 0.5}, stops(2e-5, 0.502), ""),
         ({"accel": 0.5}, stops(2e-5, 0.6), "exceeds its acceleration"),
         ({"accel": 0.5}, stops(1e-2, 0.502), "exceeds its acceleration"),
+        # What is rounding once is none where it adds up.
+        ({}, hops(1.0), ""),
+        ({}, hops(0.1), "jumps"),
+        ({}, hops(0.0), "jumps"),
+        ({"accel": 0.5}, presses(3, 2e-6), ""),
+        ({"accel": 0.5}, presses(200, 2e-6), "exceeds its acceleration"),
         ({"spin": 1.0}, [(*STANDS[:9], 0.5, 0.06)], "exceeds its turn rate"),
         ({"spin_accel": 0.05}, [(*STANDS[:9], 0.5, -0.06)], "exceeds its turn acceleration"),
         ({"turns": True}, [(*DRIVES[:8], 0.71, 0, 0)], "drives aside"),
@@ -285,6 +305,14 @@ def stops(seconds: float, accel: float) -> list[tuple[float, ...]]:
 def test_jumps_and_exceeded_limits_are_said(robot: dict[str, Any], pieces: list[Any], said: str) -> None:
     _, lines = certify(certificate([{"rim": 0.3, **robot}], pieces))
     assert [line for line in lines if said in line] == lines and bool(lines) == bool(said), lines
+
+
+def test_robots_that_are_nowhere_take_no_time() -> None:
+    certify(certificate([{"rim": 0.3}] * 2, [STANDS]))
+    begin = process_time()
+    proof, lines = certify(certificate([{"rim": 0.3}] * 50_000, [STANDS]))
+    assert process_time() - begin < 3.0
+    assert (proof["robots"], lines) == (50_000, [])
 
 
 @pytest.mark.parametrize(
@@ -324,6 +352,11 @@ def test_what_is_no_certificate_proves_nothing(
     beside = [(one, 0.0, one * near, one * near, 1e-5, 0, 0, 0, 0, 0, 0) for one in range(2)]
     with pytest.raises(ValueError, match="too near"):
         certify(certificate([{"rim": 0.5}, {"rim": 0.5}], beside, 5e7))
+    # A rod that turns for years, whose angle is rounded by 0.1 mrad, and one beside its end for a microsecond.
+    rods = [(0, -9e8, 0, 0, 0, 0, 0, 0, 0, 900.0, 0), (1, 0.0, 9.0, 0, 0, 0, 0, 0, 0, 0, 0), (1, 1e-6, *[math.nan] * 9)]
+    turning = certificate([{"hx": 9.0, "rim": 0.01}, {"rim": 0.1}], rods, 1e-5).getvalue()
+    with pytest.raises(ValueError, match="exact"):
+        certify(io.BytesIO(turning.replace(b'"begin": 0.0', b'"begin": -9e8')))
     # Of robots that are nowhere nothing is proved.
     (tmp_path / "empty").write_bytes(certificate([{"rim": 0.3}], []).getvalue())
     assert main(["certify", str(tmp_path / "empty")]) == 1
@@ -380,6 +413,8 @@ def test_runs_write_certificates_that_the_command_reads_with_their_map(
     assert main(["traffic", "run", hall, "--robots", "9", "--seconds", "30", "--quiet", "--certificate", file]) == 0
     assert main(["certify", file, "--map", hall]) == 0
     assert "9 robots, 30 s, 270 robot-seconds" in (said := capsys.readouterr().out) and said.endswith("certified\n")
+    # What a map does not say: points on cells of a kilometre touch nothing either.
+    assert "\nrobots of 0.6 m and more, at most 2 m/s, on cells of 1 m\n" in said
     assert main(["certify", file, "--map", str(tmp_path / "other.map")]) == 2
     # With one robot a third of a cell aside it drives into walls, and nothing else is said of it.
     with Path(file).open("rb") as stream:
@@ -390,5 +425,5 @@ def test_runs_write_certificates_that_the_command_reads_with_their_map(
             lines += [line, rows_of.tobytes()]
     (tmp_path / "aside.bin").write_bytes(b"".join(lines))
     assert main(["certify", str(tmp_path / "aside.bin")]) == 1
-    said = capsys.readouterr().out.splitlines()[1:-2]
+    said = capsys.readouterr().out.splitlines()[2:-2]
     assert said and all(" robot_4 overlaps " in line or " overlaps robot_4 " in line for line in said), said

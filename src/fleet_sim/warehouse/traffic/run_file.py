@@ -14,7 +14,7 @@ from fleet_sim.base.arrays import Bools, Floats, is_finite
 from fleet_sim.base.errors import ConfigError
 from fleet_sim.base.files import write_file
 from fleet_sim.warehouse.sites.grid import Grid
-from fleet_sim.warehouse.sites.reading import read_text
+from fleet_sim.warehouse.sites.reading import read_json
 from fleet_sim.warehouse.traffic.figures import TASKS, FigureCollector
 
 FORMAT = "fleet_sim run 1"
@@ -182,13 +182,7 @@ def _sparse(values: Floats) -> tuple[list[int], list[float]]:
 def read_run(path: str | Path) -> Run:
     """Return the run in a file; raises ConfigError naming what is wrong."""
     file = Path(path)
-    try:
-        content = json.loads(read_text(file))
-    except (ValueError, RecursionError) as error:
-        # A ConfigError is a ValueError as well; it knows better what is wrong.
-        if isinstance(error, ConfigError):
-            raise
-        raise ConfigError(f"is not valid JSON: {str(error)[:200]}", source=str(file)) from error
+    content = read_json(file)
     if not isinstance(content, Mapping) or content.get("format") != FORMAT:
         found = content.get("format") if isinstance(content, Mapping) else None
         raise ConfigError(
