@@ -232,6 +232,9 @@ class Watched:
             assert self._goes_on(10.0 * STILL, STILL), f"/clock stands still for {STILL} s"
         more = self._resident() - self._memory
         assert more < MOST_MEMORY, f"it takes {more >> 20} MB more"
+        log = self._canaries.folder.with_suffix(".log").read_text(encoding="utf-8", errors="replace")
+        orders = next((line for line in log.splitlines() if "\x1b" in line or "\x9b" in line), "")
+        assert not orders, f"the log gives orders to the terminal: {orders[:200]!r}"
         notes = self._notes.read_text(encoding="utf-8")
         self._notes.write_text("", encoding="utf-8")
         self._canaries.check_unchanged()
@@ -330,6 +333,11 @@ def live_target() -> Target:
             tree["value"] = made if not section else (made[section] or [{}])[0]
             if name.endswith("/sim/spawn"):
                 tree["also"] = {"name": f"r{random.randrange(1000)}"}
+        elif name == "/sim/disturb" and path[-1] != "kind":
+            # Again and again, as what is under way adds up.
+            tree["value"] = 0
+            tree["field"] = ["operation"]
+            tree["also"] = {"kind": random.choice(("radio", "localization", "slow"))}
         elif "string" in declared:
             tree["value"] = generator.pattern(random) if random.random() < 0.2 else random.choice(TEXTS)
         else:

@@ -151,6 +151,8 @@ TEXTS = (
         "\x00",
         "a\nb",
         "\u202e",
+        "\x1b[2J\x9b31m",
+        "=1+1",
     ),
     *(
         "{long 256}",
@@ -260,6 +262,8 @@ class Walk:
         yield "", tuple({**end, **needed, **more} for end in ends.values() for more in ({}, {"rate": None})), build
         if depth:
             yield "", tuple([{**ends["maximum"], **needed}] * count for count in (20, 100)), build
+            # What is refused with all at their ends may be taken a hundred times over with nothing but its kind.
+            yield "", ([needed] * 100,), build
         for name, part in properties.items():
             yield from self._places(part, lambda value, name=name: build({**needed, name: value}), depth + 1, name)
 
@@ -379,9 +383,20 @@ class Generator:
             # Each setting of a section as often as the others: agents of swarms have most of the places.
             _, (_, values, build) = self._places[random.choice(groups[random.choice(list(groups))])]
         scenario = build(random.choice(values))
+        if section in ("robots", "objects") and random.random() < 0.1:
+            scenario = {section: [{**one, **self.crowd(random)} for one in scenario[section] if isinstance(one, dict)]}
         if random.random() < 0.1:
             scenario = {**self.scenario(random), **scenario}
         return scenario
+
+    @staticmethod
+    def crowd(random: Random) -> dict[str, Any]:
+        """Return what makes thousands of an entry, as many as one message may ask for: apart, or in each other."""
+        apart = random.choice(([2, 2, 0], [0, 0, 0], [1e-6, 0, 0]))
+        model = random.choice(
+            ({}, {"urdf_path": "mobile_manipulator"}, {"shape": {"shape_type": "sphere", "radius": 50}})
+        )
+        return {"grid": {"count": random.choice((3000, 9000)), "columns": 60, "spacing": apart}, **model}
 
     def input(self, random: Random) -> dict[str, Any]:
         """Return an input of the target."""

@@ -9,8 +9,8 @@ What the sections of a scenario draw from, and what robots and objects may have:
     ros         nothing: it is left out of a world from outside
     plugins     nothing: they are dotted paths, which may not be imported
     callbacks   nothing: the same
-    robots      ENTITIES, those of grids and places one by one; ACTIONS, and the work of their sensors
-    objects     ENTITIES, in the same way; FILES for heights
+    robots      ENTITIES, those of grids and places one by one; TOUCHING, JOINTS, ACTIONS, the work of their sensors
+    objects     ENTITIES and TOUCHING, in the same way; FILES for heights
     sensors     RAYS, PIXELS; others read columns
     swarm       ENTITIES, also those that come later; LOOKS, KEPT, DRAWS
     site        ENTITIES for its walls; its file is in a folder that the operator named
@@ -23,7 +23,7 @@ What the sections of a scenario draw from, and what robots and objects may have:
     tasks       PLANNING, of the traffic that has a goal from it for each robot
     orders      ORDERS, PAIRS; ENTITIES for pods and loads; lists are as long as a message
     battery     nothing: columns of an entity that is counted
-    disturbances  EVENTS, those of its robots, doors and stations; CHANCES; for a robot nothing: a column
+    disturbances  EVENTS, those of its robots, doors and stations; CHANCES, STACKED, FOLLOWED; for a robot nothing
     vda5050     nothing: what a broker sends is counted where it arrives (`warehouse/vda5050/connection.py`)
     ackermann   nothing: columns of an entity that is counted
     wheels      nothing: the same

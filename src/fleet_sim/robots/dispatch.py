@@ -215,7 +215,7 @@ class LoadWorld(Command):
         return True
 
 
-def load_world(sim: Any, command: LoadWorld) -> CommandAck:
+def load_world(sim: Any, command: LoadWorld) -> None:
     """Carry out the command in the simulation `sim`; raises FleetSimError, and what was there stays then."""
     # A refused world leaves no file behind, and replaces none.
     with discarding():
@@ -227,7 +227,6 @@ def load_world(sim: Any, command: LoadWorld) -> CommandAck:
     with input_of(sim.world, command):
         fill_scenario(sim, with_implied_settings(command.scenario, source=command.file), source=command.file)
     sim.world.events.emit("world_loaded")
-    return command.ack(sim.world.clock.time)
 
 
 def try_world(sim: Any, scenario: Mapping[str, Any], source: str) -> None:
@@ -271,7 +270,8 @@ def input_of(world: World, command: Command) -> Iterator[None]:
         yield
 
 
-Handler = Callable[[Any], CommandAck]
+Handler = Callable[[Any], CommandAck | Recipients | None]
+"""Carries out a command; returns its acknowledgement, or for whom it was, None where it is for nobody by name."""
 
 
 class FleetCommandDispatcher:
@@ -296,16 +296,16 @@ class FleetCommandDispatcher:
             c.Attach: self._attach,
             c.Remove: self._remove,
             c.Spawn: self._spawn,
-            c.Reset: self._reset,
-            c.Clear: self._clear,
+            c.Reset: lambda _: sim.reset(),
+            c.Clear: lambda _: sim.clear(),
             c.SaveState: self._save_state,
-            c.RestoreState: self._restore_state,
+            c.RestoreState: lambda command: sim.restore_state(self.moments.named(command.name)),
             c.Call: self._call,
             LoadWorld: partial(load_world, sim),
         }
 
     def handle(self, cls: type[Command], handler: Handler) -> None:
-        """Register `handler(command)` for commands of the class `cls`; it must return the acknowledgement."""
+        """Register `handler(command)` for commands of the class `cls`."""
         self._handlers[cls] = handler
 
     def dispatch(self, command: Command) -> CommandAck:
@@ -320,7 +320,8 @@ class FleetCommandDispatcher:
         if handler is None:
             raise InvalidValueError(f"unknown command {command!r}; see fleet_sim.world.commands")
         with input_of(self._world, command):
-            return handler(command)
+            done = handler(command)
+        return done if isinstance(done, CommandAck) else self._ack(command, done)
 
     def _handler(self, command: Command) -> Handler | None:
         """Return what carries out commands of this class, or of the class that it is derived from."""
@@ -343,22 +344,21 @@ class FleetCommandDispatcher:
 
     # ---- by command --------------------------------------------------------------------------------------------------
 
-    def _navigate(self, command: c.Navigate) -> CommandAck:
+    def _navigate(self, command: c.Navigate) -> Recipients:
         to = Recipients(self._world, command.names)
         to.reject_immovable(by_route=command.route)
         positions, orientations = to.poses(command.positions, command.orientations)
         if command.route:
-            return self._navigate_by_route(command, to, positions, orientations)
+            self._navigate_by_route(command, to, positions, orientations)
+            return to
         positions, orientations = to.free_poses(positions, orientations)
         # After all checks: a rejected command must not end what the robot is doing.
         self._pre_empt_base(to, "a new goal was commanded")
         if len(to.rows):
             drive.start_paths(self._world, to.rows, np.ones(len(to.rows), np.int64), positions, orientations)
-        return self._ack(command, to)
+        return to
 
-    def _navigate_by_route(
-        self, command: c.Navigate, to: Recipients, positions: Floats, orientations: Floats
-    ) -> CommandAck:
+    def _navigate_by_route(self, command: c.Navigate, to: Recipients, positions: Floats, orientations: Floats) -> None:
         world = self._world
         poses = np.concatenate((positions, orientations), axis=1).tolist()
         goals = [{"position": pose[:3], "orientation": pose[3:]} for pose in poses]
@@ -369,9 +369,8 @@ class FleetCommandDispatcher:
         chosen = [action for row, action in zip(to.rows.tolist(), actions, strict=True) if failures[row] is None]
         to.reject_for({row: failure.message for row, failure in failures.items() if failure is not None})
         self._execute_action(c.ExecuteAction(names=to.names, actions=tuple(chosen), command_id=command.command_id))
-        return self._ack(command, to)
 
-    def _follow_path(self, command: c.FollowPath) -> CommandAck:
+    def _follow_path(self, command: c.FollowPath) -> Recipients:
         to = Recipients(self._world, [command.name])
         to.reject_immovable()
         points = as_floats(command.positions, (None, 3), "positions")
@@ -384,9 +383,9 @@ class FleetCommandDispatcher:
         self._pre_empt_base(to, "a new path was commanded")
         if len(to.rows):
             drive.start_paths(self._world, to.rows, np.array([len(points)]), points, orientations)
-        return self._ack(command, to)
+        return to
 
-    def _set_velocity(self, command: c.SetVelocity) -> CommandAck:
+    def _set_velocity(self, command: c.SetVelocity) -> Recipients:
         to = Recipients(self._world, command.names)
         to.reject_immovable()
         shape = (len(command.names), 3)
@@ -399,21 +398,21 @@ class FleetCommandDispatcher:
         self._pre_empt_base(to, "a velocity was commanded")
         if len(to.rows):
             drive.start_velocities(self._world, to.rows, linear, angular, timeout)
-        return self._ack(command, to)
+        return to
 
-    def _set_joints(self, command: c.SetJoints) -> CommandAck:
+    def _set_joints(self, command: c.SetJoints) -> Recipients:
         to = Recipients(self._world, command.names)
         to.reject_jointless()
         set_joints(self._world, command, to)
-        return self._ack(command, to)
+        return to
 
-    def _stop_all(self, command: c.Stop) -> CommandAck:
+    def _stop_all(self, command: c.Stop) -> Recipients:
         to = Recipients(self._world, command.names or self._everyone())
         to.reject_others_than_robots()
         self._stop(to, "stopped by command", stay=True)
-        return self._ack(command, to)
+        return to
 
-    def _set_poses(self, command: c.SetPoses) -> CommandAck:
+    def _set_poses(self, command: c.SetPoses) -> Recipients:
         world = self._world
         to = Recipients(world, command.names)
         to.reject_carried()
@@ -423,7 +422,7 @@ class FleetCommandDispatcher:
             # Within a step, what is carried follows at the end of phase 1 anyway.
             if not world.in_step:
                 attachments.follow_rows(world, to.rows)
-        return self._ack(command, to)
+        return to
 
     def _execute_action(self, command: c.ExecuteAction) -> CommandAck:
         if len(command.actions) != len(command.names):
@@ -455,7 +454,7 @@ class FleetCommandDispatcher:
         params = dict(action)
         return self._world.actions.parse(params.pop("type", ""), params)
 
-    def _cancel_actions(self, command: c.CancelActions) -> CommandAck:
+    def _cancel_actions(self, command: c.CancelActions) -> Recipients:
         to = Recipients(self._world, command.names)
         to.reject_others_than_robots()
         if command.goal:
@@ -464,56 +463,43 @@ class FleetCommandDispatcher:
                 self._world.actions.cancel_goal(row, command.goal, command.reason)
         else:
             self._stop(to, command.reason)
-        return self._ack(command, to)
+        return to
 
-    def _finish_actions(self, command: c.FinishActions) -> CommandAck:
+    def _finish_actions(self, command: c.FinishActions) -> Recipients:
         to = Recipients(self._world, command.names)
         to.reject_others_than_robots()
         running = {row: self._world.actions.current(row) for row in to.rows.tolist()}
         unasked = [row for row, action in running.items() if action is None or not action.finish()]
         to.reject_for(dict.fromkeys(unasked, "no action of it waits to be finished"))
-        return self._ack(command, to)
+        return to
 
-    def _attach(self, command: c.Attach) -> CommandAck:
+    def _attach(self, command: c.Attach) -> Recipients:
         to = Recipients(self._world, [command.name])
         to.reject_others_than_robots()
         to.reject_for({row: attach(self._world, self._world.handles[row], command) for row in to.rows.tolist()})
-        return self._ack(command, to)
+        return to
 
-    def _remove(self, command: c.Remove) -> CommandAck:
+    def _remove(self, command: c.Remove) -> Recipients:
         to = Recipients(self._world, command.names)
         # All in one go, as rows may be attached to each other.
         if len(to.rows):
             remove(self._world, to.rows)
-        return self._ack(command, to)
+        return to
 
     def _spawn(self, command: c.Spawn) -> CommandAck:
         names = spawn_command(self._world, command)
-        return replace(self._done(command), accepted_names=names)
+        return command.ack(self._world.clock.time, names)
 
-    def _reset(self, command: c.Reset) -> CommandAck:
-        self._sim.reset()
-        return self._done(command)
-
-    def _clear(self, command: c.Clear) -> CommandAck:
-        self._sim.clear()
-        return self._done(command)
-
-    def _save_state(self, command: c.SaveState) -> CommandAck:
+    def _save_state(self, command: c.SaveState) -> None:
         # Before the state is saved, which copies everything.
         size = len(self._sim.world)
         self.moments.check(command.name, size)
         self.moments.keep(command.name, self._sim.save_state(), size)
-        return self._done(command)
-
-    def _restore_state(self, command: c.RestoreState) -> CommandAck:
-        self._sim.restore_state(self.moments.named(command.name))
-        return self._done(command)
 
     def _call(self, command: c.Call) -> CommandAck:
         # Called between steps or in a step, by whoever put it into the inbox.
         value = command.function(self._sim)
-        return replace(self._done(command), value=value)
+        return replace(self._ack(command), value=value)
 
     # ---- helpers -----------------------------------------------------------------------------------------------------
 
@@ -521,12 +507,9 @@ class FleetCommandDispatcher:
     def _world(self) -> World:
         return self._sim.world
 
-    def _done(self, command: Command) -> CommandAck:
-        return command.ack(self._world.clock.time)
-
-    def _ack(self, command: Command, to: Recipients) -> CommandAck:
-        time = self._world.clock.time
-        return command.ack(time, to.names, to.rejected)
+    def _ack(self, command: Command, to: Recipients | None = None) -> CommandAck:
+        accepted, rejected = ((), {}) if to is None else (to.names, to.rejected)
+        return command.ack(self._world.clock.time, accepted, rejected)
 
     def _everyone(self) -> NamedRows:
         world = self._world

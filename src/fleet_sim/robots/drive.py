@@ -268,8 +268,8 @@ class Recipients:
     rows: Rows
     indices: Ints
 
-    def __init__(self, world: World, names: Sequence[str]) -> None:
-        """Raises InvalidValueError if `names` are not strings."""
+    def __init__(self, world: World, names: Sequence[str], unknown: str = "unknown robot") -> None:
+        """Reject names of nothing with the reason `unknown`; raises InvalidValueError if `names` are not strings."""
         self._world = world
         self._given = names
         self._reasons: dict[int, str] = {}
@@ -278,7 +278,7 @@ class Recipients:
         self.rows, self.indices = rows, np.arange(len(rows))
         # Before duplicates are looked for: as rows all unknown names are the same.
         if known is None:
-            self.reject(rows == NO_ROW, "unknown robot")
+            self.reject(rows == NO_ROW, unknown)
         self._reject_duplicates()
 
     @property

@@ -13,11 +13,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, Floats, Ints, Rows, as_floats
-from fleet_sim.base.budget import ENTITIES, Work
+from fleet_sim.base.budget import ENTITIES, Work, is_from_outside
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.base.files import beside
 from fleet_sim.base.gate import LARGEST_EXTENT, MOST_ALIKE, check_extent
 from fleet_sim.base.geometry import TURN, Pose, pose_arrays
+from fleet_sim.base.params import CollisionMode
 from fleet_sim.base.scenario import open_sections, prepare_sections
 from fleet_sim.base.settings import Checked, read, setting
 from fleet_sim.base.spatial import quaternions
@@ -264,6 +265,8 @@ def _spawn(
 ) -> Spawned:
     """Spawn all runs, in the order of `positions` (N, 3) in m and `orientations` (N, 4) xyzw; after an error, none."""
     check_extent(positions, world.extent, "pose")
+    if is_from_outside():
+        _charge(world, runs, positions)
     _use_features(world, runs, names)
     # Names are checked here and params before. Sensors and plugins may still fail: then the rows are freed again.
     rows = world.allocate(names)
@@ -298,6 +301,60 @@ def _spawn(
     if handles is not None:
         emit_spawned(world, handles)
     return Spawned(rows, handles)
+
+
+JOINTS = Work("joints of robots", 20_000, 200_000)
+TOUCHING = Work("pairs of bodies that touch", 100_000)
+"""Each is looked at in every check of collisions: bodies inside each other make as many as their number squared."""
+_LOOKS, _AT_ONCE = 5_000_000, 200_000
+"""Pairs that are near along one axis, in all and at a time; of more, each is taken for a pair that touches."""
+
+
+def _charge(world: World, runs: Sequence[EntityRun], positions: Floats) -> None:
+    """Count the joints of what comes in, and what it touches by its boxes, as if nothing were turned."""
+    plans = [(run.size, run.template.robot) for run in runs]
+    JOINTS.charge(sum(size * len(plan.positions) for size, plan in plans if plan is not None), world.joints.used)
+    columns = [run.template.columns.get("body", {}) for run in runs]
+    sizes = [run.size for run in runs]
+    halves = np.repeat([np.broadcast_to(one.get("half_extents", 0.0), 3) for one in columns], sizes, axis=0)
+    modes = np.repeat([one.get("collision_mode", 0) for one in columns], sizes)
+    moves_mask = (modes != CollisionMode.STATIC.code) & (modes != CollisionMode.DISABLED.code)
+    there = world.rows[world.collision_mode[world.rows] != CollisionMode.DISABLED.code]
+    centres = np.concatenate([positions[moves_mask], world.position[there]])
+    halves = np.concatenate([halves[moves_mask], world.half_extents[there]])
+    TOUCHING.charge(_touching(centres - halves, centres + halves, int(moves_mask.sum())))
+
+
+def _touching(lower: Floats, upper: Floats, new: int) -> int:
+    """Return how many pairs of boxes (N, 3) overlap, one of which is of the first `new`; more, if too many are near."""
+    if not new:
+        return 0
+    axis = int(np.argmax(lower.std(axis=0)))
+    order = np.argsort(lower[:, axis], kind="stable")
+    lower, upper, new_mask = lower[order], upper[order], order < new
+    # Of two, the one that begins first along the axis looks at the other: a new one at all, the others at new ones.
+    ends = np.searchsorted(lower[:, axis], upper[:, axis], side="right")
+    places, all_of_them = np.flatnonzero(new_mask), np.arange(len(order))
+    before = np.flatnonzero(~new_mask)
+    looks = [
+        (places, all_of_them, places + 1, ends[places]),
+        (before, places, np.searchsorted(places, before), np.searchsorted(places, ends[before])),
+    ]
+    near = sum(int((end - begin).sum()) for _, _, begin, end in looks)
+    return near if near > _LOOKS else sum(_overlaps(lower, upper, *one) for one in looks)
+
+
+def _overlaps(lower: Floats, upper: Floats, boxes: Ints, others: Ints, begin: Ints, end: Ints) -> int:
+    """Return how many of `others[begin:end]` the boxes overlap, each with a part of its own."""
+    counts, found = end - begin, 0
+    parts = np.searchsorted(np.cumsum(counts), np.arange(_AT_ONCE, counts.sum() + _AT_ONCE, _AT_ONCE)).tolist()
+    for first, last in zip([0, *parts], [*parts, len(boxes)], strict=True):
+        many = counts[first:last]
+        one = np.repeat(boxes[first:last], many)
+        shift = np.repeat(begin[first:last] - np.cumsum(many) + many, many)
+        other = others[np.arange(len(one)) + shift]
+        found += int(((lower[other] <= upper[one]) & (lower[one] <= upper[other])).all(axis=1).sum())
+    return found
 
 
 def _has_python_parts(run: EntityRun) -> bool:

@@ -170,10 +170,32 @@ WORLDS = {
         "1,000 disturbances by chance in a simulated second",
     ),
     "many disturbances of many robots": (
-        "{robots: [{name: a, grid: {count: 200}}], disturbances: ["
-        + ", ".join(["{kind: breakdown, per_hour: 0.1}"] * 100)
+        "{robots: [{name: a, grid: {count: 2000}}], disturbances: ["
+        + ", ".join(["{kind: breakdown, per_hour: 0.1}"] * 6)
         + "]}",
-        "10,000 robots, doors or stations to disturb, this asks for 10,200",
+        "10,000 robots, doors or stations to disturb, this asks for 12,000",
+    ),
+    "a radio that is disturbed a thousand times over": (
+        "{robots: [{name: a}], disturbances: [" + ", ".join(["{kind: radio, latency: 9, duplicates: 1}"] * 1000) + "]}",
+        "messages may bring the disturbances of one robot to at most 10; there are 10",
+    ),
+    "disturbances that wait for a robot": (
+        "{disturbances: [" + ", ".join(["{kind: radio, per_hour: 1, robots: [later]}"] * 11) + "]}",
+        "disturbances of one robot to at most 10",
+    ),
+    "areas that are followed": (
+        "{robots: [{name: a, grid: {count: 21}}], disturbances: ["
+        + ", ".join(f"{{kind: radio, loss: 0.1, robots: [a_{at}], area: [[0, 0], [9, 0], [9, 9]]}}" for at in range(21))
+        + "]}",
+        "at most 20 areas in which robots are disturbed",
+    ),
+    "bodies in one place": (
+        "{robots: [{name: r, grid: {count: 3000, columns: 60}, shape: {shape_type: sphere, radius: 50}}]}",
+        "100,000 pairs of bodies that touch",
+    ),
+    "robots of many joints": (
+        "{robots: [{name: r, urdf_path: mobile_manipulator, grid: {count: 3000, columns: 60, spacing: [2, 2, 0]}}]}",
+        "20,000 joints of robots, this asks for 30,000",
     ),
     "people who come without end": (
         f"{{site: {STATIONS}, people: {{groups: [{{visits: [pick], per_hour: 100000}}]}}}}",
@@ -188,6 +210,35 @@ WORLDS = {
         "10,000 entities, this asks for 12,000",
     ),
 }
+
+
+def test_what_messages_add_to_one_robot_counts_together(sim: fs.MultiRobotSimulationCore) -> None:
+    radio = {"kind": "radio", "robots": ["there"], "latency": 9.0}
+
+    def disturb(**more: Any) -> None:
+        sim.dispatcher.dispatch(Disturb(entry={**radio, **more}, remote=True))
+
+    for _ in range(5):
+        disturb()
+        disturb(robots=["th*"], lasts=1.0)
+    with pytest.raises(InvalidValueError, match="disturbances of one robot to at most 10; there are 10"):
+        disturb(robots=["all"])
+    sim.run_simulation(1.5)
+    disturb()
+    sim.spawn(fs.AgentSpawnParams(name="other"))
+    for _ in range(10):
+        disturb(robots=["other"])
+    sim.dispatcher.dispatch(Disturb(entry=radio | {"robots": ["other"]}))
+
+
+def test_bodies_that_are_apart_come_in(sim: fs.MultiRobotSimulationCore) -> None:
+    for columns in (100, 1):
+        load(
+            sim, f"{{robots: [{{name: r, grid: {{count: 9000, columns: {columns}}}, shape: {{shape_type: sphere}}}}]}}"
+        )
+        assert len(sim.agents) == 9000
+    with pytest.raises(FleetSimError, match="pairs of bodies that touch"):
+        spawn(sim, "{name: over_all, grid: {count: 12}, pose: [0, 4000, 0], shape: {shape_type: sphere, radius: 9000}}")
 
 
 @pytest.mark.parametrize(("text", "figure"), WORLDS.values(), ids=WORLDS)

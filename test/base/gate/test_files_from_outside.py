@@ -145,6 +145,19 @@ def test_new_files_are_written_below_the_folder_for_output(
     assert listing(private / "out").keys() == {str(private / "out" / name)}
 
 
+def test_what_is_there_is_not_replaced_below_the_folder_for_output(
+    sim: fs.MultiRobotSimulationCore, private: Path
+) -> None:
+    text, _, name = WRITES["csv"].rpartition(" ")
+    (private / "out" / name).write_text("mine")
+    (private / "out" / "link.csv").symlink_to(private / "out" / "nothing.csv")
+    before = listing(private)
+    for taken in (name, "link.csv"):
+        assert "messages may write new files" in answer(sim, text, private / "out" / taken)
+    sim.close()
+    assert listing(private) == before
+
+
 def test_a_world_that_is_refused_has_written_nothing(sim: fs.MultiRobotSimulationCore, private: Path) -> None:
     """Also the operator's own: the world is tried before it takes the place of the one that is there."""
     swarm = {"type": "RectangularWorld", "agents": [{"type": "MazeAgent", "position": [3.0, 3.0]}]}

@@ -12,7 +12,7 @@ import fleet_sim as fs
 from fleet_sim.base.errors import FleetSimError
 from fleet_sim.base.files import is_remote, remote_input
 from fleet_sim.robots.motion.controllers import CONTROLLERS
-from fleet_sim.world.commands import Command, Spawn
+from fleet_sim.world.commands import Command, Reset, RestoreState, SaveState, Spawn
 
 URDF = '<robot name="r"><link name="base"/></robot>'
 
@@ -61,6 +61,12 @@ def test_files_outside_of_model_folders_are_refused_and_not_told_apart(
         with pytest.raises(FleetSimError, match="not in a folder of models"):
             spawn(sim, shape={"shape_type": "mesh", "mesh_path": str(path.with_suffix(".obj"))})
     assert answers[0] == answers[1]
+    # A program of the user's own may, and what the operator asks for from afar goes on with that.
+    sim.dispatcher.dispatch(Spawn(robots=({"name": "mine", "urdf_path": str(there)},)))
+    sim.dispatcher.dispatch(SaveState(name="here"))
+    sim.dispatcher.dispatch(Reset(remote=True))
+    sim.dispatcher.dispatch(RestoreState(name="here", remote=True))
+    assert [agent.name for agent in sim.agents] == ["mine"]
 
 
 def test_neither_links_nor_dots_lead_out_of_a_model_folder(tmp_path: Path) -> None:

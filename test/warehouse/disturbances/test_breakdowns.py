@@ -263,3 +263,16 @@ def test_a_recorded_run_is_repeated_with_what_was_begun_and_ended_in_it() -> Non
     logs: list[fs.CommandLog] = []
     wanted = run(None)
     assert len(logs[0].entries) == 2 and run(logs[0]) == wanted
+
+
+def test_a_name_that_looks_like_a_pattern_is_a_name_too() -> None:
+    robots = [{"name": name, "pose": [0.0, y, 0.1]} for y, name in enumerate(("r[7]", "r7", "r8"))]
+    slow = [{"kind": "slow", "robots": ["r[7]"], "pace": 0.5, "at": 0.0}]
+    with fs.MultiRobotSimulationCore.from_dict(
+        {"simulation": {"gui": False}, "robots": robots, "disturbances": slow}
+    ) as sim:
+        for agent in sim.agents:
+            send(agent)
+        sim.run_simulation(duration=3.0)
+        ways = [agent.get_pose().x for agent in sim.agents]
+    assert ways[0] == ways[1] < ways[2]

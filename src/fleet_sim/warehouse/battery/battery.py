@@ -19,7 +19,7 @@ from fleet_sim.robots.drive import Recipients
 from fleet_sim.robots.sim_object import FeatureHandle
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.world.columns import FeatureColumns, column, named_columns
-from fleet_sim.world.commands import Command, CommandAck, command
+from fleet_sim.world.commands import Command, command
 from fleet_sim.world.conditions import conditions_of
 from fleet_sim.world.features import FAULTS, Feature, FeatureHost
 from fleet_sim.world.pipeline import ANY, Phase, System, any_span, each_step
@@ -307,13 +307,12 @@ class Batteries(FeatureRows[BatteryColumns]):
         speeds: Floats = np.sqrt(x * x + y * y + z * z)
         return np.where(self.world.parent[rows] == NO_ROW, speeds, 0.0)
 
-    def set_charging(self, command: SetCharging) -> CommandAck:
+    def set_charging(self, command: SetCharging) -> Recipients:
         """Carry out a SetCharging: connect batteries to a charger, or disconnect them."""
         to = Recipients(self.world, command.names)
         to.keep(self.table.present[to.rows], "it has no battery")
         self.table.charging[to.rows] = command.charging
-        time = self.world.clock.time
-        return command.ack(time, to.names, to.rejected)
+        return to
 
 
 # The entry point of the feature, which `setup.cfg` declares: it connects batteries to a simulation.

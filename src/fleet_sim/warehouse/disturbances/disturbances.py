@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import heapq
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, TypeVar, cast
@@ -12,7 +14,7 @@ from zlib import crc32
 import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Rows
-from fleet_sim.base.budget import Work, check_name
+from fleet_sim.base.budget import Work, check_name, is_from_outside
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, located
 from fleet_sim.base.gate import LONGEST_TIME
 from fleet_sim.base.params import ActionCause
@@ -22,14 +24,14 @@ from fleet_sim.robots import drive
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.disturbances.kind import Aim, DisturbanceKind, Disturbed, Effect, Event
 from fleet_sim.warehouse.disturbances.radio import radio_of
-from fleet_sim.warehouse.disturbances.section import Entry, check_targets, read_entry
+from fleet_sim.warehouse.disturbances.section import ALL, Entry, check_targets, read_entry
 from fleet_sim.warehouse.traffic.run_file import RunTable
 from fleet_sim.world.clock import duration_of, purpose_key, uniforms
 from fleet_sim.world.commands import Command, CommandAck, command
 from fleet_sim.world.conditions import CONDITIONS, ConditionColumns, RobotError
 from fleet_sim.world.features import FAULTS, Feature, FeatureHost
 from fleet_sim.world.pipeline import Phase, System, each_step
-from fleet_sim.world.schema import KIND_AGENT
+from fleet_sim.world.schema import KIND_AGENT, NO_ROW
 from fleet_sim.world.steering import IDLE
 from fleet_sim.world.world import DriveRule, FeatureRows, SpeedRule
 
@@ -60,6 +62,9 @@ Kind = TypeVar("Kind", bound=DisturbanceKind)
 EVENTS = Work("robots, doors or stations to disturb", 10_000, 100_000)
 """Counted for each of their times, and more where the area has many corners."""
 CHANCES = Work("disturbances by chance in a simulated second", 1_000, 2_000)
+STACKED = Work("disturbances of one robot", math.inf, 10)
+"""Each is looked at for each message of the robot."""
+FOLLOWED = Work("areas in which robots are disturbed while they are there", 20, 20)
 FEWEST = 1_000
 """So many robots count at least for what happens by chance: others may come."""
 
@@ -126,6 +131,8 @@ class _Sums(NamedTuple):
     watched: dict[str, Rows]
 
 
+Target = tuple[str, int, int]
+"""What is aimed at: its name, its number, and the row of a robot, else -1."""
 BEGIN, END = 1, 0
 """What comes up at a time: ends before begins."""
 GAP = 1
@@ -262,7 +269,7 @@ class Disturbances(FeatureRows[ConditionColumns]):
     def _check_new(self, entry: Entry, name: str) -> None:
         if any(known.label == name for known in self._entries.values()):
             raise InvalidValueError(f"id: a disturbance is called {name!r} already; end it, or choose another id")
-        check_targets(self._sim, entry, [name for name, _, _ in self._all_targets(entry.aim)])
+        check_targets(self._sim, entry, dict.fromkeys(name for name, _, _ in self._all_targets(entry.aim)))
         if not self._targets(entry) and entry.settings.per_hour is None:
             raise InvalidValueError(f"{entry.aim.value}: nothing is there to be disturbed")
 
@@ -277,21 +284,28 @@ class Disturbances(FeatureRows[ConditionColumns]):
 
     def add(self, entries: Sequence[Entry], *, source: str = "") -> None:
         """Add the entries of a scenario; raises ConfigError naming entry and field, and then adds none."""
+        # Once for all: there may be thousands of robots, and as many entries.
+        targets = {aim: self._all_targets(aim) for aim in {entry.aim for entry in entries}}
+        names = {aim: dict.fromkeys(name for name, _, _ in found) for aim, found in targets.items()}
         for index, entry in enumerate(entries):
             with located(f"{CONDITIONS}[{index}]", source=source):
-                check_targets(self._sim, entry, [name for name, _, _ in self._all_targets(entry.aim)])
+                check_targets(self._sim, entry, names[entry.aim])
         for entry in entries:
-            self._add(entry)
+            self._add(entry, targets[entry.aim])
 
-    def _add(self, entry: Entry) -> None:
+    def _add(self, entry: Entry, among: Sequence[Target] | None = None) -> None:
         settings, clock = entry.settings, self.world.clock
         check_name(settings.name)
-        targets = self._targets(entry, anywhere=True)
+        targets = self._targets(entry, anywhere=True, among=among)
         ticks = {max(clock.ticks(time), clock.tick) for time in settings.times()}
         each = 1 + len(settings.area or ()) // 10
         EVENTS.charge(max(1, len(targets)) * len(ticks) * each, len(self._entries) + len(self._active) + len(self._due))
         if settings.per_hour is not None:
             CHANCES.charge(_chances(len(targets), settings.per_hour), self._chances)
+        if entry.aim is Aim.ROBOTS and is_from_outside():
+            live = self._live()
+            FOLLOWED.charge(_is_followed(entry), sum(map(_is_followed, live)))
+            STACKED.charge(1, self._most_of_one(live, [name for name, _, _ in targets]))
         number = max(self._entries, default=-1) + 1
         self._keep(number, entry)
         if settings.per_hour is not None:
@@ -301,6 +315,29 @@ class Disturbances(FeatureRows[ConditionColumns]):
             return
         for tick in sorted(ticks):
             heapq.heappush(self._due, (tick, BEGIN, number, AT_TIMES, 0))
+
+    def _live(self) -> list[Entry]:
+        """Return the entries that disturb robots, or may do so."""
+        due = {number for number, _ in self._active} | {number for _, _, number, _, _ in self._due} | set(self._areas)
+        return [
+            entry
+            for number, entry in self._entries.items()
+            if entry.aim is Aim.ROBOTS and (number in due or entry.settings.per_hour is not None)
+        ]
+
+    def _most_of_one(self, live: Sequence[Entry], names: Sequence[str]) -> int:
+        """Return how many of `live` are aimed at that robot of `names` which has most; of none, at nobody yet."""
+        single: Counter[str] = Counter()
+        patterns = []
+        for entry in live:
+            given = entry.settings.names(Aim.ROBOTS)
+            if len(given) == 1 and given[0].isidentifier() and given[0] != ALL:
+                single.update(given)
+            else:
+                patterns.append(entry)
+        if not names:
+            return sum(not self._targets(entry, anywhere=True) for entry in live)
+        return max(single[name] + sum(entry.matches(name) for entry in patterns) for name in names)
 
     def _keep(self, number: int, entry: Entry) -> None:
         self._entries[number] = entry
@@ -320,8 +357,8 @@ class Disturbances(FeatureRows[ConditionColumns]):
 
     # ---- targets -----------------------------------------------------------------------------------------------------
 
-    def _all_targets(self, aim: Aim) -> list[tuple[str, int, int]]:
-        """Return all that may be aimed at: name, number, and row of a robot or -1."""
+    def _all_targets(self, aim: Aim) -> list[Target]:
+        """Return all that may be aimed at."""
         world, sim = self.world, self._sim
         if aim is Aim.ROBOTS:
             rows = world.rows[(world.kind[world.rows] == KIND_AGENT) & ~self.table.spared[world.rows]]
@@ -343,9 +380,10 @@ class Disturbances(FeatureRows[ConditionColumns]):
         part = self._sim.features.use(feature) if table is not None else None
         return [] if part is None else [int(row) for row in part.rows.tolist()]
 
-    def _targets(self, entry: Entry, *, anywhere: bool = False) -> list[tuple[str, int, int]]:
-        """Return the targets of an entry: those that are in its area now, or may come there (`anywhere`)."""
-        found = [target for target in self._all_targets(entry.aim) if entry.aim is Aim.AREA or entry.matches(target[0])]
+    def _targets(self, entry: Entry, *, anywhere: bool = False, among: Sequence[Target] | None = None) -> list[Target]:
+        """Return the targets of an entry, of all or `among` some: those in its area now, or that may come there."""
+        among = self._all_targets(entry.aim) if among is None else among
+        found = [target for target in among if entry.aim is Aim.AREA or entry.matches(target[0])]
         if anywhere or entry.area is None or entry.aim is not Aim.ROBOTS:
             return found
         inside_mask = entry.area.contains(self.world.position[[row for _, _, row in found], :2])
@@ -355,7 +393,7 @@ class Disturbances(FeatureRows[ConditionColumns]):
         try:
             return self.world.index.row_of(robot)
         except FleetSimError:
-            return -1
+            return NO_ROW
 
     # ---- the step ----------------------------------------------------------------------------------------------------
 
@@ -391,8 +429,7 @@ class Disturbances(FeatureRows[ConditionColumns]):
             self._step(dt)
 
     def _follows(self, number: int) -> bool:
-        entry = self._entries[number]
-        return type(entry.kind).follows_area and entry.area is not None and entry.aim is Aim.ROBOTS
+        return _is_followed(self._entries[number])
 
     def _follow_areas(self) -> None:
         """Begin with who has come into an area, and end with who has left it."""
@@ -642,6 +679,11 @@ def cost_tables(sim: MultiRobotSimulationCore) -> list[RunTable]:
     figures = sim.features.use(CONDITIONS).figures() if CONDITIONS in sim.features.used else {}
     rows = [(kind.replace("_", " "), *(round(number, 2) for number in cost.values())) for kind, cost in figures.items()]
     return [RunTable("Disturbances", ("kind", "events", "lasted, s", "robots stood, s"), rows)] if rows else []
+
+
+def _is_followed(entry: Entry) -> bool:
+    """Return whether it holds for a robot as long as that is in an area."""
+    return type(entry.kind).follows_area and entry.area is not None and entry.aim is Aim.ROBOTS
 
 
 def _number(name: str) -> int:

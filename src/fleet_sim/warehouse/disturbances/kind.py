@@ -237,7 +237,8 @@ class ActionFailure(DisturbanceKind):
         """Let actions fail until all have had theirs that disturb the robot, and those that end with `ends`."""
         active = at.sim.features.use(CONDITIONS).active_of(ActionFailure)
         ends = ends + [one.memory["until"] for one, _ in active if one.row == at.row and one.event is not at.event]
-        _columns(at).failures_until[at.row] = -1 if -1 in ends else max(ends, default=-1)
+        if ends:
+            _columns(at).failures_until[at.row] = -1 if -1 in ends else max(ends)
 
     def step(self, all_of_it: Sequence[Disturbed], dt: float) -> None:
         """End it where the last one has failed."""

@@ -6,7 +6,7 @@ import math
 import re
 from typing import Any
 
-from fleet_sim.base.errors import FleetSimError, InvalidValueError, brief, known_names
+from fleet_sim.base.errors import InvalidValueError, brief, known_names
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.warehouse import disturbances
 from fleet_sim.world.commands import Command
@@ -62,23 +62,18 @@ class DisturbInterface(Interface):
         super().__init__(bridge)
         bridge.serve(DisturbService, "sim/disturb", self._on_request)
 
-    async def _on_request(self, request: Any, response: Any) -> Any:
-        gateway, kinds = self.bridge.gateway, DisturbService.Request
-        try:
-            if request.operation == kinds.LIST:
-                await self.bridge.read(lambda: self._list(response))
-            elif request.operation in (kinds.BEGIN, kinds.END):
-                gateway.permissions.check_change()
-                ack = await self.bridge.carry_out(lambda: self._command(request))
-                response.id = next(iter(ack.accepted_names), "")
-                if ack.rejected:
-                    raise InvalidValueError("; ".join(ack.rejected.values()))
-            else:
-                raise InvalidValueError(f"operation: expected BEGIN, END or LIST (0 to 2), got {request.operation}")
-            response.success = True
-        except FleetSimError as error:
-            response.message = str(error)
-        return response
+    async def _on_request(self, request: Any, response: Any) -> None:
+        kinds = DisturbService.Request
+        if request.operation == kinds.LIST:
+            await self.bridge.read(lambda: self._list(response))
+        elif request.operation in (kinds.BEGIN, kinds.END):
+            self.bridge.gateway.permissions.check_change()
+            ack = await self.bridge.carry_out(lambda: self._command(request))
+            response.id = next(iter(ack.accepted_names), "")
+            if ack.rejected:
+                raise InvalidValueError("; ".join(ack.rejected.values()))
+        else:
+            raise InvalidValueError(f"operation: expected BEGIN, END or LIST (0 to 2), got {request.operation}")
 
     def _command(self, request: Any) -> Command:
         if request.operation == DisturbService.Request.END:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
@@ -61,6 +61,7 @@ DISTURBANCES: Registry[type[DisturbanceKind]] = Registry(
 
 
 ALL = "all"
+_is_pattern = re.compile(r"[*?[]").search
 _CLOCK = r"([01]?\d|2[0-3]):([0-5]\d)(:[0-5]\d)?"
 DAY = 86_400.0
 
@@ -189,7 +190,8 @@ class Entry(NamedTuple):
 
     def matches(self, name: str) -> bool:
         """Return whether it is aimed at what is called `name`."""
-        return any(pattern == ALL or fnmatchcase(name, pattern) for pattern in self.settings.names(self.aim))
+        given = self.settings.names(self.aim)
+        return ALL in given or name in given or any(_is_pattern(one) and fnmatchcase(name, one) for one in given)
 
 
 _TARGETS = {aim.value for aim in Aim} - {Aim.AREA.value}
@@ -248,11 +250,11 @@ def read_entries(given: object, *, source: str = "") -> list[Entry]:
     return entries
 
 
-def check_targets(sim: MultiRobotSimulationCore, entry: Entry, names: Sequence[str]) -> None:
+def check_targets(sim: MultiRobotSimulationCore, entry: Entry, names: Collection[str]) -> None:
     """Raise ConfigError for a name that is none of `names`, the things that the entry's kind is aimed at."""
     aim = entry.aim
     for pattern in entry.settings.names(aim):
-        if pattern != ALL and not any(fnmatchcase(name, pattern) for name in names):
+        if pattern != ALL and pattern not in names and not any(fnmatchcase(name, pattern) for name in names):
             # Robots may be spawned later, those with a pattern too.
             if aim is Aim.ROBOTS and (not names or "*" in pattern):
                 continue

@@ -19,11 +19,11 @@ from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots.drive import Recipients
 from fleet_sim.warehouse.equipment.fittings import STATIC, fittings_mask
 from fleet_sim.world.columns import FeatureColumns, column
-from fleet_sim.world.commands import Command, CommandAck, command
+from fleet_sim.world.commands import Command, command
 from fleet_sim.world.features import Feature, FeatureHost
 from fleet_sim.world.pipeline import Phase, System
 from fleet_sim.world.schema import NO_ROW
-from fleet_sim.world.world import World
+from fleet_sim.world.world import FeatureRows
 
 
 @dataclass
@@ -58,28 +58,23 @@ NEAR = 0.05
 """A body whose lowest point is this near in m to the top of a belt lies on it."""
 
 
-class Conveyors:
+class Conveyors(FeatureRows[ConveyorColumns]):
     """Moves in each step what lies on running belts, by its origin; robots that stand there too."""
 
-    def __init__(self, world: World, table: ConveyorColumns) -> None:
-        self._world = world
-        self._table = table
-
-    def run(self, order: RunConveyors) -> CommandAck:
+    def run(self, order: RunConveyors) -> Recipients:
         """Carry out a RunConveyors; raises InvalidValueError for a speed beyond all bounds."""
-        table = self._table
+        table = self.table
         speed = None if order.speed is None else as_float(order.speed, "speed", low=-LARGEST_SPEED, high=LARGEST_SPEED)
-        to = Recipients(self._world, order.names)
+        to = Recipients(self.world, order.names)
         to.keep(table.present[to.rows], "it is not a conveyor")
         table.running[to.rows] = bool(order.running)
         if speed is not None:
             table.speed[to.rows] = speed
-        return order.ack(self._world.clock.time, to.names, to.rejected)
+        return to
 
     def step(self, dt: float) -> None:
         """Carry what lies on belts by one step."""
-        world, table = self._world, self._table
-        belts = table.among(world.rows)
+        table, belts = self.table, self.rows
         belts = belts[table.running[belts] & (table.speed[belts] != 0.0)]
         if not len(belts):
             return
@@ -92,13 +87,13 @@ class Conveyors:
                 self._carry(carried, belt, dt)
 
     def _bodies(self) -> Rows:
-        world = self._world
+        world = self.world
         rows = world.rows
         mask = (world.parent[rows] == NO_ROW) & (world.collision_mode[rows] != STATIC) & ~world.dynamic[rows]
-        return np.asarray(rows[mask & ~self._table.present[rows] & ~fittings_mask(world)[rows]])
+        return np.asarray(rows[mask & ~self.table.present[rows] & ~fittings_mask(world)[rows]])
 
     def _lies_on(self, bodies: Rows, belt: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        world = self._world
+        world = self.world
         offsets = world.position[bodies] - world.position[belt]
         sine, cosine = trig.sin_cos_of(quaternions.yaw_of(world.orientation, belt))
         x, y = offsets[:, 0] * cosine + offsets[:, 1] * sine, offsets[:, 1] * cosine - offsets[:, 0] * sine
@@ -107,9 +102,9 @@ class Conveyors:
         return np.asarray((np.abs(x) <= half[0]) & (np.abs(y) <= half[1]) & (np.abs(gaps) <= NEAR))
 
     def _carry(self, rows: Rows, belt: int, dt: float) -> None:
-        world = self._world
+        world = self.world
         sine, cosine = trig.sin_cos_of(quaternions.yaw_of(world.orientation, belt))
-        way = float(self._table.speed[belt]) * dt
+        way = float(self.table.speed[belt]) * dt
         positions = world.position[rows].copy()
         positions[:, 0] += way * cosine
         positions[:, 1] += way * sine

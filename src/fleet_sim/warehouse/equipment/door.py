@@ -26,7 +26,7 @@ from fleet_sim.robots.sim_object import FeatureHandle
 from fleet_sim.sensing.collision.bounds import active_mask, shape_arrays, world_aabbs
 from fleet_sim.warehouse.equipment.fittings import STATIC, InFrame, approach, fittings_mask
 from fleet_sim.world.columns import FeatureColumns, column
-from fleet_sim.world.commands import Command, CommandAck, command
+from fleet_sim.world.commands import Command, command
 from fleet_sim.world.features import Feature, FeatureHost
 from fleet_sim.world.pipeline import Phase, System
 from fleet_sim.world.schema import KIND_AGENT, NO_ROW
@@ -289,20 +289,15 @@ class Doors(FeatureRows[DoorColumns]):
 
     # ---- commands ----------------------------------------------------------------------------------------------------
 
-    def move(self, order: MoveDoors) -> CommandAck:
+    def move(self, order: MoveDoors) -> Recipients:
         """Carry out a MoveDoors."""
-        to = Recipients(self.world, order.names)
+        # What is not there was to be a door, not a robot.
+        to = Recipients(self.world, order.names, "there is no door of that name")
         to.keep(self.table.present[to.rows], "it is not a door")
         to.keep(self.table.leader[to.rows] == NO_ROW, "it is the second leaf of a door, which has another name")
         to.keep(self.table.lift[to.rows] == NO_ROW, "it is a door of a lift, which opens it where it stops")
         set_wanted(self.table, to.rows, bool(order.open))
-        # What is not there was to be a door, not a robot.
-        unknown = self.world.index.rows_named(order.names) < 0
-        missing = {
-            name: "there is no door of that name" for name, gone in zip(order.names, unknown, strict=True) if gone
-        }
-        rejected = {**to.rejected, **missing}
-        return order.ack(self.world.clock.time, to.names, rejected)
+        return to
 
     # ---- the step ----------------------------------------------------------------------------------------------------
 

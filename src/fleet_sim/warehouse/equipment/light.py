@@ -16,7 +16,7 @@ from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.settings import Checked, setting
 from fleet_sim.robots.drive import Recipients
 from fleet_sim.world.columns import FeatureColumns, column
-from fleet_sim.world.commands import Command, CommandAck, command
+from fleet_sim.world.commands import Command, command
 from fleet_sim.world.features import Feature, FeatureHost
 from fleet_sim.world.pipeline import Phase, System
 from fleet_sim.world.world import FeatureRows
@@ -66,9 +66,9 @@ DARK = 0.25
 class Lights(FeatureRows[LightColumns]):
     """Lights and darkens in each step what blinks, and shows it by the colors of the objects."""
 
-    def switch(self, order: SwitchLights) -> CommandAck:
+    def switch(self, order: SwitchLights) -> Recipients:
         """Carry out a SwitchLights; raises InvalidValueError for an unknown color or frequency."""
-        table, clock = self.table, self.world.clock
+        table = self.table
         color = None if order.color is None else _checked_color(order.color)
         blink = None if order.blink is None else as_float(order.blink, "blink", low=0.0, high=FASTEST_BLINK)
         to = Recipients(self.world, order.names)
@@ -80,9 +80,9 @@ class Lights(FeatureRows[LightColumns]):
         if blink is not None:
             began |= table.blink[to.rows] != blink
             table.blink[to.rows] = blink
-        table.since[to.rows[began]] = clock.time
+        table.since[to.rows[began]] = self.world.clock.time
         table.shown[to.rows] = False
-        return order.ack(clock.time, to.names, to.rejected)
+        return to
 
     def step(self, dt: float) -> None:
         """Find out what is lit at the end of this step, and show what changed."""

@@ -52,11 +52,8 @@ def next_rates(ways: Floats, rates: Floats, tops: Floats, usual: Floats, most: F
     with np.errstate(divide="ignore", invalid="ignore"):
         needed = np.where(ways == 0.0, 0.0, -now * now / (2.0 * np.where(ways == 0.0, 1.0, ways)))
     needed = np.copysign(np.minimum(np.abs(needed), most), needed)
-    wanted = np.copysign(tops, ways)
-    # So near that a step more would lead beyond.
-    near_mask = np.abs((now + usual) * dt) > np.abs(ways)
-    wanted = np.where(near_mask, np.copysign(np.minimum(np.abs(ways) / dt, tops), ways), wanted)
-    change = wanted - now
+    # No faster than a step leads to the end.
+    change = np.copysign(np.minimum(np.abs(ways) / dt, tops), ways) - now
     usually = now + np.copysign(np.minimum(np.abs(change), usual * dt), change)
     return np.where(stop_mask, braked, np.where(np.abs(needed) >= usual, now + needed * dt, usually))
 
