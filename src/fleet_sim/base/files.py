@@ -30,6 +30,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any
 from urllib.parse import quote
+from zlib import crc32
 
 from fleet_sim.base.arrays import Bytes, png_bytes
 from fleet_sim.base.budget import during
@@ -536,7 +537,7 @@ def check_table(path: str | Path) -> None:
     """Raise InvalidValueError for another ending than .csv and .parquet, MissingDependencyError without pyarrow."""
     suffix = Path(path).suffix.lower()
     if suffix not in (".csv", ".parquet"):
-        raise InvalidValueError(f"tables are written to files that end in .csv or .parquet, got {str(path)!r}")
+        raise InvalidValueError(f"{str(path)!r} is no table: the ending must be .csv or .parquet")
     if suffix == ".parquet":
         load_parquet(TABLES)
 
@@ -549,6 +550,42 @@ def load_parquet(purpose: str) -> tuple[Any, Any]:
     return pyarrow, pyarrow.parquet
 
 
+class TableFile:
+    """A table that is written some lines at a time, as Parquet where `path` ends so, else as CSV.
+
+    `columns` are the types of what is in it by name: int, float or str. What is None is null in Parquet, and empty in
+    CSV, which has 1 and 0 for True and False. `about` is in the metadata of Parquet.
+    """
+
+    def __init__(self, path: str | Path, columns: Mapping[str, type], about: str = "") -> None:
+        self._columns = dict(columns)
+        self._is_csv = Path(path).suffix.lower() != ".parquet"
+        if self._is_csv:
+            self._file = opened(path, "w", newline="")
+            _write_lines(self._file, [columns])
+            return
+        self._arrow, parquet = load_parquet(TABLES)
+        kinds = {int: self._arrow.int64(), float: self._arrow.float64(), str: self._arrow.string()}
+        fields = [(name, kinds[kind]) for name, kind in columns.items()]
+        self._schema = self._arrow.schema(fields, metadata={"fleet_sim": about} if about else None)
+        self._file = parquet.ParquetWriter(to_write(path), self._schema)
+
+    def write(self, lines: Sequence[Sequence[Any]]) -> None:
+        """Write lines, each with a value for each of the columns."""
+        if self._is_csv:
+            _write_lines(self._file, ([int(one) if isinstance(one, bool) else one for one in line] for line in lines))
+            return
+        content = {
+            name: [None if line[at] is None else kind(line[at]) for line in lines]
+            for at, (name, kind) in enumerate(self._columns.items())
+        }
+        self._file.write_table(self._arrow.table(content, schema=self._schema))
+
+    def close(self) -> None:
+        """Write what is still to be written, and close the file."""
+        self._file.close()
+
+
 def write_table(path: str | Path, columns: Mapping[str, Sequence[Any]]) -> None:
     """Write columns of one length, as Parquet where `path` ends so, else as CSV: whole, or not at all."""
     if Path(path).suffix.lower() == ".parquet":
@@ -557,9 +594,39 @@ def write_table(path: str | Path, columns: Mapping[str, Sequence[Any]]) -> None:
             parquet.write_table(pyarrow.table(dict(columns)), file)
         return
     with writing(path, newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
+        _write_lines(file, [columns, *zip(*columns.values(), strict=True)])
+
+
+def _write_lines(file: Any, lines: Iterable[Iterable[Any]]) -> None:
+    """Write lines of CSV. What a spreadsheet would compute, such as a name that others gave, gets an apostrophe."""
+    csv.writer(file).writerows(
+        [f"'{cell}" if isinstance(cell, str) and _is_formula(cell) else cell for cell in line] for line in lines
+    )
+
+
+def text_of_cell(cell: str) -> str:
+    """Return the text that was written as a cell of CSV."""
+    return cell[1:] if cell[:1] == "'" and _is_formula(cell[1:]) else cell
+
+
+def _is_formula(text: str) -> bool:
+    # With apostrophes before it, too, or one would be taken from a text that had one.
+    text = text.lstrip("'")
+    return len(text) > 1 and text[0] in "=+-@\t\r"
+
+
+_SEAL = ', "crc": '
+
+
+def sealed(text: str) -> str:
+    """Return a mapping in JSON with a sum over it at the end, so that a line that was changed is found out."""
+    return f"{text[:-1]}{_SEAL}{crc32(text.encode())}}}"
+
+
+def is_sealed(line: str) -> bool:
+    """Return whether a line is as `sealed` made it."""
+    rest, _, _ = line.rpartition(_SEAL)
+    return line.rstrip("\n") == sealed(f"{rest}}}")
 
 
 # Finds config/ and urdf/: in a checkout, in share/fleet_sim of a wheel, or in an ament prefix; names files by URIs.
@@ -626,8 +693,8 @@ def data_file(kind: str, name: str) -> Path:
     raise ConfigError(f"no file {name!r} in {kind}/.{did_you_mean(name, known)} Searched: {searched}")
 
 
-def resolve_config(path: str | Path, *, source: str = "") -> Path:
-    """Return `path`, or the shipped configuration of that name if there is no such file.
+def resolve_config(path: str | Path, *, source: str = "", folder: str = "") -> Path:
+    """Return `path`, or the shipped configuration of that name if there is no such file; `folder` has those to suggest.
 
     The name of a shipped one may have its folder, as in sites/office.yaml. A plain name that is neither raises
     ConfigError with the closest names, also of files beside `source`, which names `path`; another path is returned
@@ -646,13 +713,15 @@ def resolve_config(path: str | Path, *, source: str = "") -> Path:
             return given
         known = ours
     else:
-        folders = [root / "config" / kind for root in data_roots() for kind in ("", "swarm")]
-        for folder in folders:
-            if is_file(folder / given):
-                return folder / given
+        places = [root / "config" / kind for root in data_roots() for kind in ("", "swarm")]
+        for place in places:
+            if is_file(place / given):
+                return place / given
         beside_it = [Path(source).parent] if source else []
-        ours = {file.stem: file.name for folder in folders for file in listed(folder, "*.y*ml")}
-        known = {file.stem: file.name for folder in (Path("."), *beside_it) for file in listed(folder, "*.y*ml")} | ours
+        if folder:
+            places = [root / "config" / folder for root in data_roots()]
+        ours = {file.stem: str(Path(folder) / file.name) for place in places for file in listed(place, "*.y*ml")}
+        known = {file.stem: file.name for place in (Path("."), *beside_it) for file in listed(place, "*.y*ml")} | ours
     # Without the endings: all of them are alike.
     close = closest(given.stem, known)
     hint = f" Did you mean {known[close]!r}?" if close else known_names(ours.values())

@@ -113,9 +113,11 @@ class TerminalMonitor:
         lines = figures.lines()
         if self._in_place:
             # ANSI codes: F goes up to the start of an earlier line, 2K clears a line.
-            back = f"\x1b[{self._shown}F" if self._shown else ""
-            text = "\n".join(f"\x1b[2K{name:<18}{value}" for name, value in lines)
-            self._stream.write(f"{back}{text}\n")
+            control = getattr(self._stream, "control", self._stream.write)
+            control(f"\x1b[{self._shown}F" if self._shown else "")
+            for name, value in lines:
+                control("\x1b[2K")
+                self._stream.write(f"{name:<18}{value}\n")
             self._shown = len(lines)
         else:
             self._stream.write("  ".join(f"{name.lower()}: {value}" for name, value in lines) + "\n")

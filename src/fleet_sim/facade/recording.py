@@ -6,7 +6,6 @@ import contextlib
 import json
 import logging
 import os
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
@@ -112,7 +111,7 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
             head = {"format": FORMAT, "scenario": scenario, "source": source, "hash": sim.state_hash()}
             if sim.world.output_folder:
                 head["output"] = os.path.abspath(sim.world.output_folder)
-            line = _line_of(head)
+            line = files.sealed(json.dumps(head))
         except (TypeError, ValueError) as error:
             raise InvalidValueError(f"inputs: the scenario has a value that no file can hold: {error}") from error
         files.check_target(path)
@@ -130,7 +129,7 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
     def close(self) -> None:
         """Write the end and give the file its name; may be called again. Raises `error` if there is one."""
         if self._stream is not None:
-            self._write(_line_of({"end": self._sim.clock.tick, "hash": self._sim.state_hash()}))
+            self._write({"end": self._sim.clock.tick, "hash": self._sim.state_hash()})
             self._finish()
         if self.error is not None:
             raise self.error
@@ -150,15 +149,16 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
         try:
             # Written as values right away, as an action changes while it runs.
             plain = sim.dispatcher.described(command).to_dict()
-            self._write(_line_of({"tick": sim.clock.tick, "in_step": sim.world.in_step, "command": plain}))
+            self._write({"tick": sim.clock.tick, "in_step": sim.world.in_step, "command": plain})
         except (FleetSimError, TypeError, ValueError) as error:
             # The run goes on: what is recorded up to here is kept, and the error is raised at the end.
             self._fail(InvalidValueError(f"inputs: {type(command).__name__} of step {sim.clock.tick}: {error}"))
 
-    def _write(self, line: str) -> None:
+    def _write(self, data: Mapping[str, Any]) -> None:
         """Write one line so that it survives a kill; an error ends the recording and is kept in `error`."""
         if self._stream is None:
             return
+        line = files.sealed(json.dumps(data))
         try:
             self._stream.write(line + "\n")
             # Each at once: it is what is left of a run that is killed.
@@ -199,15 +199,6 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
     def _on_closed(self) -> None:
         with contextlib.suppress(FleetSimError):
             self.close()
-
-
-CHECKSUM = ', "crc": '
-
-
-def _line_of(data: Mapping[str, Any]) -> str:
-    """Return a line of a file, with the checksum of what is in it."""
-    text = json.dumps(data)
-    return f"{text[:-1]}{CHECKSUM}{zlib.crc32(text.encode())}}}"
 
 
 def _begun(path: str | Path, part: Path, line: str) -> TextIO:
@@ -335,10 +326,9 @@ def _lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 if not line.endswith("\n"):
                     return
                 data = _mapping(line, path, number)
-                checksum = data.pop("crc", None)
                 # All lines, or none: one alone cannot lose it.
-                checked = checked or checksum is not None
-                if checked and checksum != zlib.crc32(f"{line.rpartition(CHECKSUM)[0]}}}".encode()):
+                checked = data.pop("crc", None) is not None or checked
+                if checked and not files.is_sealed(line):
                     reason = "it is damaged or was changed: its checksum is that of another line"
                     raise ConfigError(reason, source=str(path), path=f"line {number}")
                 yield number, data

@@ -522,6 +522,29 @@ def test_a_mistake_of_the_first_hour_names_the_remedy(
     assert words in capsys.readouterr().err
 
 
+def test_a_name_gives_no_orders_to_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # As in a site, a recording or a state of a stranger: it colors, sets a title, goes back to the line's begin, and
+    # turns the text around.
+    orders = "\x1b[31mred\x1b]0;title\x07\x9b2J\rfree 0\u202eb"
+    (tmp_path / "hall.yaml").write_text(f"site: {json.dumps(orders)}\ncell: 1\nrows: |\n  ..\n  ..\n")
+    (tmp_path / "bad.yaml").write_text(f"{json.dumps(orders)}: 1\n")
+    assert main(["site", "show", str(tmp_path / "hall.yaml")]) == 0
+    assert main(["check", str(tmp_path / "bad.yaml")]) == 1
+    printed = capsys.readouterr()
+    shown = r"\x1b[31mred\x1b]0;title\x07\x9b2J\rfree 0\u202eb"
+    for text in printed:
+        assert shown in text
+        assert all(letter.isprintable() or letter == "\n" for letter in text)
+
+
+def test_it_runs_where_its_output_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As after `>&- 2>&-`, or for a program without a console.
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(sys, "stderr", None)
+    assert main(["models", "list"]) == 0
+    assert main(["run", "xyzzy.yaml"]) == 1
+
+
 def test_a_long_list_of_known_names_ends_with_three_dots(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "xyzzy.yaml"]) == 1
     assert capsys.readouterr().err.endswith(", ...\n")
@@ -570,10 +593,19 @@ def test_the_line_says_what_is_left() -> None:
     assert ProgressBar(False, "s").text(25.0, 5.0) == "25 s  5 s per second"
 
 
-def test_an_action_of_a_subcommand_shows_its_own_usage(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_action_of_a_subcommand_names_its_own_options(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["models", "render", "arm6", "a.png", "--fast"])
-    assert capsys.readouterr().err.startswith("usage: fleet-sim models render ")
+        main(["models", "render", "arm6", "a.png", "--picth=3"])
+    told = "error: unrecognized arguments: --picth=3. Did you mean --pitch?; see fleet-sim models render --help"
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["nosuch.map", "ofice.yaml"])
+def test_a_site_that_is_not_there_suggests_sites(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["site", "show", name]) == 1
+    said = capsys.readouterr().err
+    assert "'sites/maps/office.yaml'" in said if name == "ofice.yaml" else "sites/maps/office.yaml" in said
+    assert "demo.yaml" not in said
 
 
 def test_shells_can_complete_commands_options_and_names(tmp_path: Path) -> None:

@@ -62,6 +62,9 @@ def test_the_node_records_by_parameter_and_by_service(tmp_path: Path) -> None:
             answer = record(wrong)
             assert not answer.success
             assert answer.message
+        (folder / "link.mcap").symlink_to(tmp_path / "elsewhere.mcap")
+        assert "cannot be written" in record("link.mcap").message
+        (folder / "link.mcap").unlink()
         # What a disk has room for is not for peers to use up. Nothing is in it but its length.
         with (folder / "old.mcap").open("wb") as old:
             old.truncate(MOST_BYTES)

@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from fleet_sim import InvalidValueError
 from fleet_sim.apps.cli.main import main
 from fleet_sim.apps.reports import page_of
-from fleet_sim.apps.reports.page import rows_of
+from fleet_sim.apps.reports.page import rows_of, write_table
 from fleet_sim.apps.reports.plots import NONE, Scale, around, clock_to, from_zero, number, percent, round_step
 from fleet_sim.warehouse.sites import Warehouse
 from fleet_sim.warehouse.traffic.figures import FigureCollector, StateKind
@@ -180,6 +181,11 @@ def test_tables(tmp_path: Path) -> None:
     assert [row["run"] for row in rows] == ["hall, pibt", "hall, lacam"]
     assert [row["wall_s"] for row in rows] == ["", "1.5"]
     assert [row["closest_m"] for row in rows] == ["", ""]
+    assert [row["tasks_done"] for row in rows] == ["9", "9"]
+    # No text, which would get an apostrophe.
+    figures = {"gap_m": -0.25, "third": 1.0 / 3.0, "whole": -3.0, "none": None, "no_number": math.nan, "far": math.inf}
+    write_table(tmp_path / "one.csv", [replace(read_run(runs[0]), figures=figures)])
+    assert (tmp_path / "one.csv").read_text().splitlines()[1] == '"hall, pibt",-0.25,0.3333333333,-3,,nan,inf'
     parquet = pytest.importorskip("pyarrow.parquet")
     assert main(["report", *runs, "--csv", str(tmp_path / "both.parquet")]) == 0
     table = parquet.read_table(tmp_path / "both.parquet").to_pydict()
@@ -192,7 +198,7 @@ def test_tables(tmp_path: Path) -> None:
     [
         (["--out", "page.txt"], "the page must be a .html file"),
         (["--out", "no/page.html"], "there is no folder 'no'"),
-        (["--csv", "table.xlsx"], "end in .csv or .parquet"),
+        (["--csv", "table.xlsx"], "the ending must be .csv or .parquet"),
         (["missing.json"], "there is no such file"),
     ],
 )

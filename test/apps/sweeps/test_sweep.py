@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ from fleet_sim import ConfigError, InvalidValueError
 from fleet_sim.apps.cli.main import main
 from fleet_sim.apps.reports import sweep_page_of
 from fleet_sim.apps.sweeps import groups_of, limits_of, load_sweep, read_table, run_sweep
-from fleet_sim.apps.sweeps.sweep import RunGroup, Spread, SweepTable, spread_of, student, welch
+from fleet_sim.apps.sweeps.sweep import RunGroup, Spread, SweepTable, simulation_of, spread_of, student, welch
+from fleet_sim.base.files import TableFile
 from fleet_sim.base.parallel import JobLimits, LocalExecutor
 
 HERE = Path(__file__).parent
@@ -47,6 +49,16 @@ def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "sweep.yaml"
     path.write_text(SWEEP + "measure: [sweep_measures:reach, collisions, state_hash]\n")
     return path
+
+
+def test_a_text_that_looks_like_a_formula_is_read_as_it_was_given(tmp_path: Path) -> None:
+    given = ["=1+1", "-slow", "plain", "'quoted", "'=2"]
+    columns = {"run": int, "seed": int, "way": str, "status": str, "error": str}
+    with closing(TableFile(tmp_path / "t.csv", columns)) as table:
+        table.write([[run, 1, text, "done", ""] for run, text in enumerate(given)])
+    written = [line.split(",")[2] for line in (tmp_path / "t.csv").read_text().splitlines()]
+    assert written == ["way", "'=1+1", "'-slow", "plain", "'quoted", "''=2"]
+    assert list(read_table(tmp_path / "t.csv").columns["way"]) == given
 
 
 def test_a_sweep_makes_a_table_with_what_was_asked_for(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -263,6 +275,12 @@ def test_ranges_and_distributions() -> None:
 def test_mistakes_name_their_place(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         sweep_plan(**settings)
+
+
+def test_what_a_parameter_makes_wrong_is_named_in_the_sweep() -> None:
+    plan = sweep_plan(parameters={"simulation.timstep": [0.1]})
+    with pytest.raises(ConfigError, match=r"^parameters.simulation.timstep: .*unknown key. Did you mean 'timestep'"):
+        simulation_of(plan, 0)
 
 
 def test_the_scenario_is_looked_for_beside_the_sweep_first(tmp_path: Path) -> None:

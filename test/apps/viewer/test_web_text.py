@@ -56,10 +56,10 @@ def test_text_becomes_markdown_in_one_place_and_from_constants() -> None:
         assert names <= CONSTANTS and not any(isinstance(node, ast.JoinedStr) for node in ast.walk(markdown))
 
 
-TEXTS = {"_text", "_status", "_legend"}
+TEXTS = {"_text", "_status", "_legend", "_stations"}
 """Attributes that are a PanelText."""
-CONSTANTS = {"NOBODY", "HEADING", "ROW", "len", "lines", "advice", "legend_of", "self"}
-"""What Markdown is put together from; `advice` is one of two constants, and `legend_of` returns constants."""
+CONSTANTS = {"NOBODY", "HEADING", "ROW", "len", "lines", "advice", "legend_of", "station_legend", "source", "self"}
+"""What Markdown is put together from; `advice` is one of two constants, and both legends return constants."""
 
 
 class Gui:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from threading import Thread
@@ -42,6 +43,7 @@ from fleet_sim.apps.viewer.panel import (
     color_modes,
     colors_of,
     legend_of,
+    station_legend,
 )
 from fleet_sim.apps.viewer.recorded import RecordedSource
 from fleet_sim.apps.viewer.source import ViewFrame, Wanted, details_of
@@ -49,6 +51,8 @@ from fleet_sim.apps.viewer.stage import meant
 from fleet_sim.base.files import data_file
 from fleet_sim.sensing.sensors.render.scene import Scene
 from fleet_sim.warehouse.orders.orders import Orders
+from fleet_sim.warehouse.sites import Station, StationKind
+from fleet_sim.warehouse.sites.pictures import FloorPlan
 from fleet_sim.warehouse.traffic.runs import Work
 from fleet_sim.world.features import FEATURES
 from fleet_sim.world.snapshot import appearance_in, appearance_of, looks_alike
@@ -145,6 +149,14 @@ def test_colors_by_state_and_collisions_in_red(make_sim: Callable[..., Sim], ser
     assert by_name == {"one": COLLIDING, "two": COLLIDING, "three": MOVING}
     assert legend_of(STATE) == "green: moving, blue: carrying, gray: standing"
     assert legend_of(OWN) == legend_of(TYPE) == ""
+
+
+def test_the_legend_has_the_kinds_of_stations_that_there_are() -> None:
+    kinds = StationKind.PICK, StationKind.CHARGE, StationKind.PICK
+    stations = tuple(Station(f"s{number}", kind, float(number), 0.0) for number, kind in enumerate(kinds))
+    told = station_legend((FloorPlan(0.5, stations[:1]), FloorPlan(0.5, stations[1:])))
+    assert re.findall(r"#(\w{6})\W[^,]*;(\w+)", told) == [("2ea05f", "pick"), ("f0b428", "charge")]
+    assert station_legend(()) == ""
 
 
 def test_features_say_what_is_shown_of_them(make_sim: Callable[..., Sim], server: Any) -> None:

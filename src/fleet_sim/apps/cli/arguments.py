@@ -41,8 +41,8 @@ class CommandParser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
-        """Print usage and message, which repeats what was given, and exit with 2; a wrong value needs no usage."""
-        if re.search(r"^argument .*: invalid \w+ value", message):
+        """Print usage and message, which repeats what was given, and exit with 2; one wrong word needs no usage."""
+        if re.search(r"^argument .*: invalid \w+ value|^unrecognized arguments", message):
             self.exit(2, f"{self.prog}: error: {shortened(message)}; see {self.prog} --help\n")
         super().error(shortened(message))
 
@@ -194,13 +194,20 @@ class ProgressBar(StatusLine):
         return True
 
 
-def add_progress(parser: argparse.ArgumentParser) -> None:
+def add_progress(parser: argparse._ActionsContainer) -> None:
     """Add the option that asks for progress, or for none."""
     parser.add_argument(
         "--progress",
         action=argparse.BooleanOptionalAction,
         help="show rate and remaining time on standard error (default: on a terminal)",
     )
+
+
+def add_log_level(parser: argparse._ActionsContainer) -> None:
+    """Add the options that say how much is logged on standard error, in place of the scenario."""
+    levels = parser.add_mutually_exclusive_group()
+    for short, option, level, what in (("-q", "--quiet", "error", "errors only"), ("-v", "--verbose", "info", "more")):
+        levels.add_argument(short, option, dest="log_level", action="store_const", const=level, help=f"log {what}")
 
 
 def line_width() -> int:
@@ -219,7 +226,7 @@ def bar(filled: int) -> str:
 REAL_TIME = 1.0
 
 
-def add_view_options(parser: argparse.ArgumentParser) -> None:
+def add_view_options(parser: argparse._ActionsContainer) -> None:
     """Add the options that say where the page is, and what it allows."""
     docs = {name: field.rules.doc for name, field in fields_of(ViewParams).items()}
     parser.add_argument("--host", metavar="ADDRESS", help=_help(docs["host"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from typing import Any
 
@@ -28,6 +29,7 @@ def add(commands: Any) -> None:
     parser = commands.add_parser("bench", help="measure the parts of a step of a scenario on this machine")
     parser.add_argument("scenario", metavar="SCENARIO", help="a YAML file, or the name of a shipped one")
     parser.add_argument("--steps", type=positive, default=100, metavar="N", help="number of steps to measure")
+    parser.add_argument("--json", action="store_true", help="print the times as JSON, in s")
     add_progress(parser)
     parser.set_defaults(command=execute)
 
@@ -61,17 +63,27 @@ def execute(args: argparse.Namespace) -> int:
                 times.setdefault(name, []).append(taken)
         line.close()
         step, count = _median(totals), len(sim.world)
-        rtf = sim.params.timestep / step
+        rtf, compiled = sim.params.timestep / step, sim.world.compiled
+        systems = {name: _median(taken) for name, taken in times.items()}
+        if args.json:
+            found = {"entities": count, "steps": steps, "step": step, "real_time_factor": rtf, "compiled": compiled}
+            print(
+                json.dumps(
+                    {**found, "systems": systems, "motion": {name: seconds / steps for name, seconds in spent.items()}},
+                    indent=1,
+                )
+            )
+            return 0
         print(f"{count} entities, {steps} steps; median step {step * 1e3:.3f} ms, {rtf:.0f} times real time")
         why = "small worlds run in Python" if sim.params.compiled_code == "auto" else "setting compiled_code"
-        print("compiled code is in use" if sim.world.compiled else f"no compiled code is in use ({why})")
+        print("compiled code is in use" if compiled else f"no compiled code is in use ({why})")
         motion = sim.world.motion
         numbers = {
             "blocking": np.count_nonzero(sim.world.block_on_collision & sim.world.alive),
             "avoidance": np.count_nonzero((motion.avoidance > 0.0) & sim.world.alive),
             "laws": np.count_nonzero(motion.control),
         }
-    print("\n".join(bars({name: _median(taken) for name, taken in times.items()}, step)))
+    print("\n".join(bars(systems, step)))
     whole = sum(totals) or 1.0
     for name, seconds in spent.items():
         if seconds >= LEAST_SHARE * whole and numbers[name]:

@@ -62,7 +62,9 @@ def _base() -> Iterator[Finding]:
     kept = files.cache_folder("kernels")
     size = sum(files.status(file).st_size for file in files.listed(kept, "**/*") if files.is_file(file))
     yield Finding(
-        "kept machine code", f"{size / 1e6:.0f} MB in {kept}", "" if size else "fleet-sim warm makes it ahead"
+        "kept machine code",
+        f"{size / 1e6:.0f} MB in {kept}",
+        "fleet-sim warm makes it ahead" if numba and not size else "",
     )
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import re
 import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from types import FrameType
 from typing import Any, Protocol, runtime_checkable
 
@@ -40,7 +41,7 @@ from fleet_sim.apps.cli import (
     warm,
 )
 from fleet_sim.apps.cli.arguments import CommandParser
-from fleet_sim.base.errors import FleetSimError, did_you_mean, end_for_memory
+from fleet_sim.base.errors import FleetSimError, closest, did_you_mean, end_for_memory
 from fleet_sim.base.files import listed
 from fleet_sim.base.registry import Registry, instances_of
 
@@ -113,29 +114,37 @@ SUBCOMMANDS: Registry[Subcommand] = Registry(
         "new": new,
         "run": run,
         "view": view,
-        "replay": replay,
-        "lab": lab,
-        "lockstep": lockstep,
         "film": film,
+        "replay": replay,
+        "report": report,
+        "lockstep": lockstep,
         "swarm": swarm,
-        "evolve": evolve,
         "pick": pick,
         "sweep": sweep,
         "size": size,
+        "evolve": evolve,
+        "lab": lab,
         "certify": certify,
         "models": models,
         "site": site,
         "traffic": traffic,
-        "report": report,
         "check": check,
-        "doctor": doctor,
         "schema": schema,
+        "doctor": doctor,
         "bench": bench,
         "warm": warm,
         "verify": verify,
     },
 )
 """Every subcommand by name, in the order of `fleet-sim --help`; those of other packages come last."""
+
+HEADINGS = {
+    "new": "run and look",
+    "sweep": "many runs",
+    "models": "robots, buildings, traffic",
+    "check": "files and this machine",
+}
+"""Of the list in `fleet-sim --help`, by the command that each stands before."""
 
 EXAMPLES = """examples:
   fleet-sim new my_fleet                           write a commented scenario to start from
@@ -185,6 +194,13 @@ def build_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     for command in {**ours, **theirs}.values():
         command.add(commands)
     _name_themselves(commands)
+    if argv[:1] in (["-h"], ["--help"]):
+        # argparse has no groups of subcommands; what completes would take a heading for one.
+        shown = commands._choices_actions
+        names = [one.dest for one in shown]
+        for name, heading in HEADINGS.items():
+            headings = len(shown) - len(names)
+            shown.insert(names.index(name) + headings, commands._ChoicesPseudoAction(f"-- {heading} --", [], None))
     return parser
 
 
@@ -260,26 +276,68 @@ def unknown_command(name: str) -> str:
     return f"unknown command {name!r}.{did_you_mean(name, SUBCOMMANDS.names())}"
 
 
+# A carriage return begins or ends what is printed where a line is written again.
+_COMMANDS = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]|(?<=.)\r(?=[^\n])"
+)
+
+
+class PlainText(io.TextIOBase):
+    """A stream of text to which names cannot give orders: what moves or colors a terminal is shown by its codes."""
+
+    def __init__(self, stream: Any) -> None:
+        self.control = stream.write
+        """Writes codes of our own."""
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        return int(self._stream.write(_COMMANDS.sub(lambda found: ascii(found[0])[1:-1], text)))
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def isatty(self) -> bool:
+        return bool(self._stream.isatty())
+
+    def fileno(self) -> int:
+        return int(self._stream.fileno())
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return 0, 1 after printing an error, or when interrupted 130 (Ctrl-C) or 143 (SIGTERM).
 
     Wrong usage exits with 2, as argparse does.
     """
+    # Names of files need not be text: what cannot be printed is shown by its codes.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    with os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8") as nowhere:
+        # Python has no stream for one that is closed where it begins.
+        out: Any = PlainText(sys.stdout or nowhere)
+        errors: Any = PlainText(sys.stderr or nowhere)
+        with redirect_stdout(out), redirect_stderr(errors):
+            return _run(argv)
+
+
+def _run(argv: Sequence[str] | None) -> int:
     global _received
     _received = signal.SIGINT
     if is_asked():
         answer(build_parser([]))
-    # Names of files need not be text: what cannot be printed is shown by its codes.
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
     argv = sys.argv[1:] if argv is None else argv
     parser = build_parser(argv)
     if argv and not argv[0].startswith("-") and argv[0] not in SUBCOMMANDS:
         parser.error(unknown_command(argv[0]))
     args, unknown = parser.parse_known_args(argv)
     if unknown:
-        # The subcommand's own parser shows its usage, with the options that there are.
-        args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+        # The subcommand's own parser, which has the options that there are.
+        options = args.parser._option_string_actions if unknown[0].startswith("--") else ()
+        close = closest(unknown[0].partition("=")[0], options)
+        hint = f". Did you mean {close}?" if close else ""
+        args.parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
     # Configurations may name classes in modules of the working directory, as with `python -m`; the script `fleet-sim`
     # does not have that folder on its path.
     if os.getcwd() not in sys.path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from fleet_sim.base.arrays import Bytes
@@ -17,13 +18,16 @@ from fleet_sim.world.shapes import BASE, Geometry, RobotModel
 _JOINT_TYPES = ("revolute", "prismatic", "spherical", "planar", "fixed")
 
 
-def print_models(tier: str | None) -> None:
-    """Print one line per model: name, tier, and its file or the reason why it is not available."""
+def print_models(tier: str | None, *, as_json: bool) -> None:
+    """Print name and tier of each model, and its file or the reason why it is not available: as lines, or as JSON."""
     if tier is None:
         # Two ways of listing: the catalog with its gaps, or all that one place has, known by name or not.
         rows = [(name, str(found["tier"]), _place(found)) for name, found in list_all_models().items()]
     else:
         rows = [(name, tier, path) for name, path in sorted(discover_models(tier).items())]
+    if as_json:
+        print(json.dumps([dict(zip(("name", "tier", "place"), map(str, row), strict=True)) for row in rows], indent=1))
+        return
     name_width, tier_width = (max((len(row[column]) for row in rows), default=0) for column in (0, 1))
     for name, found_tier, place in rows:
         print(f"{name:{name_width}}  {found_tier:{tier_width}}  {place}")

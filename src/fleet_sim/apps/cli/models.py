@@ -25,6 +25,7 @@ def add(commands: Any) -> None:
     lister.add_argument(
         "--tier", choices=TIERS, help="list all models of one source, including those not in the catalog"
     )
+    lister.add_argument("--json", action="store_true", help="print the list as JSON")
     lister.set_defaults(command=_list)
     shower = actions.add_parser("show", help="print links, joints, limits and profile of a model")
     shower.set_defaults(command=_show)
@@ -52,7 +53,7 @@ def _list(args: argparse.Namespace) -> int:
     from fleet_sim.apps.cli.model_pages import print_models
 
     _search(args)
-    print_models(args.tier)
+    print_models(args.tier, as_json=args.json)
     return 0
 
 

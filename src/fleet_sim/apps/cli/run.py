@@ -32,6 +32,13 @@ def add(commands: Any) -> None:
     parser.add_argument("config", metavar="CONFIG", nargs="?", help="a YAML file, or the name of a shipped one")
     parser.add_argument("--duration", type=float, metavar="SECONDS", help="simulated time to run; 0 = endless")
     parser.add_argument("--rtf", type=float, metavar="X", help="real-time factor to keep; 0 = as fast as possible")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="set one key, such as simulation.physics=true; may be repeated",
+    )
     seeding = parser.add_mutually_exclusive_group()
     seeding.add_argument("--seed", type=int, metavar="N", help="seed of all random streams")
     seeding.add_argument(
@@ -41,22 +48,23 @@ def add(commands: Any) -> None:
         help="run once with each seed, such as 1-20 or 1,5,9, and print a table",
     )
     parser.add_argument("--engine", choices=get_args(EngineChoice), help="the physics engine (auto: the installed one)")
-    _add_looks(parser)
-    parser.add_argument(
+    _add_looks(parser.add_argument_group("what is shown"))
+    files = parser.add_argument_group("files that are written")
+    files.add_argument("--picture", metavar="FILE.png", help="save a picture of the final state")
+    files.add_argument(
         "--figures", metavar="FILE", help="write the figures of the section `tasks` or `orders`, for `fleet-sim report`"
     )
-    run_options.add_file_options(parser)
-    arguments.add_progress(parser)
-    run_options.add_record_options(parser)
-    run_options.add_broker_options(parser)
+    run_options.add_file_options(files)
+    run_options.add_record_options(files)
+    run_options.add_broker_options(parser.add_argument_group("master controls"))
     parser.add_argument("--hash", action="store_true", help="print the hash of the final state")
     parser.add_argument("--lenient", action="store_true", help="exit with 0 also where actions, goals or code failed")
     run_options.add_state_options(parser)
     parser.set_defaults(command=execute)
 
 
-def _add_looks(parser: argparse.ArgumentParser) -> None:
-    """Add the options for looking at the run, and `--set` among them, where the help has it."""
+def _add_looks(parser: argparse._ActionsContainer) -> None:
+    """Add the options for looking at the run."""
     window = parser.add_mutually_exclusive_group()
     window.add_argument("--gui", action="store_true", default=None, help="open a window")
     window.add_argument("--headless", dest="gui", action="store_false", help="do not open a window")
@@ -65,16 +73,10 @@ def _add_looks(parser: argparse.ArgumentParser) -> None:
     )
     arguments.add_view_options(parser)
     parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="set one key, such as simulation.physics=true; may be repeated",
-    )
-    parser.add_argument(
         "--monitor", action="store_true", help="show live figures of the run, in a window or in the terminal"
     )
-    parser.add_argument("--picture", metavar="FILE.png", help="save a picture of the final state")
+    arguments.add_progress(parser)
+    arguments.add_log_level(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -185,9 +187,12 @@ def run(
 def simulation_of(args: argparse.Namespace, config: Mapping[str, Any]) -> MultiRobotSimulationCore:
     """Return the simulation of the scenario `config`; raises ConfigError."""
     from fleet_sim.simulation import MultiRobotSimulationCore
+    from fleet_sim.world.schema import LogLevelManager
 
     # Shows warnings, exceptions in user code, and the lines of enable_time_profiling.
     logging.basicConfig(format="%(levelname)s: %(message)s")
+    if args.log_level:
+        LogLevelManager.set_log_level(args.log_level)
     if args.from_state:
         return run_options.open_state(args, config)
     return MultiRobotSimulationCore.from_dict(config, source=str(resolve_config(args.config)))
@@ -304,6 +309,7 @@ def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None =
     options = {"duration": args.duration, "target_rtf": args.rtf, "seed": args.seed, "gui": args.gui}
     # `view` takes its scenario from here, and has no such option.
     options["engine"] = getattr(args, "engine", None)
+    options["log_level"] = getattr(args, "log_level", None)
     for name, value in options.items():
         if value is not None:
             set_key(config, section + name, value)
@@ -319,7 +325,13 @@ def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None =
     return config
 
 
-_OPTIONS = {"duration": "--duration", "target_rtf": "--rtf", "seed": "--seed or --seeds", "engine": "--engine"}
+_OPTIONS = {
+    "duration": "--duration",
+    "target_rtf": "--rtf",
+    "seed": "--seed or --seeds",
+    "engine": "--engine",
+    "log_level": "-q or -v",
+}
 
 
 def _check_kept(options: Mapping[str, Any], settings: Any) -> None:

@@ -43,7 +43,7 @@ SUMS = ("goals", "distance_m", "waiting_s")
 """Figures of robots that a run has too, as their sum; a collision of two robots is one of the run."""
 
 
-def add_file_options(parser: argparse.ArgumentParser) -> None:
+def add_file_options(parser: argparse._ActionsContainer) -> None:
     """Add the options."""
     parser.add_argument("--json", metavar="FILE", help="write the figures of the run and of each robot as JSON")
     parser.add_argument(
@@ -231,7 +231,7 @@ class LaterSave:
 # Options of `fleet-sim run` that keep a run, and repeat it: recordings and inputs.
 
 
-def add_record_options(parser: argparse.ArgumentParser) -> None:
+def add_record_options(parser: argparse._ActionsContainer) -> None:
     """Add the options."""
     parser.add_argument(
         "--record",
@@ -363,7 +363,7 @@ class KeptRun:
 OWN = "own"
 
 
-def add_broker_options(parser: argparse.ArgumentParser) -> None:
+def add_broker_options(parser: argparse._ActionsContainer) -> None:
     """Add the options."""
     parser.add_argument(
         "--vda5050",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import json
+import sys
 from collections.abc import Sized
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -26,6 +28,7 @@ def add(commands: Any) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     shower = actions.add_parser("show", help="print the content of a site, or draw it")
     shower.add_argument("--picture", metavar="FILE.png", help="draw the site from above")
+    shower.add_argument("--json", action="store_true", help="print the content as JSON")
     shower.set_defaults(command=_show)
     converter = actions.add_parser("convert", help="write a site for fleet_sim, as a map for Nav2, or as LIF")
     converter.add_argument(
@@ -73,11 +76,14 @@ def _show(args: argparse.Namespace) -> int:
     if args.picture:
         check_png(args.picture)
     site = sites.read_site(args.site, level=args.level, cell=args.cell)
-    for name, value in figures_of(site).items():
-        print(f"{name:<12} {value}")
+    if args.json:
+        print(json.dumps(content_of(site), indent=1))
+    else:
+        for name, value in figures_of(site).items():
+            print(f"{name:<12} {value}")
     if args.picture:
         write_png(args.picture, sites.draw_site(site))
-        print(f"wrote {args.picture}")
+        print(f"wrote {args.picture}", file=sys.stderr if args.json else sys.stdout)
     return 0
 
 
@@ -98,6 +104,27 @@ def _route(args: argparse.Namespace) -> int:
         write_png(args.picture, sites.draw_site(site, way=route.points))
         print(f"wrote {args.picture}")
     return 0
+
+
+def content_of(site: sites.Site) -> dict[str, Any]:
+    """Return what a site has, for programs; lengths in m."""
+    grid, roadmap = site.grid, site.roadmap
+    return {
+        "site": site.name,
+        "size": list(grid.size),
+        "cells": [grid.width, grid.height],
+        "cell": grid.cell,
+        "origin": list(grid.origin),
+        "free_cells": len(grid.free_cells),
+        "parts": int(grid.regions().max()) + 1,
+        "walls": len(site.boxes()),
+        "stations": {station.name: station.kind.value for station in site.stations},
+        "zones": {zone.name: zone.kind.value for zone in site.zones},
+        "doors": [door.name for door in site.doors],
+        "nodes": 0 if roadmap is None else len(roadmap.positions),
+        "lanes": 0 if roadmap is None else len(roadmap.lanes),
+        "starts": len(site.starts),
+    }
 
 
 def figures_of(site: sites.Site) -> dict[str, str]:

@@ -93,6 +93,7 @@ class RunSummary:
 
         Robots on their way count where the run had its `whole` time, and work that ends: not orders, nor tasks.
         """
+        self._look(self._sim.sim_time)
         find, guard = self._sim.extensions.find_manager, self._sim.guard
         traffic = find("traffic")
         late = [] if not whole or find("orders") or find("tasks") else self._busy()
@@ -108,6 +109,7 @@ class RunSummary:
 
     def lines(self, seconds: float) -> list[str]:
         """Return what happened, in lines; the run took `seconds` of real time."""
+        self._look(self._sim.sim_time)
         return [self._speed(seconds), self._collisions(), *self._standing(), *self._orders(), *self._actions()]
 
     def figures(self, seconds: float) -> dict[str, str]:
@@ -171,7 +173,10 @@ class RunSummary:
         simulated = sim.sim_time - begin
         compiling = compile_seconds() - self._compiled
         stepping = seconds - compiling
-        factor = f"{simulated / stepping:.1f} times real time" if stepping > 0 else "at once"
+        factor = "at once"
+        if stepping > 0:
+            times = simulated / stepping
+            factor = f"{times:{'.1f' if times >= 0.1 else '.1g'}} times real time"
         if compiling:
             factor += f", plus {compiling:.1f} s of one-time compilation"
         steps = counted(sim.step_count - first, "step")
@@ -188,12 +193,12 @@ class RunSummary:
             return text
         if found.ignore_static:
             text += "; those with walls and other static bodies are not counted (ignore_static_collision)"
-            names = self._passages.names
-            if names:
-                text += f"\ndrove through static bodies: {listed(names)}"
-                text += "; with block_on_collision robots stop in front of them"
-            return text
-        return f"{text}, {found.static_count} of them with walls and other static bodies"
+        else:
+            text += f", {found.static_count} of them with walls and other static bodies"
+        names = self._passages.names
+        if names:
+            text += f"\ninside static bodies: {listed(names)}; with block_on_collision robots stop in front of them"
+        return text
 
     def _orders(self) -> list[str]:
         """Return the lines about orders; none where the scenario has no orders."""
@@ -413,8 +418,9 @@ class WallPassages:
         # An interval of whole steps may end a rounding error early.
         if sim_time < self._next - 1e-9:
             return
+        # At first those that stand, too: who begins inside of a wall need not drive.
+        robots, world = self._robots(standing=self._next == 0.0), self._world
         self._next = sim_time + _INTERVAL
-        robots, world = self._drivers(), self._world
         if not len(robots):
             return
         kinds = world.shape_kind
@@ -445,10 +451,11 @@ class WallPassages:
         self._ids = np.append(self._ids, world.object_id[inside])
         self.names += [world.label(int(row)) for row in inside]
 
-    def _drivers(self) -> Rows:
-        """Return the rows of robots that drive by a motion law, are carried by nothing, and were not found yet."""
+    def _robots(self, *, standing: bool) -> Rows:
+        """Return the rows of robots that drive, or stand, that nothing carries, and that were not found yet."""
         world = self._world
-        mask = world.alive & (world.motion.control != 0) & (world.parent == NO_ROW) & ~world.dynamic
+        mask = world.alive & (world.kind == KIND_AGENT) & (world.parent == NO_ROW) & ~world.dynamic
+        mask &= standing | (world.motion.control != 0)
         rows = np.flatnonzero(mask & (world.shape_kind != ShapeKind.NONE))
         return rows[~np.isin(world.object_id[rows], self._ids)] if len(self._ids) else rows
 

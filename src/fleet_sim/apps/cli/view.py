@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from fleet_sim.apps.cli.arguments import add_view_options, announce, check_speed, view_params
+from fleet_sim.apps.cli.arguments import add_log_level, add_view_options, announce, check_speed, view_params
 from fleet_sim.apps.cli.run import configuration, simulation_of
 from fleet_sim.base.errors import ConfigError
 from fleet_sim.base.files import as_path, is_folder, resolve_config
@@ -26,6 +26,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--paused", action="store_true", help="start paused")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="set one key of a scenario")
     add_view_options(parser)
+    add_log_level(parser)
     parser.set_defaults(command=execute)
 
 

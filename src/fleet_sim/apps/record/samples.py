@@ -203,7 +203,7 @@ class RecordedTopic(ABC):
 
     def __init__(self, file: McapFile, frames: Frames) -> None:
         self.file, self.frames = file, frames
-        self._keyframe = -1
+        self._keyframe: int | None = None
 
     def on_bodies_changed(self, sample: Sample) -> None:  # noqa: B027  many have nothing to prepare
         """Prepare for the entities of `sample`: some were spawned, removed or renamed."""

@@ -115,7 +115,7 @@ class RecordedFrames(RecordedTopic):
         self._last = np.full((len(things), 7), np.nan)
         self._lay_out_links(snapshot, robots)
         named = [(snapshot.names[index], snapshot.bodies.models[index]) for index in robots]
-        self._keyframe = -1
+        self._keyframe = None
         # Loads come and go by the second, robots do not.
         if named == self._named:
             return

@@ -174,13 +174,16 @@ def write_table(path: str | Path, runs: Sequence[Run]) -> None:
     """
     check_table(path)
     keys = list(dict.fromkeys(key for run in runs for key in run.figures))
-    kept = _text if Path(path).suffix.lower() == ".csv" else lambda value: value
+    kept = _rounded if Path(path).suffix.lower() == ".csv" else lambda value: value
     columns: dict[str, list[Any]] = {key: [kept(run.figures.get(key)) for run in runs] for key in keys}
     write_columns(path, {"run": [run.title for run in runs], **columns})
 
 
-def _text(value: float | None) -> str:
-    return "" if value is None else f"{value:.10g}"
+def _rounded(value: float | None) -> float | str:
+    if value is None:
+        return ""
+    shown = float(f"{value:.10g}")
+    return int(shown) if shown.is_integer() else shown
 
 
 # The figures of runs as lines of text, for terminals.

@@ -8,7 +8,7 @@ import logging
 import time
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import islice
 from math import exp, lgamma, log, log1p
@@ -16,23 +16,25 @@ from pathlib import Path
 from statistics import fmean, stdev
 from types import TracebackType
 from typing import Any, BinaryIO
-from zlib import crc32
 
 from fleet_sim.apps.sweeps.settings import RunMeasures, SweepPlan
 from fleet_sim.base.errors import ConfigError
 from fleet_sim.base.files import (
     TABLES,
+    TableFile,
     check_table,
     check_target,
     exists,
     is_file,
+    is_sealed,
     load_parquet,
     opened,
     refusals,
     replacing,
+    sealed,
     status,
+    text_of_cell,
     to_read,
-    to_write,
 )
 from fleet_sim.base.parallel import Ended, Job, JobLimits, LocalExecutor, Perform
 from fleet_sim.simulation import MultiRobotSimulationCore
@@ -64,7 +66,13 @@ def simulation_of(plan: SweepPlan, number: int) -> MultiRobotSimulationCore:
     scenario = plan.scenario_of(number)
     if "tasks" in scenario and "orders" in scenario:
         raise ConfigError("has tasks and orders, whose figures would be mixed; a sweep measures one of them")
-    sim = MultiRobotSimulationCore.from_dict(scenario, source=plan.source)
+    try:
+        sim = MultiRobotSimulationCore.from_dict(scenario, source=plan.source)
+    except ConfigError as error:
+        if error.path not in plan.names:
+            raise
+        # It stands in the sweep, not in the scenario.
+        raise ConfigError(str(error), path=f"parameters.{error.path}") from error
     if not sim.params.duration:
         sim.close()
         raise ConfigError("a sweep needs runs that end; give it a duration")
@@ -77,21 +85,6 @@ def simulation_of(plan: SweepPlan, number: int) -> MultiRobotSimulationCore:
 
 
 MISSING = -1
-
-
-SEAL = ', "crc": '
-"""What a line ends with is a sum over the rest of it, so that one that was changed is no result."""
-
-
-def _sealed(text: str) -> str:
-    return f"{text[:-1]}{SEAL}{crc32(text.encode())}}}"
-
-
-def _check_seal(line: bytes) -> None:
-    """Raise ValueError for a line that is not as it was written."""
-    rest, mark, seal = line.decode().rstrip("\n").rpartition(SEAL)
-    if not mark or seal != f"{crc32((rest + '}').encode())}}}":
-        raise ValueError("it was changed or damaged")
 
 
 class SweepJournal:
@@ -150,7 +143,8 @@ class SweepJournal:
                 content = json.loads(line)
                 # The first line has no seal: it is compared with what it should be.
                 if index:
-                    _check_seal(line)
+                    if not is_sealed(line.decode()):
+                        raise ValueError("it was changed or damaged")
                     self._count(content, end)
             except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
                 message = f"line {index + 1} is none of a sweep: {error}; remove the file to begin anew"
@@ -168,7 +162,7 @@ class SweepJournal:
         content |= {"error": ended.error, "trace": ended.trace} if ended.error else {"values": ended.value}
         content |= {"deaths": ended.deaths} if ended.deaths else {}
         with refusals(self.path):
-            place = self._write(_sealed(json.dumps(content, allow_nan=False)))
+            place = self._write(sealed(json.dumps(content, allow_nan=False)))
         self._count(content, place)
 
     def _write(self, line: str) -> int:
@@ -233,12 +227,14 @@ AT_ONCE = 5000
 def write_table(path: str | Path, plan: SweepPlan, journal: SweepJournal) -> None:
     """Write the runs that ended, by number: the same table whatever the order in which they ended."""
     check_table(path)
-    columns = _columns(plan, journal)
-    with replacing(path) as part:
-        if Path(path).suffix.lower() == ".csv":
-            _write_csv(part, columns, _rows(plan, journal))
-        else:
-            _write_parquet(part, columns, _rows(plan, journal), plan)
+    columns, config = _columns(plan, journal), plan.config
+    # The name of the scenario's file and not its path: the same sweep is the same table on every machine.
+    scenario = config.scenario if isinstance(config.scenario, str) else ""
+    about = {"format": FORMAT, "parameters": plan.names, "scenario": scenario, "duration": config.duration}
+    rows = _rows(plan, journal)
+    with replacing(path) as part, closing(TableFile(part, columns, json.dumps(about))) as table:
+        while block := list(islice(rows, AT_ONCE)):
+            table.write([[row.get(name) for name in columns] for row in block])
 
 
 def _columns(plan: SweepPlan, journal: SweepJournal) -> dict[str, type]:
@@ -290,41 +286,6 @@ def _rows(plan: SweepPlan, journal: SweepJournal) -> Iterator[dict[str, Any]]:
         own = {"run": number, "seed": plan.seed(number), **parameters, "status": status, "error": error}
         # Parameters win: a figure of the same name is what came of them.
         yield {**line.get("values", {}), **own}
-
-
-def _write_csv(path: Path, columns: Mapping[str, type], rows: Iterator[dict[str, Any]]) -> None:
-    with opened(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, list(columns), restval="")
-        writer.writeheader()
-        writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
-
-
-def _cell(value: Any) -> Any:
-    """Return a value as a CSV file has it: True and False as 1 and 0, so that they are read as numbers."""
-    return "" if value is None else int(value) if isinstance(value, bool) else value
-
-
-def _write_parquet(path: Path, columns: Mapping[str, type], rows: Iterator[dict[str, Any]], plan: SweepPlan) -> None:
-    """Write the runs as Parquet, with what the sweep was in the metadata of the file; missing values are null.
-
-    Only AT_ONCE rows are in memory at a time.
-    """
-    pyarrow, parquet = load_parquet(TABLES)
-    kinds = {int: pyarrow.int64(), float: pyarrow.float64(), str: pyarrow.string()}
-    config = plan.config
-    # The name of the scenario's file and not its path: the same sweep is the same table on every machine.
-    scenario = config.scenario if isinstance(config.scenario, str) else ""
-    about = {"format": FORMAT, "parameters": plan.names, "scenario": scenario, "duration": config.duration}
-    schema = pyarrow.schema(
-        [(name, kinds[kind]) for name, kind in columns.items()], metadata={"fleet_sim": json.dumps(about)}
-    )
-    with parquet.ParquetWriter(to_write(path), schema) as writer:
-        while block := list(islice(rows, AT_ONCE)):
-            content = {
-                name: [None if row.get(name) is None else kind(row[name]) for row in block]
-                for name, kind in columns.items()
-            }
-            writer.write_table(pyarrow.table(content, schema=schema))
 
 
 @dataclass(frozen=True)
@@ -407,7 +368,7 @@ def _typed(texts: Sequence[str]) -> list[Any]:
             return [kind(text) if text else None for text in texts]
         except ValueError:
             continue
-    return list(texts)
+    return [text_of_cell(text) for text in texts]
 
 
 BETWEEN_TABLES = 30.0

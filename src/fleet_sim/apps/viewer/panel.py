@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from fleet_sim.apps.viewer.bodies import ShownBodies
 from fleet_sim.apps.viewer.source import Source, ViewFrame
 from fleet_sim.base.arrays import Bools, Bytes, Floats
 from fleet_sim.base.spatial import quaternions
-from fleet_sim.warehouse.sites.pictures import PATH_COLOR
+from fleet_sim.warehouse.sites.pictures import PATH_COLOR, STATION_COLORS, FloorPlan
 from fleet_sim.world.features import FEATURES, Feature
 from fleet_sim.world.snapshot import Appearance, PathsAhead, Snapshot
 
@@ -51,6 +51,17 @@ def legend_of(mode: str) -> str:
     if mode in (OWN, TYPE):
         return ""
     return "green: full, yellow: half full, red: empty, gray: has none"
+
+
+def station_legend(plans: Sequence[FloorPlan]) -> str:
+    """Return Markdown that shows the color of each kind of station that there is; "" without any."""
+    there = {station.kind for plan in plans for station in plan.stations}
+    lines = [
+        f'<font color="#{red:02x}{green:02x}{blue:02x}">&#9632;</font>&nbsp;{kind.value}'
+        for kind, (red, green, blue) in STATION_COLORS.items()
+        if kind in there
+    ]
+    return f"stations: {', '.join(lines)}" if lines else ""
 
 
 def _has_levels(feature: str) -> bool:
@@ -503,6 +514,8 @@ class Panel:
         with gui.add_folder("Show", order=SHOW):
             self.colors = gui.add_dropdown("colors", (OWN,), hint="What robots are colored by")
             self._legend = PanelText(gui, visible=False)
+            self._stations = PanelText(gui, visible=False)
+            self._stations.show(station_legend(source.floor_plans))
             self.collisions = gui.add_checkbox("collisions", True, hint="Whatever touches something is red")
             levels = {plan.name: number for number, plan in enumerate(source.floor_plans)}
             self._levels = levels if len(levels) > 1 else {}

@@ -132,7 +132,8 @@ def _ring(inner: float, outer: float) -> tuple[Floats, Ints]:
 # Finding robots on a page: by name, by what they do, by what happened to them, and by looking at all of them.
 
 
-NO_CHOICE = "-"
+NO_CHOICE = " "
+"""Blank, as what is typed to search stands behind it."""
 MOST_CHOICES = 1000
 """Robots that a page lists."""
 CHOICES_PERIOD = 1.0
@@ -217,6 +218,8 @@ class Finder:
     def _go(self, name: str) -> None:
         if name != NO_CHOICE:
             self._choose(name)
+            # For the next search.
+            self._robots.show(NO_CHOICE)
 
     def _go_back(self, line: str) -> None:
         name = next((event.name for event in self._shown_events if _line(event) == line), "")
