@@ -116,7 +116,7 @@ def lengths_of(held: np.ndarray) -> np.ndarray:
 @holds(
     "report:delays",
     "report:breakdowns",
-    fault="warehouse/traffic/disturbances.py: delays are drawn in each step; all last longest; too few gaps are drawn",
+    fault="warehouse/traffic/disturbances.py: delays are drawn in each step; all last longest; long gaussian ones",
 )
 @pytest.mark.parametrize(("durations", "events"), [("uniform", "each"), ("gaussian", "poisson")])
 def test_delays_and_breakdowns_come_as_often_and_last_as_long_as_set(durations: str, events: str) -> None:
@@ -127,7 +127,7 @@ def test_delays_and_breakdowns_come_as_often_and_last_as_long_as_set(durations: 
         "events": events,
         "durations": durations,
         "mean": 0.6,
-        "deviation": 0.1,
+        "deviation": 0.4,
     }
     disturbances = {
         "delays": delays,
@@ -151,12 +151,15 @@ def test_delays_and_breakdowns_come_as_often_and_last_as_long_as_set(durations: 
         assert abs(began - mean) <= 4.0 * math.sqrt(mean) and began > 20
         # Some are hit again in the step in which they would drive on.
         again = crowd.traffic.figures()[key] - began
-        assert 0 <= again <= 3
+        assert 0 <= again <= 6
         if flag == DELAYED:
             seconds = lengths_of(on) * 0.1
             once = seconds[seconds < 4.5 + 0.11]
             assert seconds.min() >= 1.5 - 0.11 and len(seconds) - len(once) <= again
-    mean, deviation = (3.0, 3.0 / math.sqrt(12)) if durations == "uniform" else (1.5 + 0.6 * 3.0, 0.3)
+    # Those beyond the ends last as long as these.
+    rng = np.random.default_rng(1)
+    shares = rng.uniform(size=10**5) if durations == "uniform" else np.clip(rng.normal(0.6, 0.4, 10**5), 0.0, 1.0)
+    mean, deviation = 1.5 + 3.0 * shares.mean(), 3.0 * shares.std()
     assert once.mean() == pytest.approx(mean, abs=0.2) and once.std() == pytest.approx(deviation, abs=0.12)
     assert lengths_of(flags & BROKEN != 0) * 0.1 == pytest.approx(6.0, abs=0.11)
     assert set(table.pace[rows]) == {0.4, 1.0} and abs((table.pace[rows] == 0.4).sum() - 12) <= 10

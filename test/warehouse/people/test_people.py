@@ -67,6 +67,16 @@ def test_a_person_walks_around_walls_at_its_speed_and_stays(tmp_path: Path) -> N
         assert gap_to_walls(way) >= 0.2 - 1e-6
 
 
+@pytest.mark.parametrize("place", [(-0.7, 2.4), (11.3, -2.7), (5.5, 40.0)])
+def test_who_is_put_beyond_the_map_has_not_left_at_its_other_side(tmp_path: Path, place: tuple[float, float]) -> None:
+    with yard(tmp_path, [{**WALKER, "at": "west", "visits": ["east"], "leaves": True}]) as sim:
+        sim.run_simulation(duration=0.5)
+        person = sim.get_object("walker_0")
+        person.set_pose(fs.Pose.from_yaw(*place, 0.0, 0.0))
+        sim.run_simulation(duration=0.3)
+        assert person.is_alive
+
+
 def gap_to_walls(points: Floats) -> float:
     """The least distance of points to the two blocks of shelves and to the edge, by rectangles."""
     gaps = [np.minimum(points, (12.0, 5.0) - points).min()]

@@ -92,6 +92,14 @@ def test_the_content_of_such_a_file_is_a_scenario(tmp_path: Path) -> None:
     content: dict[str, Any] = yaml.safe_load(FILE.read_text())
     with Sim.from_dict({**content}) as made:
         assert made.get_object("porter_2").is_alive and made.params.timestep == 0.05
+    thing = {"name": "thing", "static": False, "x": 5.2, "y": 1.6, "z": 0.3, "yaw": 0.7}
+    models = [{**thing, "model_name": "Box"}, {**thing, "model_name": "TeleportIngestor", "name": "cell", "x": 6.1}]
+    upper = {**content["levels"]["L2"], "models": models}
+    with Sim.from_dict({**content, "levels": {**content["levels"], "L2": upper}}) as made:
+        for name, x, half in (("thing", 5.2, 0.06), ("cell", 6.1, 0.15)):
+            pose = made.get_object(name).get_pose()
+            # On what it stands on, on its level.
+            assert (*pose.position, pose.yaw) == pytest.approx((x, 1.6, 4.3 + half, 0.7))
     for change, where in (
         ({"lifts": {"Lift1": {**content["lifts"]["Lift1"], "level_doors": {"L9": ["front"]}}}}, "no level 'L9'"),
         ({"lifts": {"Lift1": {**content["lifts"]["Lift1"], "width": "wide"}}}, "lifts.Lift1.width"),
@@ -394,6 +402,26 @@ def test_a_path_is_driven_within_its_limits_and_ends_at_the_last_yaw(sim_slotcar
     assert slotcars.tasks(car.row).told == [] and slotcars.tasks(car.row).task == "task"
 
 
+@pytest.mark.parametrize(("speed", "usual", "way"), [(0.5, 2.0, 1.0), (0.7, 0.25, 1.3), (1.9, 3.0, 2.7)])
+def test_a_way_takes_the_time_of_its_trapezoid(sim_slotcars: Sim, speed: float, usual: float, way: float) -> None:
+    car = slotcar(sim_slotcars, speed=speed, acceleration=usual, max_acceleration=2.0 * usual)
+    assert send(sim_slotcars, Waypoint(0.0, 0.0), Waypoint(-way * 0.8, way * 0.6)) == {}
+    speeds: list[float] = []
+
+    def stands() -> bool:
+        speeds.append(float(math.hypot(*sim_slotcars.world.velocity[car.row, :2])))
+        return max(speeds) > 0.0 and speeds[-1] == 0.0
+
+    run(sim_slotcars, stands)
+    # It turns first.
+    top = min(speed, math.sqrt(usual * way))
+    assert max(speeds) <= top * 1.02 and max(speeds) == pytest.approx(top, rel=0.1)
+    changes = np.diff(speeds) / 0.05
+    assert changes.max() == pytest.approx(usual, rel=1e-6) and changes.min() >= -2.0 * usual - 1e-9
+    assert sum(one > 0.0 for one in speeds) * 0.05 == pytest.approx(way / top + top / usual, rel=0.1, abs=0.1)
+    assert car.get_pose().position[:2] == pytest.approx((-way * 0.8, way * 0.6), abs=0.01)
+
+
 def test_the_same_task_again_and_requests_without_sense_change_nothing(sim_slotcars: Sim) -> None:
     car = slotcar(sim_slotcars)
     send(sim_slotcars, Waypoint(0.0, 0.0), Waypoint(3.0, 0.0))
@@ -459,15 +487,21 @@ def test_pauses_at_once_and_at_a_waypoint(sim_slotcars: Sim) -> None:
 
 
 def test_it_waits_for_what_moves_before_it_and_goes_on(sim_slotcars: Sim) -> None:
-    car, other = slotcar(sim_slotcars), slotcar(sim_slotcars, "other", 2.0)
-    send(sim_slotcars, Waypoint(0.0, 0.0), Waypoint(4.0, 0.0))
+    car, other = slotcar(sim_slotcars), slotcar(sim_slotcars, "other", 1.53, 1.29)
+    # Beside the way, and behind at first.
+    slotcar(sim_slotcars, "beside", 1.5, -0.8), slotcar(sim_slotcars, "behind", -0.6, -0.5)
+    send(sim_slotcars, Waypoint(0.0, 0.0), Waypoint(3.06, 2.58))
     run(
         sim_slotcars,
         lambda: mode(sim_slotcars) is SlotcarMode.WAITING and not sim_slotcars.world.velocity[car.row].any(),
     )
-    assert car.get_pose().position[0] < 1.0
-    other.set_pose(fs.Pose((2.0, 5.0, 0.2)))
-    run(sim_slotcars, lambda: car.get_pose().position[0] > 3.95)
+    # What is before it is less than 0.75 m away from a point 0.75 m ahead.
+    stood = math.hypot(*car.get_pose().position[:2])
+    assert 0.5 < stood < 0.71 and math.dist(car.get_pose().position, other.get_pose().position) == pytest.approx(
+        2.0 - stood, abs=0.01
+    )
+    other.set_pose(fs.Pose((1.0, 5.0, 0.2)))
+    run(sim_slotcars, lambda: car.get_pose().position[1] > 2.5)
 
 
 def test_it_charges_at_chargers_and_drops_unknown_actions(sim_slotcars: Sim) -> None:

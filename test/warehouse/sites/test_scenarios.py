@@ -13,7 +13,7 @@ import yaml
 import fleet_sim as fs
 from fleet_sim import AgentSpawnParams, MultiRobotSimulationCore, Pose
 from fleet_sim.apps.cli.main import main
-from fleet_sim.warehouse.sites import Site, SortationFloor, Warehouse, read_site, write_site
+from fleet_sim.warehouse.sites import Grid, Site, SortationFloor, Warehouse, Zone, ZoneKind, read_site, write_site
 
 ROBOT = {"name": "amr", "urdf_path": "diff_base"}
 
@@ -318,6 +318,49 @@ def test_limits_hold_for_goals_and_commands_and_leave_no_trace(hall_speed_zones:
     assert fast[(at > 16.0) & (at < 17.0)].min() > 1.9
     assert goal.is_goal_reached() and goal.get_pose().position[0] == 20.0
     assert (sim.world.motion.linear_limit[rows] == own).all()
+
+
+def test_robots_brake_for_a_skew_zone_as_late_as_they_may_wherever_they_come_from(tmp_path: Path) -> None:
+    corners, accel, dt = [(4.2, 1.1), (7.9, 0.4), (9.1, 3.7), (6.3, 5.2), (3.8, 3.9)], 1.5, 0.05
+    zone = Zone("yard", ZoneKind.SPEED_LIMIT, np.array(corners), speed=SLOW)
+    write_site(Site("hall", Grid(np.ones((24, 40), bool), 0.5, (-4.0, -3.0, 0.0)), zones=(zone,)), tmp_path / "h.yaml")
+    area = np.array(corners) @ [1, 1j]
+
+    def way_to_zone(place: complex, heading: complex) -> float:
+        """How far ahead of a place the first side is; 0 on the left of all."""
+        sides, offsets = np.roll(area, -1) - area, area - place
+        if (np.imag(np.conj(sides) * -offsets) > 0.0).all():
+            return 0.0
+        across = np.imag(np.conj(sides) * heading)
+        ahead, share = np.imag(np.conj(sides) * offsets) / across, np.imag(np.conj(heading) * offsets) / across
+        return float(min(ahead[(ahead >= 0.0) & (share >= 0.0) & (share <= 1.0)], default=np.inf))
+
+    with MultiRobotSimulationCore.from_dict(
+        {"simulation": {"gui": False, "timestep": dt, "target_rtf": 0}, "site": str(tmp_path / "h.yaml")}
+    ) as sim:
+        robots = []
+        for number in range(9):
+            start = 6.3 + 2.6j + 5.5 * np.exp(0.9j * number)
+            yaw = float(np.angle(6.3 + 2.6j - start)) + 0.25 * (number % 7 - 3)
+            pose = Pose.from_yaw(start.real, start.imag, 0.0, yaw)
+            spawn = AgentSpawnParams(
+                initial_pose=pose, motion_mode="differential", max_linear_vel=FAST, max_linear_accel=accel
+            )
+            robots.append(sim.spawn(spawn))
+            robots[-1].set_velocity(vx=FAST)
+        top, slowed, free = np.zeros(9), 0, 0
+        for _ in range(90):
+            sim.step_once()
+            for number, robot in enumerate(robots):
+                speed, heading = abs(complex(*robot.velocity[:2])), np.exp(1j * robot.get_pose().yaw)
+                left = way_to_zone(complex(*robot.position[:2]), heading)
+                assert speed <= np.sqrt(SLOW**2 + 2.0 * accel * left) + 1e-9
+                # It speeds up to what it may drive, and loses a step of its way.
+                least = np.sqrt(SLOW**2 + 2.0 * accel * max(left - 2.0 * FAST * dt, 0.0))
+                assert speed >= min(top[number] + 0.99 * accel * dt, FAST, least) - 1e-9
+                slowed, free = slowed + (left == 0.0), free + (left == np.inf and speed > FAST - 1e-9)
+                top[number] = speed
+        assert slowed > 100 and free > 100
 
 
 def test_a_cleared_site_limits_nobody(hall_speed_zones: Any) -> None:

@@ -15,6 +15,8 @@ from networks import site_of
 from fleet_sim.base.arrays import Ints
 from fleet_sim.base.errors import ConfigError, InvalidValueError, PlanError
 from fleet_sim.warehouse.traffic import PLANNERS, Network, Planner, Problem, checked_plan, make_planner, rotations
+from fleet_sim.warehouse.traffic.planners.guides import no_guides
+from fleet_sim.warehouse.traffic.planners.pibt_step import Guidance, PibtStep, chance, run_steps
 
 TEAMS = ["lacam", "pibt"]
 
@@ -74,6 +76,29 @@ def test_plans_to_the_end_arrive_or_are_refused(name: str, problem: Problem) -> 
         assert any(said in refusal for said in ("PIBT has not", "LaCAM has found", "there is no plan"))
     else:
         assert paths[:, -1].tolist() == problem.goals.tolist() and rotations(paths) == []
+
+
+def test_of_robots_with_the_same_chance_the_first_goes_first_without_compiled_code_too() -> None:
+    with np.errstate(over="ignore"):
+        chances = np.array([chance.in_python(np.uint64(0), robot, 0) for robot in range(4000)])
+    order = np.argsort(chances, kind="stable")
+    equal = np.flatnonzero(np.diff(chances[order]) == 0.0)
+    pairs = np.column_stack((order[equal], order[equal + 1]))
+    # Both want to the cell between them; all others have one of their own.
+    count = len(pairs)
+    alone = [(".@" * 2 * count), "@@" * 2 * count] * (2000 // count)
+    network = networks.grid_network("\n".join(["...@" * count, "@@@@" * count, *alone]))
+    starts = np.full(4000, -1)
+    starts[pairs] = 3 * np.arange(count)[:, None] + [0, 2]
+    starts[starts < 0] = 3 * count + np.arange(4000 - 2 * count)
+    goals, steps = starts.copy(), np.zeros((1, len(network)), np.int32)
+    goals[pairs], steps[0, starts[pairs]] = 3 * np.arange(count)[:, None] + 1, 1
+    problem = Problem(network, starts, goals, np.zeros(len(network), bool))
+    guidance, then = Guidance(steps, np.zeros(4000, int), no_guides()), np.empty((4000, 1), int)
+    asked = PibtStep(network).arrays(problem), starts.copy(), goals, guidance, np.zeros(4000, int), np.uint64(3)
+    with np.errstate(over="ignore"):
+        run_steps.in_python(*asked, False, False, False, then)
+    assert count > 10 and (then[pairs, 0] == np.column_stack((goals[pairs[:, 0]], starts[pairs[:, 1]]))).all()
 
 
 def all_places(network: Network, starts: Ints) -> set[tuple[int, ...]]:

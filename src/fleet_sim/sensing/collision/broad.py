@@ -10,6 +10,7 @@ compared with those boxes that begin before they end along one axis.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
@@ -211,6 +212,49 @@ def _pairs_of_cells(
     return count
 
 
+@compiled_step
+def large_pairs(
+    lower: Floats,
+    upper: Floats,
+    margin: float,
+    large: Rows,
+    firsts: Rows,
+    second_mask: Bools,
+    cross: bool,
+    table: CellTable,
+    out: Ints,
+) -> int:
+    """Write the touching pairs of `large` boxes (L,), of which `firsts` are no second ones, and of these and the small.
+
+    Of two large ones the first or both are first ones. Returns how many there are, which may be more than fit.
+    """
+    begins, rows, columns, count = table.begins, table.rows, table.shape[0], 0
+    last_column, last_strip, cell = columns - 1.0, table.shape[1] - 1.0, 1.0 / table.frame[2]
+    for one in firsts:
+        for other in large:
+            second = second_mask[other]
+            if (second or other > one) and is_wanted(False, second, cross) and touch(lower, upper, margin, one, other):
+                count = add_pair(one, other, out, count)
+    for one in large:
+        # Boxes are in the cells where they begin, and not larger than a cell. Not `>`: of no numbers nothing is near.
+        left, right = lower[one, 0] - cell - table.frame[0], upper[one, 0] + margin - table.frame[0]
+        low, above = lower[one, 1] - cell - table.frame[1], upper[one, 1] + margin - table.frame[1]
+        if not (left <= right and low <= above):
+            continue
+        begin = int(min(max(left * table.frame[2] - 1.0, 0.0), last_column))
+        end = int(min(max(right * table.frame[2], 0.0), last_column))
+        strip, last = int(min(max(low * table.frame[2] - 1.0, 0.0), last_strip)), above * table.frame[2]
+        while strip <= min(last, last_strip):
+            first = strip * columns + 1
+            for place in range(begins[first + begin], begins[first + end + 1]):
+                other = rows[place]
+                wanted = is_wanted(second_mask[one], second_mask[other], cross)
+                if wanted and touch(lower, upper, margin, one, other):
+                    count = add_pair(one, other, out, count)
+            strip += 1
+    return count
+
+
 @inlined
 def _is_near(x: float, y: float, other: int, most: float, corners: Floats) -> bool:
     """Return whether lower corners are no farther apart than boxes are large, as those of boxes that touch are."""
@@ -241,6 +285,17 @@ def add_pair(one: int, other: int, out: Ints, count: int) -> int:
     if count < len(out):
         out[count, 0], out[count, 1] = min(one, other), max(one, other)
     return count + 1
+
+
+def written(write: Callable[[Ints], int], room: int) -> Ints:
+    """Return the pairs that `write(out)` writes: again to an `out` that has room for all, where `room` was too little.
+
+    It returns how many there are.
+    """
+    out: Ints = np.empty((room, 2), np.int64)
+    while (count := int(write(out))) > len(out):
+        out = np.empty((count, 2), np.int64)
+    return out[:count]
 
 
 MIN_AUTO_CELL_SIZE = 0.5
@@ -443,7 +498,11 @@ class BroadPhase:
             elif len(small) == len(rows):
                 return found
             else:
-                found = found.copy()
+                large = rows[large_mask]
+                firsts = large[~second_mask[large]]
+                if len(firsts) * len(large) <= _FEW * len(rows):
+                    asked = lower, upper, margin, large, firsts, second_mask, cross, self._cells
+                    return np.concatenate((found, written(lambda out: large_pairs(*asked, out), len(rows))))
         pairs = self._along_axis(lower, upper, margin, rows, large_mask, second_mask, cross)
         return pairs if found is None else np.concatenate((found, pairs))
 
@@ -496,13 +555,8 @@ class BroadPhase:
                 reach = 1.000001 * float((ends[small] - keys[small]).max())
                 reach += 1e-15 * max(abs(float(keys[small].min())), abs(float(ends[small].max())))
         corners = lower.take(rows, axis=0), upper.take(rows, axis=0)
-        out: Ints = np.empty((2 * len(rows) + 64, 2), np.int64)
-        while True:
-            masks = large_mask, second_mask.take(rows)
-            count = int(kernel(keys, ends, reach, *corners, margin, rows, *masks, cross, out))
-            if count <= len(out):
-                return out[:count]
-            out = np.empty((count, 2), np.int64)
+        asked = keys, ends, reach, *corners, margin, rows, large_mask, second_mask.take(rows), cross
+        return written(lambda out: kernel(*asked, out), 2 * len(rows) + 64)
 
     def _current_cell_size(self, lower: Floats, upper: Floats, movers: Rows) -> float:
         """Return the size of the cells, which is that of the moving boxes: static ones are often large walls."""

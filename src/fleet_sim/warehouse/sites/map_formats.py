@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import logging
 import math
 from collections.abc import Mapping
@@ -20,7 +19,7 @@ from fleet_sim.base.errors import ConfigError, InvalidValueError
 from fleet_sim.base.files import is_file, picture, read_bytes, write_file, write_png
 from fleet_sim.base.settings import Checked, read, setting
 from fleet_sim.warehouse.sites.grid import MOST_CELLS, Grid, check_size
-from fleet_sim.warehouse.sites.reading import LARGEST_FILE, SiteFormat, beside, check_suffix, fail, read_text
+from fleet_sim.warehouse.sites.reading import LARGEST_FILE, SiteFormat, beside, check_suffix, fail, read_json, read_text
 from fleet_sim.warehouse.sites.site import Site, Station, StationKind
 
 log = logging.getLogger(__name__)
@@ -470,12 +469,7 @@ class LeagueProblem(Checked):
 def read_problem(path: Path, content: Any = None) -> LeagueProblem:
     """Return the problem in `path`, whose parsed `content` may be given; raises ConfigError for keys that it does not
     know, and values that cannot be kept."""
-    if content is None:
-        try:
-            content = json.loads(read_text(path))
-        except (ValueError, RecursionError) as error:
-            raise ConfigError(f"is not valid JSON: {str(error)[:200]}", source=str(path)) from error
-    return read(LeagueProblem, content, source=str(path))
+    return read(LeagueProblem, read_json(path) if content is None else content, source=str(path))
 
 
 class RobotRunnersFormat(SiteFormat):

@@ -75,6 +75,15 @@ def read_text(path: Path) -> str:
         raise ConfigError(f"cannot be read: {error}", source=str(path)) from error
 
 
+def read_json(path: Path) -> Any:
+    """Return what the JSON in `path` says; raises ConfigError."""
+    text = read_text(path)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"is not valid JSON: {str(error)[:200]}", source=str(path)) from error
+
+
 def warn_of(unused: Mapping[str, Sequence[str]], path: Path) -> None:
     """Name in one warning what a file has and nothing uses, by the place in the file; see `SiteFormat.unused`."""
     if unused:
@@ -143,7 +152,7 @@ def read_site(path: str | Path, *, level: str | None = None, cell: float | None 
     the size of the cells in m: a whole number of times that of the file. Keys that have no effect are named in a
     warning, unless the caller uses the `whole` file.
     """
-    file = resolve_config(path)
+    file = resolve_config(path, folder="sites/maps")
     found, content = _content(file)
     candidates = [form for form in found if form.recognises(content)]
     if not candidates:
@@ -174,10 +183,4 @@ def _content(file: Path) -> tuple[list[SiteFormat], Any]:
         fail(file, f"sites are read from files that end in {known}")
     if suffix in (".yaml", ".yml"):
         return found, load_mapping(file)
-    text = read_text(file)
-    if suffix != ".json":
-        return found, text
-    try:
-        return found, json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"is not valid JSON: {str(error)[:200]}", source=str(file)) from error
+    return found, read_json(file) if suffix == ".json" else read_text(file)

@@ -97,53 +97,50 @@ class Closest:
         # Sorted anew only when robots came or went; else the order of the last step is nearly right.
         if len(self._order) != count:
             self._order = np.argsort(places[0, :, 0], kind="stable")
-        for tick in range(len(places)):
-            seen = outlines._replace(places=places[tick], turns=turns[tick if len(turns) > 1 else 0])
-            self.distance, self.gap = nearest(seen, self._order, self.distance, self.gap)
+        seen = outlines._replace(places=places, turns=turns)
+        self.distance, self.gap = nearest(seen, self._order, self.distance, self.gap)
 
 
 @compiled
 def nearest(outlines: RobotOutlines, order: Ints, distance: float, gap: float) -> tuple[float, float]:
     """Return the smallest distance and gap of two of the outlines, or `distance` and `gap` where these are smaller.
 
-    `order` (N,) is a permutation, in which the places are nearly sorted along x; it is sorted in place.
+    Places are (T, N, 2), turns of as many ticks or of one. `order` (N,) is a permutation, in which the places are
+    nearly sorted along x; it is sorted in place.
     """
     places, heights, halves, turns, rims = outlines
-    for place in range(1, len(order)):
-        # Insertion sort: of what is nearly sorted it takes one look at each.
-        one = order[place]
-        x = places[one, 0]
-        before = place - 1
-        while before >= 0 and places[order[before], 0] > x:
-            order[before + 1] = order[before]
-            before -= 1
-        order[before + 1] = one
-    largest = 0.0
+    xs, ys, reaches, largest = np.empty(len(order)), np.empty(len(order)), np.empty(len(order)), 0.0
     for one in range(len(order)):
-        largest = max(largest, rims[one] + np.sqrt(halves[one, 0] ** 2 + halves[one, 1] ** 2))
-    # In their order, as each is looked at several times.
-    sorted_places = places[order]
-    for place in range(len(order)):
-        one = order[place]
-        reach = rims[one] + np.sqrt(halves[one, 0] ** 2 + halves[one, 1] ** 2)
-        most = max(distance, gap + reach + largest)
-        # Sorted along x: those behind the first that is too far away are farther still.
-        for after in range(place + 1, len(order)):
-            across = sorted_places[after, 0] - sorted_places[place, 0]
-            if across >= most:
-                break
-            if abs(sorted_places[after, 1] - sorted_places[place, 1]) >= most:
-                continue
-            other = order[after]
-            # One above the other are on two floors.
-            if heights[one, 0] >= heights[other, 1] or heights[other, 0] >= heights[one, 1]:
-                continue
-            along = places[other, 1] - places[one, 1]
-            apart = np.sqrt(across * across + along * along)
-            distance = min(distance, apart)
-            far = rims[other] + np.sqrt(halves[other, 0] ** 2 + halves[other, 1] ** 2)
-            if apart - reach - far < gap:
-                gap = min(gap, _between(across, along, halves, turns, one, other) - rims[one] - rims[other])
+        reaches[one] = rims[one] + np.sqrt(halves[one, 0] ** 2 + halves[one, 1] ** 2)
+        largest = max(largest, reaches[one])
+    for tick in range(len(places)):
+        now, turned = places[tick], turns[min(tick, len(turns) - 1)]
+        for place in range(len(order)):
+            # Insertion sort: of what is nearly sorted it takes one look at each.
+            one, to = order[place], place
+            x = now[one, 0]
+            while to > 0 and xs[to - 1] > x:
+                order[to], xs[to], ys[to] = order[to - 1], xs[to - 1], ys[to - 1]
+                to -= 1
+            order[to], xs[to], ys[to] = one, x, now[one, 1]
+        for place in range(len(order)):
+            one = order[place]
+            most = max(distance, gap + reaches[one] + largest)
+            # Sorted along x: those behind the first that is too far away are farther still.
+            for after in range(place + 1, len(order)):
+                across, along = xs[after] - xs[place], ys[after] - ys[place]
+                if across >= most:
+                    break
+                if abs(along) >= most:
+                    continue
+                other = order[after]
+                # One above the other are on two floors.
+                if heights[one, 0] >= heights[other, 1] or heights[other, 0] >= heights[one, 1]:
+                    continue
+                apart = np.sqrt(across * across + along * along)
+                distance = min(distance, apart)
+                if apart - reaches[one] - reaches[other] < gap:
+                    gap = min(gap, _between(across, along, halves, turned, one, other) - rims[one] - rims[other])
     return distance, gap
 
 

@@ -66,6 +66,8 @@ def places_of(ids: Ints, asked: Ints) -> Ints:
     """Return where in `ids` (R,) each of `asked` (N,) is, -1 for those that are not."""
     if not len(ids):
         return np.full(len(asked), -1)
+    if np.array_equal(ids, asked):
+        return np.arange(len(ids))
     order = np.argsort(ids, kind="stable")
     places = np.minimum(np.searchsorted(ids[order], asked), len(ids) - 1)
     return np.where(ids[order][places] == asked, order[places], -1)
@@ -307,7 +309,7 @@ def steps_ahead(world: World, rows: Rows, lane: float, period: float) -> int:
     with np.errstate(invalid="ignore"):
         ways = np.ceil(speeds * period / lane) + np.ceil(0.5 * speeds * speeds / brakes / lane)
     # Robots without limits are as fast as they like.
-    most = float(np.nan_to_num(ways, nan=LONGEST, posinf=LONGEST).max(initial=0.0))
+    most = float(np.where(np.isfinite(ways), ways, LONGEST).max(initial=0.0))
     return min(int(min(most, LONGEST)) + 2, LONGEST)
 
 
@@ -557,7 +559,7 @@ class PlanTiming:
         ids, wide = self._world.object_id[rows], self._table.wide[rows]
         barred = self.barred if wide.any() else np.empty(0, bool)
         limits = (self._window(rows), self._settings.time_limit, self._seed)
-        first = np.isin(rows, self.first) | self.left[starts]
+        first = (np.isin(rows, self.first) if len(self.first) else False) | self.left[starts]
         return Problem(self._network, starts, goals, blocked, *limits, ids, barred, wide, first, self._most_work)
 
     def charge(self, present: Rows, new: Rows) -> None:

@@ -63,7 +63,8 @@ class Problem:
         first = _bools(self.first, "first", "robot", len(starts))
         # Without ids, robots are told by their number; planners break ties by them.
         ids = _ints(self.ids, "ids", len(starts)) if len(self.ids) else np.arange(len(starts))
-        if len(np.unique(ids)) < len(ids):
+        # Ascending ones, as usual, need no sorting.
+        if (ids[1:] <= ids[:-1]).any() and len(np.unique(ids)) < len(ids):
             raise InvalidValueError("ids: two robots have the same")
         for name, value, low, high in (("window", self.window, 0, LONGEST_WINDOW), ("seed", self.seed, 0, 2**63 - 1)):
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
@@ -83,13 +84,13 @@ class Problem:
         """Raise PlanError for starts or goals off the network, and for two robots that start at one node."""
         count = len(self.network)
         for what, nodes in (("start", self.starts), ("goal", self.goals)):
-            off = np.flatnonzero((nodes < 0) | (nodes >= count))
-            if len(off):
+            if len(nodes) and not 0 <= nodes.min() <= nodes.max() < count:
+                off = np.flatnonzero((nodes < 0) | (nodes >= count))
                 raise PlanError(f"the {what} of {shown(off)} is on a wall, or off the network of {count} nodes")
-        order = np.argsort(self.starts, kind="stable")
-        twice = np.flatnonzero(np.diff(self.starts[order]) == 0)
         # Starts only: two robots may well want to go to the same goal, one after the other.
-        if len(twice):
+        if np.bincount(self.starts).max(initial=0) > 1:
+            order = np.argsort(self.starts, kind="stable")
+            twice = np.flatnonzero(np.diff(self.starts[order]) == 0)
             one, two = order[twice[0]], order[twice[0] + 1]
             raise PlanError(f"robots {one} and {two} start at the same node {self.starts[one]}")
 

@@ -501,14 +501,14 @@ class Work:
         if not ended_mask.any():
             return
         robots, until = robots[ended_mask], until[ended_mask]
-        for end in np.unique(until).tolist():
-            ones = robots[until == end]
-            done = ones[self._tasks.ends(ones)]
-            # From when a robot had the task until then.
-            time = self._sim.clock.seconds(end)
-            self.collector.tasks_ended(time - self._since[done])
-            self._since[done] = time
-            self._ended += [end] * len(done)
+        order = np.argsort(until, kind="stable")
+        done = order[self._tasks.ends(robots[order])]
+        robots, ends = robots[done], until[done].tolist()
+        times = np.array([self._sim.clock.seconds(end) for end in ends])
+        # From when a robot had the task until then.
+        self.collector.tasks_ended(times - self._since[robots])
+        self._since[robots] = times
+        self._ended += ends
         done_mask = self._done_mask()
         # Where nobody is on its way, these may have been the last tasks.
         if not (self._stays.active[self._crew.robots] & ~done_mask).any():

@@ -464,7 +464,7 @@ class Traffic:
         off = np.flatnonzero((nodes < 0) | (nodes >= len(floor.network)))
         if len(off):
             raise InvalidValueError(f"node {nodes[off[0]]}: nodes are numbered from 0 to {len(floor.network) - 1}")
-        inside = nodes[np.isin(nodes, floor.rides.nodes)]
+        inside = nodes[np.isin(nodes, floor.rides.nodes)] if len(floor.rides.nodes) else NO_ROWS
         if len(inside):
             raise InvalidValueError(f"node {inside[0]} is in a lift, which robots enter only to ride")
         ends = floor.execution.graph.ends(table, rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -23,7 +22,7 @@ from fleet_sim.robots.spawn_params import AgentSpawnParams, ShapeParams
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.sites.grid import NO_CELL, Grid
 from fleet_sim.warehouse.sites.map_formats import QUARTER, TICK, LeagueProblem, read_problem, read_tasks
-from fleet_sim.warehouse.sites.reading import fail, read_site, read_text
+from fleet_sim.warehouse.sites.reading import fail, read_json, read_site, read_text
 from fleet_sim.warehouse.sites.section import build_walls
 from fleet_sim.warehouse.sites.site import Site, StationKind
 from fleet_sim.warehouse.traffic.columns import TrafficColumns
@@ -356,7 +355,7 @@ def endless_tasks(site: Site, region: Ints, robots: int, seed: int, goals: str =
 
 
 def _mapping(file: Path) -> Mapping[str, Any]:
-    content = json.loads(read_text(file))
+    content = read_json(file)
     return content if isinstance(content, Mapping) else {}
 
 

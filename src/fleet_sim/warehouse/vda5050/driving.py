@@ -20,7 +20,7 @@ from fleet_sim.robots import drive
 from fleet_sim.robots.attachments import footprint_radius
 from fleet_sim.warehouse.traffic.traffic import Traffic
 from fleet_sim.warehouse.vda5050 import order
-from fleet_sim.warehouse.vda5050.vehicle import Vehicle, VehicleContext, VehicleLeg
+from fleet_sim.warehouse.vda5050.vehicle import NOWHERE, Vehicle, VehicleContext, VehicleLeg
 from fleet_sim.world.steering import IDLE, POSE
 
 # Points on the curves of trajectories: NURBS, evaluated at many places at once.
@@ -131,11 +131,11 @@ def is_at(vehicle: Vehicle, node: order.OrderNode) -> bool:
     """Return whether a vehicle is within the deviation of a node."""
     x, y = vehicle.place
     dx, dy = x - (node.x or 0.0), y - node.y
-    least = vehicle.settings.node_tolerance
+    # Within the tolerance of the vehicle any node is reached, whatever ellipse it has.
+    is_near = dx * dx + dy * dy <= vehicle.settings.node_tolerance**2
     a, b, angle = node.deviation
-    # Without an ellipse the tolerance of the vehicle counts, and within that any node is reached.
-    if dx * dx + dy * dy <= least * least or not (a > 0.0 and b > 0.0):
-        return dx * dx + dy * dy <= least * least
+    if is_near or not (a > 0.0 and b > 0.0):
+        return is_near
     sine, cosine = trig.sin_cos_of(angle)
     along, across = dx * cosine + dy * sine, dy * cosine - dx * sine
     return (along / a) ** 2 + (across / b) ** 2 <= 1.0
@@ -437,7 +437,7 @@ class VehicleDriver:
             at = int(self._world.motion.waypoint[self._vehicle.row])
         first = self._vehicle.state.edges[0] if self._vehicle.state.edges else None
         if first is None or leg.node >= 0:
-            return -1, 0
+            return NOWHERE
         # On the first edge of a leg that was given up before, points are missing.
         given_up, index = self._vehicle.state.resume
         return first.sequence, at - leg.begin + (index if given_up == first.sequence and leg.begin == 0 else 0)
@@ -485,7 +485,7 @@ class VehicleDriver:
             if not keep:
                 traffic.withdraw_goal(vehicle.agent)
         if not keep:
-            state.leg, state.resume, state.extended = None, (-1, 0), False
+            state.leg, state.resume, state.extended = None, NOWHERE, False
 
 
 _DIRECTIONS = {None: None, False: MovementDirection.FORWARD, True: MovementDirection.BACKWARD}

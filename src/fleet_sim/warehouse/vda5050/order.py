@@ -555,7 +555,6 @@ def zoned(begin: tuple[float, float], points: Floats, zones: Sequence[VehicleZon
                 gates.setdefault(int(entry), []).append(zone.zone_id)
     kept = np.flatnonzero(kept_mask)
     kept = kept[kept > 0]
-    # Of a line between two kept places the lowest limit holds.
-    lows = [float(limits[start + 1 : end + 1].min()) for start, end in pairwise([0, *kept.tolist()])]
     numbers = {0: 0} | {int(place): index + 1 for index, place in enumerate(kept.tolist())}
-    return ZonedWay(places[kept], np.array(lows), {numbers[place]: names for place, names in gates.items()})
+    # Between two kept places the limit is that of the second one.
+    return ZonedWay(places[kept], limits[kept], {numbers[place]: names for place, names in gates.items()})

@@ -344,7 +344,7 @@ class VehiclePilot:
         if not vehicle.version.is_third:
             # Up to 2.x they are in one list with those of the order.
             state.instants = [entry for entry in state.instants if entry.status not in vehicles.ENDED]
-        state.leg, state.resume, state.entered = None, (-1, 0), -1
+        state.leg, state.resume, state.entered = None, vehicles.NOWHERE, -1
         state.cancelled, state.stuck, state.last_place = False, "", None
         first = state.nodes[0]
         if is_aligned(vehicle, first, vehicle.heading):

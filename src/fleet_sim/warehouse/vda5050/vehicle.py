@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, Literal, NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -163,18 +163,10 @@ class MapSettings(Checked):
 
     id: str = setting("map", reader=read_level, schema=_LEVEL_SCHEMA, doc="Its mapId.")
     version: str = setting("1", reader=read_level, schema=_LEVEL_SCHEMA, doc="Its mapVersion.")
-    status: str = setting(
+    status: Literal["enabled", "disabled", "on_server"] = setting(
         "enabled",
-        reader=lambda value: _one_of(value, ("enabled", "disabled", "on_server")),
-        schema={"enum": ["enabled", "disabled", "on_server"]},
         doc="What it is at first: enabled, disabled, or on_server, from where the action downloadMap gets it.",
     )
-
-
-def _one_of(value: object, words: tuple[str, ...]) -> str:
-    if value not in words:
-        raise InvalidValueError(f"must be one of {', '.join(words)}, got {brief(value)}")
-    return str(value)
 
 
 Names = list[str]
@@ -245,6 +237,8 @@ class Vda5050RobotSettings(Checked):
 WAITING, INITIALIZING, RUNNING, PAUSED = "WAITING", "INITIALIZING", "RUNNING", "PAUSED"
 RETRIABLE, FINISHED, FAILED = "RETRIABLE", "FINISHED", "FAILED"
 ENDED = (FINISHED, FAILED)
+NOWHERE = (-1, 0)
+"""In place of the edge (sequence) on which a leg was given up, and of how many of its points are passed."""
 
 
 @saved
@@ -285,7 +279,7 @@ class VehicleLeg:
     reverse: bool | None = None
     begin: int = 0
     """First point of the edge that it is on."""
-    rest: tuple[int, int] = (-1, 0)
+    rest: tuple[int, int] = NOWHERE
     """Edge (sequence) on which it ends before a zone, and which of its points comes next."""
     node: int = -1
     """Node of the traffic that the robot was sent to."""
@@ -329,7 +323,7 @@ class VehicleState:
     entered: int = -1
     """Sequence of the edge whose actions were begun."""
     leg: VehicleLeg | None = None
-    resume: tuple[int, int] = (-1, 0)
+    resume: tuple[int, int] = NOWHERE
     """Edge (sequence) on which a leg was given up, and which of its points comes next."""
     extended: bool = False
     """Whether an update came while it drives a leg that could be longer now."""

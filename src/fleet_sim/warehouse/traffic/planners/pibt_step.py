@@ -191,8 +191,9 @@ def look_ahead(links: Links, now: Ints, steps: Steps, rows: Ints, remaining: Lin
 
 MOVED, FAILED = 0, 1
 """What became of the robot that was asked last to give way."""
-NO_WAY = 1 << 40
-"""Of a node from which no way leads to the goal: still better than none for a robot that must give way."""
+NO_WAY, COLUMN_BITS = 1 << 40, 16
+"""Of a node from which no way leads to the goal: still better than none for a robot that must give way. What choices
+are ordered by ends with so many bits for their columns."""
 TRIED, ASKED, PLACE, ON_STACK, PARTNER, AGAIN = 0, 1, 2, 3, 4, 5
 """What is kept of each robot beside its K + 1 moves in order: which move is tried, how many robots it has asked, where
 it stands, whether it waits for others, who follows it, and whether it holds several nodes and was planned again."""
@@ -338,7 +339,7 @@ def _leaving(links: Links, holds: Holds, wanted: Links, begin: int, node: int, r
 
 @inlined
 def _sort_choices(
-    arrays: StepArrays, now: Ints, then: Ints, wishes: Guidance, key: np.uint64, swaps: bool, robot: int
+    arrays: StepArrays, now: Ints, then: Ints, wishes: Guidance, chances: np.uint64, swaps: bool, robot: int
 ) -> None:
     """Order the moves of `robot`: as it is guided, else the nearest to its goal first, then free ones unless it swaps,
     then by chance."""
@@ -359,17 +360,18 @@ def _sort_choices(
         away = np.int64(remaining[robot, column])
         if leaves:
             away = np.int64(_leaving(links, arrays.holds, arrays.wanted, begin, node, robot))
-        rank = _rank(away, taken and not swaps, _chance_bits(key, robot, node))
+        rank = _rank(away, taken and not swaps, _chance_bits(chances, robot, node))
         # A guide goes before all distances, whoever stands there.
         if len(guides) and guides[robot, begin] == column:
             rank = np.int64(-1)
-        # Insertion sort: the moves are few.
-        at = count
-        while at > 0 and ranks[at - 1] > rank:
-            ranks[at], own[at] = ranks[at - 1], own[at - 1]
-            at -= 1
-        ranks[at], own[at] = rank, column
+        # Insertion sort, as the moves are few, without a branch that nobody can guess.
+        key = (rank << COLUMN_BITS) + column
+        for at in range(count):
+            ranks[at], key = min(ranks[at], key), max(ranks[at], key)
+        ranks[count] = key
         count += 1
+    for at in range(count):
+        own[at] = ranks[at] & ((1 << COLUMN_BITS) - 1)
     for at in range(count, width):
         own[at] = NOBODY
     own[width + TRIED], own[width + ASKED], own[width + PLACE], own[width + ON_STACK] = 0, 0, begin, 1
@@ -616,6 +618,7 @@ def run_steps(
     robots, length = columns.shape
     now, then = starts.copy(), np.full(robots, NOBODY, np.int64)
     urgency = np.empty(robots, np.float64)
+    order = starts[:0]
     for number in range(length):
         if to_end and np.array_equal(now, goals):
             return number
@@ -633,7 +636,15 @@ def run_steps(
                 urgency[robot] = chance((seed + np.uint64(number)) >> np.uint64(TURNS), robot, 0) - FIRST
             then[robot] = NOBODY
             mark(holds, now[robot], robot, standing)
-        order = np.argsort(urgency)
+        # From one step to the next only those who arrive lose their turn: nearly sorted, it takes one look at each. Of
+        # equal ones the first goes first, with compiled code as without.
+        order = order if number else np.argsort(urgency, kind="mergesort")
+        for place in range(1, robots if number else 0):
+            robot, to = int(order[place]), place
+            while to > 0 and urgency[order[to - 1]] > urgency[robot]:
+                order[to] = order[to - 1]
+                to -= 1
+            order[to] = robot
         look_ahead(links, now, wishes.steps, wishes.rows, remaining)
         # In each step other chances.
         key = seed + np.uint64(number)
@@ -643,7 +654,8 @@ def run_steps(
         planned = False
         while not planned:
             planned = True
-            for robot in order:
+            for place in range(robots):
+                robot = int(order[place])
                 if then[robot] == NOBODY:
                     give_way(arrays, now, then, wishes, key, allow_rotations, swaps, robot)
             # Those that are planned again; each that holds several lets that happen once.
