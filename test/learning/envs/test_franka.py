@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
@@ -79,7 +80,7 @@ def test_touching_a_bin_is_punished_and_ends_the_episode_where_settings_say_so(e
     assert env.get_reward(info) == pytest.approx(-1.1)
 
 
-def test_names_of_the_documents_mean_the_same(env: Franka2Env) -> None:
+def test_names_of_the_documents_mean_the_same(env: Franka2Env, monkeypatch: pytest.MonkeyPatch) -> None:
     scene, arm = env.loaded_scene(), env.arm()
     assert scene.pick_bin is not None
     assert env.bullet_client is scene.sim.bullet
@@ -91,8 +92,15 @@ def test_names_of_the_documents_mean_the_same(env: Franka2Env) -> None:
     assert (scene.ground > -1) is (scene.sim.engine.name == "bullet")
     assert scene.pick_bin.bin_origin == list(scene.pick_bin.pose.position)
     kind = scene.pick_bin.path_to_current_object
+    drawn: list[str] = []
+    draw = scene.pick_bin.get_random_object_file
+    monkeypatch.setattr(scene.pick_bin, "get_random_object_file", lambda: drawn.append(draw()) or drawn[-1])
     env.reset(keep_object_type=True)
-    assert scene.pick_bin.path_to_current_object == kind == "box_training_1"
+    env.reset(options={"keep_object_type": True})
+    assert not drawn
+    env.reset(options={"keep_object_type": False})
+    env.reset()
+    assert len(drawn) == 2 and scene.pick_bin.path_to_current_object == kind == "box_training_1"
     settings = env.config_file
     assert settings["scene"]["drop-bin-enable"] is True
     assert settings["simulation"]["ml-mode"] == "training"
@@ -235,11 +243,11 @@ def test_the_shaped_reward_changes_no_sum_and_makes_a_crash_the_worst() -> None:
         total, steps = total + 0.9**steps * info["shaping"], steps + 1
     # Ng, Harada and Russell 1999: what is added telescopes to the potentials of the ends.
     assert total == pytest.approx(0.9**steps * env.potential() - begin)
-    # Nearer is better: ten per meter, and all of the holding and lifting is left.
+    # Nearer is better: ten per meter, and two more over the last centimeters; all of the holding and lifting is left.
     thing, touched = env.nearest_object()
     assert thing is not None and not touched
     way = np.linalg.norm(np.array(thing.get_pose().position) - env.arm().get_gripper_state()[0])
-    assert env.potential() == pytest.approx(-10.0 * way - 2.0 - 4.0)
+    assert env.potential() == pytest.approx(-10.0 * way - 2.0 * math.tanh(way / 0.03) - 2.0 - 4.0)
     env.steps = 2
     crash = {"collision_with_bin": True, "shaping": 0.0}
     # This step, the four that are left, discounted, and 1: more than to wait for the end.
@@ -277,14 +285,34 @@ def test_numbers_are_those_of_the_arm_and_of_what_it_touches(env: Franka2Env) ->
     assert numbers[31:].tolist() == [1.0, 2.0]
     # Held as high as a grab counts there is nothing left to do; open fingers hold nothing, whatever they touch.
     way = np.linalg.norm(np.array(pose.position) - position)
-    assert made.potential() == pytest.approx(-10.0 * way, abs=0.02)
+    assert made.potential() == 0.0
     arm.gripper_is_open = True
-    assert made.potential() == pytest.approx(-10.0 * way - 2.0 - 4.0, abs=0.02)
+    near = -10.0 * way - 2.0 * np.tanh(way / 0.03)
+    assert made.potential() == pytest.approx(near - 2.0 - 4.0, abs=0.02)
     # Also of what is 100 m away, in units of 2 cm.
     for thing in scene.pick_bin.objects:
         thing.set_pose(Pose((100.0, -100.0, 3.0)))
     assert made.get_state() in made.observation_space
     made.close()
+
+
+def test_closed_fingers_that_press_on_an_object_do_not_hold_it(env: Franka2Env) -> None:
+    scene, arm = env.loaded_scene(), env.arm()
+    assert scene.pick_bin is not None
+    thing, other = scene.pick_bin.objects
+    x, y, _ = scene.pick_bin.pose.position
+    thing.set_pose(Pose((x, y, 0.018)))
+    other.set_pose(Pose((x + 0.06, 0.06, 0.02)))
+    arm.close_gripper()
+    for height in (0.12, 0.05, 0.03, 0.025):
+        joints = arm.get_joint_poses_ik([x, y, height], DOWN, True)
+        joints[7:] = 0.0
+        arm.apply_action_pos(joints.tolist())
+    assert env.nearest_object() == (thing, True)
+    way = np.linalg.norm(np.array(thing.get_pose().position) - arm.get_gripper_state()[0])
+    near = -10.0 * way - 2.0 * np.tanh(way / 0.03) - 2.0 - 4.0
+    # What is not held is to be met with open fingers.
+    assert env.potential() == pytest.approx(near - 1.0, abs=0.02)
 
 
 def test_heaps_are_simulated_once_for_all_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from gymnasium.vector import AutoresetMode
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 
 from fleet_sim.base.errors import ConfigError, InvalidValueError
+from fleet_sim.learning.envs.arena import Arena
 from fleet_sim.learning.envs.fleet_navigation import env, parallel_env
 from fleet_sim.learning.envs.parallel import FleetNavigation
 from fleet_sim.learning.envs.vector import NavigationEnv, NavigationVectorEnv
@@ -131,6 +132,12 @@ def test_wrong_settings_are_refused_with_a_reason() -> None:
         NavigationVectorEnv(2, num_robots=3)
     with pytest.raises(InvalidValueError, match="reset"):
         NavigationEnv().step(np.zeros(2, np.float32))
+
+
+@pytest.mark.parametrize(("worlds", "robots", "obstacles"), [(0, 1, 2), (1, 0, 2), (1, 1, -1)])
+def test_an_arena_without_worlds_or_robots_is_refused(worlds: int, robots: int, obstacles: int) -> None:
+    with pytest.raises(InvalidValueError, match=f"got {worlds} worlds, {robots} robots, {obstacles} obstacles"):
+        Arena(worlds, robots, obstacles, size=6.0, timestep=0.05)
 
 
 def test_as_many_worlds_as_the_simulation_has_room_for() -> None:

@@ -97,7 +97,7 @@ METHODS: dict[str, dict[str, tuple[Any, dict[str, Any]]]] = {
         "target_pos_b": (9.0, {"target_pos_a": 0.01, "target_pos_b": 0.01}),
     },
 }
-OWN_TESTS = {("check_grab", "obj_id"), ("__init__", "bullet_client"), ("touched_objects", "things")}
+OWN_TESTS = {("check_grab", "obj_id"), ("__init__", "bullet_client"), ("touched_objects", "things"), ("holds", "thing")}
 """Arguments with tests of their own in test_franka_arm.py and, of the last, in envs/test_franka.py."""
 MODULES = ("fleet_sim.learning.manipulation.arm", "fleet_sim.learning.manipulation.arm")
 """Where FrankaArm has its methods from, but for the base of all that is assigned to."""

@@ -487,6 +487,8 @@ def keep_down(bound: Bound, dt: float) -> None:
     accelerations = np.empty(len(data.efc_aref))
     for number in range(ROUNDS):
         mujoco.mj_fwdConstraint(model, data)
+        # The next one begins where this one ended, and so does the substep.
+        data.qacc_warmstart[:] = data.qacc
         mujoco.mj_mulJacVec(model, data, accelerations, data.qacc)
         before, found = found, _lengths(accelerations[aside] - data.efc_aref[aside])
         error = found - left

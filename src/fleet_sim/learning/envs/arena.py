@@ -455,8 +455,8 @@ class Arena:
         linear, angular = np.zeros((len(rows), 3)), np.zeros((len(rows), 3))
         linear[:, 0] = speeds[self.active]
         angular[:, 2] = turns[self.active]
-        # A timeout of 0: a command lasts until the next one.
-        drive.start_velocities(self.world, rows, linear, angular, 0.0)
+        # Without a timeout, which robots of arenas do not have: a command lasts until the next one.
+        drive.start_velocities(self.world, rows, linear, angular)
 
     def step(self) -> Bools:
         """Advance by one time step; return a mask (W, R) of the robots that touch something."""

@@ -246,10 +246,12 @@ SIZE, CROWD = 0.02, 20.0
 """Units of the observation `state`: of lengths in m, as far as a finger opens, and of how many objects there are.
 
 Networks learn from numbers of about 1; in m a millimetre is lost among the angles of the joints."""
-NEAR, HELD, LIFTED = 10.0, 2.0, 4.0
-"""Shares of the potential: per m nearer to an object, for holding it, and for lifting it as high as a grab counts."""
-FAR = 0.5
-"""Distance in m beyond which an object counts as this far."""
+NEAR, FAR = 10.0, 0.5
+"""Shares of the potential: per m nearer to an object, and the distance in m beyond which it counts as this far."""
+AROUND, REACH = 2.0, 0.03
+"""For bringing the fingers around it, which begins at about this distance in m."""
+OPEN, HELD, LIFTED = 1.0, 2.0, 4.0
+"""For an open gripper while nothing is held, for holding an object, and for lifting it as high as a grab counts."""
 STATE_UNITS: Any = np.ones(NUMBERS, np.float32)
 """By what the numbers of `get_numbers` (33,) are divided in the observation `state`."""
 STATE_UNITS[[7, 8, *range(18, 21), *range(24, 27)]], STATE_UNITS[32] = SIZE, CROWD
@@ -340,9 +342,9 @@ class FrankaBaseEnv(BaseGymEnv):
         """Return the numbers (33,) of the observation `state`, in m, rad and s, in axes of the world.
 
         Positions and velocities of the nine joints; the point between the fingers from the bin's origin, sine and
-        cosine of its yaw, 1 if the gripper is open; then of the object that the fingers touch, or that is nearest to
-        them: where it is from that point, its quaternion with w >= 0, 1 if it is touched, and how many objects there
-        are. Without an object the last nine are 0.
+        cosine of its yaw, 1 if the gripper is open; then of the object that is nearest to it, of those that the closed
+        fingers touch where there are some: where it is from that point, its quaternion with w >= 0, 1 if it is touched,
+        and how many objects there are. Without an object the last nine are 0.
         """
         arm, scene = self.robots[0], self.loaded_scene()
         assert scene.pick_bin is not None
@@ -360,9 +362,9 @@ class FrankaBaseEnv(BaseGymEnv):
         return np.array(numbers, np.float32)
 
     def nearest_object(self) -> tuple[SimObject | None, bool]:
-        """Return the object that fingers of the first arm touch, else the nearest to them, and whether it is touched.
+        """Return the object nearest to the point between the first arm's fingers, and whether they touch it.
 
-        None where there is no object.
+        It is one of those that the closed fingers touch, where there are some. None where there is no object.
         """
         if self._nearest is not None:
             return self._nearest
@@ -373,27 +375,29 @@ class FrankaBaseEnv(BaseGymEnv):
             return None, False
         places = scene.sim.world.position[rows_of(things)]
         ways = np.square(places - arm.get_gripper_state()[0]).sum(axis=1)
-        # Who is touched is near: the contacts of the arm are asked for once.
         touched = arm.touched_objects(things)
-        chosen = min(touched or range(len(things)), key=lambda index: float(ways[index]))
+        # Open fingers that go around an object touch others beside it.
+        among = range(len(things)) if arm.gripper_is_open else touched or range(len(things))
+        chosen = min(among, key=lambda index: float(ways[index]))
         return things[chosen], chosen in touched
 
     def potential(self) -> float:
         """Return how good the state is for the shaped reward: 0 with an object held as high as grabs count, else less.
 
-        An object is held by the closed gripper that touches it.
+        An object is held by the closed gripper whose fingers touch it from two sides.
         """
         thing, touched = self.nearest_object()
         if thing is None:
             return 0.0
         arm, place = self.robots[0], np.array(thing.get_pose().position)
-        value = -NEAR * min(float(np.linalg.norm(place - arm.get_gripper_state()[0])), FAR)
-        if arm.gripper_is_open or not touched:
-            return value - HELD - LIFTED
-        scene = self.loaded_scene()
-        assert scene.pick_bin is not None
-        floor = scene.pick_bin.pose.z
-        return value - LIFTED * (1.0 - float(np.clip((place[2] - floor) / (self.height_of_grabs() - floor), 0.0, 1.0)))
+        if touched and not arm.gripper_is_open and arm.holds(thing):
+            scene = self.loaded_scene()
+            assert scene.pick_bin is not None
+            floor = scene.pick_bin.pose.z
+            return -LIFTED * (1.0 - float(np.clip((place[2] - floor) / (self.height_of_grabs() - floor), 0.0, 1.0)))
+        off = float(np.linalg.norm(place - arm.get_gripper_state()[0]))
+        value = -NEAR * min(off, FAR) - AROUND * np.tanh(off / REACH) - HELD - LIFTED
+        return float(value if arm.gripper_is_open else value - OPEN)
 
     def get_reward(self, info: dict[str, Any] | None = None) -> float:
         """Return the sum of -1 for touching a bin, +1 for a grab, and -0.1 for the step.
@@ -407,8 +411,7 @@ class FrankaBaseEnv(BaseGymEnv):
         if info.get("collision_with_bin"):
             reward += COLLISION_REWARD
             if self.config.reward == "shaped":
-                # Or to end an episode early would be better than to go on. Discounted, as they would be: learners that
-                # meet a larger punishment once never come near the bin again.
+                # Or to end an episode early would be better than to go on. Discounted, where they would be.
                 left, gamma = max(0, self.max_steps - self.steps), self.config.discount
                 reward += STEP_REWARD * (left if gamma == 1.0 else gamma * (1.0 - gamma**left) / (1.0 - gamma))
         if info.get("successful_grab"):
@@ -517,6 +520,9 @@ class FrankaBaseEnv(BaseGymEnv):
                 # The end of an episode has no potential: else it would be worth to end it somewhere.
                 before, self._potential = self._potential, 0.0 if terminated else self.potential()
                 info["shaping"] = self.config.discount * self._potential - before
+                if info["collision_with_bin"]:
+                    # What is missing would be given back, and a crash be the best step that a learner has seen yet.
+                    info["shaping"] = min(0.0, info["shaping"])
                 self._last_info = dict(info)
             return self.get_state(), self.get_reward(info), terminated, truncated, info
         finally:

@@ -23,6 +23,7 @@ from fleet_sim.robots.actions.pick_and_drop import row_of_target
 from fleet_sim.robots.agent import Agent
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.robots.spawn_params import AgentSpawnParams
+from fleet_sim.world.ports import Contact
 from fleet_sim.world.shapes import RobotModel
 
 Forces = dict[str, list[float]]
@@ -521,8 +522,17 @@ class FrankaArm:
 
     def touched_objects(self, things: Sequence[SimObject]) -> list[int]:
         """Return the indices of those of `things` that one of the fingers touches."""
-        touching = self._touching()
+        touching = [contact.other for contact in self._touching()]
         return [index for index, thing in enumerate(things) if any(other is thing for other in touching)]
+
+    def holds(self, thing: SimObject) -> bool:
+        """Return whether the fingers touch an object from two sides: on its top they hold nothing."""
+        first, second = self.end_effector_indices
+        sides: dict[int, Floats] = {first: np.zeros(3), second: np.zeros(3)}
+        for contact in self._touching():
+            if contact.other is thing:
+                sides[contact.link] += contact.normal
+        return float(sides[first] @ sides[second]) < 0.0
 
     def check_grab(self, obj_id: int | SimObject) -> bool:
         """Return whether one of the fingers touches an object, given as a handle, an object id or a body id.
@@ -531,12 +541,12 @@ class FrankaArm:
         """
         world = self.sim.world
         thing = world.handles[row_of_target(world, obj_id)]
-        return any(other is thing for other in self._touching())
+        return any(contact.other is thing for contact in self._touching())
 
-    def _touching(self) -> list[object]:
-        """Return what the fingers touch."""
+    def _touching(self) -> list[Contact]:
+        """Return the contacts of the fingers."""
         # A link has the number of the joint that moves it.
-        return [contact.other for contact in self.agent.get_contacts() if contact.link in self.end_effector_indices]
+        return [contact for contact in self.agent.get_contacts() if contact.link in self.end_effector_indices]
 
     def _hold(self, positions: Floats) -> None:
         """Set position targets: of the arm with the full force of its motors, of the fingers with the gripper's."""

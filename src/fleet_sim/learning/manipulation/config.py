@@ -222,11 +222,15 @@ class BinPickingConfig(UsedSettings):
     )
     reward: Literal["standard", "shaped"] = setting(
         "standard",
-        doc="standard: -0.1 a step, +1 for a grab, -1 for touching a bin. shaped: also for coming nearer to an object, "
-        "touching and lifting it, and touching a bin costs more than all steps that are left.",
+        doc="standard: -0.1 a step, +1 for a grab, -1 for touching a bin. shaped: also for coming nearer to an object "
+        "with open fingers, holding and lifting it, and touching a bin costs more than all steps that are left.",
     )
     discount: float = setting(
-        0.99, above=0, high=1, doc="That of the learner: with it the shaped reward has the same best policy."
+        1.0,
+        above=0,
+        high=1,
+        doc="Of the potential of the shaped reward. 1: sums of rewards have the same best policy. That of the learner: "
+        "discounted sums do, but then it is as good to wait far from an object as beside it, and harder to learn.",
     )
 
     def __post_init__(self) -> None:
