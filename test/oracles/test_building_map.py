@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 from oracle_rows import holds
 
+import fleet_sim as fs
+from fleet_sim.warehouse.equipment import LiftHandle
 from fleet_sim.warehouse.sites import Building, read_building
 
 SCALE = 0.05
@@ -25,7 +28,11 @@ SPOTS: dict[str, tuple[Place, dict[str, Any]]] = {
     "corner": ((6.3, -5.9), {}),
 }
 LANES: list[tuple[str, str, dict[str, Any]]] = [
-    ("kitchen", "home", {"bidirectional": [4, True], "speed_limit": [3, 0.8], "graph_idx": [2, 1]}),
+    (
+        "kitchen",
+        "home",
+        {"bidirectional": [4, True], "speed_limit": [3, 0.8], "graph_idx": [2, 1], "orientation": [1, "backward"]},
+    ),
     ("home", "lounge", {"bidirectional": [4, False], "speed_limit": [3, 0.0], "graph_idx": [2, 1], "mutex": [1, "x"]}),
     ("lounge", "ward", {"bidirectional": [4, True], "orientation": [1, "forward"]}),
 ]
@@ -49,7 +56,8 @@ def level(drawn: Any, elevation: float, doors: list[Any]) -> dict[str, Any]:
         "elevation": elevation,
         "vertices": vertices,
         "fiducials": [[*drawn((0.0, 0.0)), "a"], [*drawn((20.0, -10.0)), "b"], [*drawn((5.0, -9.0)), "c"]],
-        "measurements": [[0, 1, {"distance": [3, 20.0]}]],
+        # What a pixel is, is their mean.
+        "measurements": [[0, 1, {"distance": [3, 20.06]}], [0, 3, {"distance": [3, 9.97]}]],
         "floors": [{"vertices": [0, 1, 2, 3]}],
         "walls": [[0, 1, {"texture_name": [1, "brick"]}], [1, 4, {}]],
         "doors": doors,
@@ -57,8 +65,7 @@ def level(drawn: Any, elevation: float, doors: list[Any]) -> dict[str, Any]:
     }
 
 
-@pytest.fixture(scope="module")
-def building(tmp_path_factory: pytest.TempPathFactory) -> Building:
+def drawing() -> dict[str, Any]:
     swing = {"type": "hinged", "motion_degrees": 70.0, "motion_direction": 1, "right_left_ratio": 1.6}
     other = {"type": "double_hinged", "motion_degrees": 35.0, "motion_direction": -1}
     told = [
@@ -75,14 +82,18 @@ def building(tmp_path_factory: pytest.TempPathFactory) -> Building:
         "level_doors": {"L1": ["d1"], "L2": []},
         "initial_floor_name": "L2",
     }
-    content = {
+    return {
         "name": "clinic",
         "reference_level_name": "L1",
         "levels": {"L1": level(lower, 0.7, [[4, 5, told[0]], [5, 4, told[1]]]), "L2": level(upper, 4.3, [])},
         "lifts": {"Lift": cabin},
     }
+
+
+@pytest.fixture(scope="module")
+def building(tmp_path_factory: pytest.TempPathFactory) -> Building:
     path = tmp_path_factory.mktemp("building") / "clinic.building.yaml"
-    path.write_text(yaml.safe_dump(content))
+    path.write_text(yaml.safe_dump(drawing()))
     return read_building(path)
 
 
@@ -109,6 +120,17 @@ def test_stations_and_lanes_of_all_levels_are_where_they_were_drawn(building: Bu
             **dict.fromkeys([("kitchen", "home"), ("home", "kitchen")], 0.8),
             **dict.fromkeys([("home", "lounge"), ("lounge", "ward"), ("ward", "lounge")], math.inf),
         }
+        for box, (begin, end) in zip(site.walls, ((0, 1), (1, 4)), strict=True):
+            way = np.subtract(ROOM[end], ROOM[begin])
+            assert box[:2] == pytest.approx(np.mean((ROOM[begin], ROOM[end]), axis=0))
+            assert abs(np.sin(box[2] - np.arctan2(*way[::-1]))) < 1e-9
+            # As thick as it is longer, so that walls that meet leave no gap.
+            assert 0.0 < box[4] < 0.2 and box[3] == pytest.approx(0.5 * np.hypot(*way) + box[4])
+        spots = np.array(
+            [(10.0, -6.0), (19.5, -9.5), (0.5, -9.5), (10.0, 0.5), (-0.5, -5.0), (20.5, -5.0), (10, -10.5)]
+        )
+        free = site.grid.is_free(site.grid.cells_at(spots))
+        assert free.tolist() == [True, True, True, False, False, False, False]
         for (begin, end), length in zip(roads.lanes.tolist(), roads.lengths, strict=True):
             assert length == pytest.approx(math.dist(SPOTS[roads.names[begin]][0], SPOTS[roads.names[end]][0]))
 
@@ -173,6 +195,46 @@ def test_the_map_has_each_lane_property_door_and_lift_of_the_file(building: Buil
         abs(end - middle - side * 0.55 * unit(0.6)) for end, side in zip(ends, (-1, 1), strict=True)
     ] == pytest.approx([0.0, 0.0], abs=1e-6)
     assert door.door_type == 2 and building.lifts[0].initial == "L2"
+
+
+@holds(
+    "api:SimObject.get_pose", "api:LiftHandle.floor",
+    fault="warehouse/rmf/building.py: x twice in the place of an item",
+)  # fmt: skip
+def test_a_simulation_of_a_building_has_its_parts_where_they_were_drawn() -> None:
+    content = drawing()
+    cell, starts = (7.1, -3.4), {"home": ("kitchen", -1.0), "ward": ("lounge", 1.0), "corner": ("", 1.0)}
+    for name, drawn in (("L1", lower), ("L2", upper)):
+        x, y = drawn(cell)
+        model = {"model_name": "TeleportIngestor", "name": f"cell_{name}", "static": True, "x": x, "y": y}
+        content["levels"][name]["models"] = [{**model, "z": 0.3, "yaw": 0.5}]
+        for spot in starts:
+            vertex = content["levels"][name]["vertices"][len(ROOM) + list(SPOTS).index(spot)]
+            robot = {"spawn_robot_name": [1, f"{spot}_{name}"], "spawn_robot_type": [1, "TinyRobot"]}
+            vertex[4] = {**vertex[4], **robot}
+    simulation = {"gui": False, "monitor": False, "target_rtf": 0}
+    with fs.MultiRobotSimulationCore.from_dict({"simulation": simulation, "building": {"content": content}}) as sim:
+        for name, floor in (("L1", 0.7), ("L2", 4.3)):
+            part = sim.get_object(f"cell_{name}").get_pose()
+            # As traffic_editor writes worlds: the yaw is that of the file on turned drawings, too.
+            assert (*part.position[:2], part.yaw) == pytest.approx((*cell, 0.5))
+            assert floor + 0.3 < part.position[2] < floor + 0.6
+            for spot, (other, sign) in starts.items():
+                pose, place = sim.get_object(f"{spot}_{name}").get_pose(), np.array(SPOTS[spot][0])
+                assert pose.position[:2] == pytest.approx(place) and floor < pose.position[2] < floor + 0.5
+                # Along the first lane there, backwards where that is driven so.
+                way = sign * (place - SPOTS[other][0]) @ [1, 1j] if other else 1.0
+                assert np.exp(1j * pose.yaw) == pytest.approx(way / abs(way))
+        door, lift = sim.get_object("d"), sim.get_object("Lift").get_pose()
+        assert door.get_pose().position[:2] == pytest.approx(np.mean((ROOM[4], ROOM[5]), axis=0))
+        assert abs(math.sin(door.get_pose().yaw)) == pytest.approx(1.0)
+        assert (*lift.position[:2], lift.yaw) == pytest.approx((13.0, -6.0, 0.4))
+        assert LiftHandle.of(sim.get_object("Lift")).floor == "L2" and lift.position[2] == pytest.approx(4.3, abs=0.1)
+        chargers = {charger.name: charger.position for charger in sim.features.use("slotcar").chargers}
+        assert chargers == {
+            "home": pytest.approx((*SPOTS["home"][0], 0.7)),
+            "L2_home": pytest.approx((*SPOTS["home"][0], 4.3)),
+        }
 
 
 def unit(angle: float) -> complex:

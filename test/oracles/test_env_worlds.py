@@ -250,3 +250,29 @@ def test_a_normalized_action_is_a_share_of_the_range_of_each_joint() -> None:
     for number, (name, (low, high)) in zip((0, 1, 3), limits.items(), strict=True):
         assert joints[name][0] == pytest.approx(low + (shares[number] + 1.0) / 2.0 * (high - low), abs=0.02)
     env.close()
+
+
+@holds("env:FleetSim/Navigation-v0.action", fault="learning/envs/tasks.py: turns by max_speed; actions are not limited")
+def test_an_action_is_a_share_of_the_largest_speeds() -> None:
+    envs = NavigationVectorEnv(
+        3, num_robots=3, num_obstacles=0, arena_size=40.0, max_speed=0.8, max_turn=1.9, timestep=0.07
+    )
+    envs.reset(seed=5)
+    actions = np.array([[0.6, -0.5], [1e30, -2.4], [-0.3, 0.9]])
+    wanted = np.array([0.8, 1.9]) * np.clip(actions, -1.0, 1.0)
+    for step in range(20):
+        envs.step(actions.astype(np.float32))
+        agents = sorted(envs.task.sim.agents, key=lambda agent: str(agent.name))
+        speeds = [complex(*agent.velocity[:2]) for agent in agents]
+        headings = np.exp(1j * np.array([agent.get_pose().yaw for agent in agents]))
+        ahead, turns = (speeds / headings).real, np.array([agent.angular_velocity for agent in agents])
+        if step in (0, 19):
+            # Robots speed up by 3 m/s2 and 12 rad/s2.
+            most = np.array([3.0, 12.0]) * 0.07 if step == 0 else np.inf
+            expected = np.sign(wanted) * np.minimum(np.abs(wanted), most)
+            assert np.stack((ahead, turns), axis=1) == pytest.approx(expected, abs=1e-6)
+            # The rule of thumb turns to the goal, and drives while that is ahead.
+            way = (envs.task.goals[0] - envs.task.arena.positions[0]) @ [1, 1j] / headings
+            rule = np.stack((np.maximum(0.0, way.real / np.abs(way)), np.clip(np.angle(way), -1.0, 1.0)), axis=1)
+            assert envs.task.simple_actions()[0] == pytest.approx(rule, abs=1e-6)
+    envs.close()

@@ -221,6 +221,13 @@ def test_docking_takes_the_robot_to_its_dock_and_counts_the_time(node: HeardNode
     }
     assert node.send_goal(UndockRobot, "/robot/undock_robot", UndockRobot.Goal(dock_type="")).result.success
     assert math.dist(robot.position[:2], (8.0, 7.0)) > 0.2
+    # Without that place it drives straight, where a route leads around a wall.
+    robot.set_pose(fs.Pose.from_euler(5.1, 4.9, 0.15, 0.0, 0.0, 0.7), preserve_velocity=False)
+    known = len(node.poses)
+    goal = DockRobot.Goal(dock_id="dock", use_dock_id=True, navigate_to_staging_pose=False)
+    assert node.send_goal(DockRobot, "/robot/dock_robot", goal).result.success
+    places = track(node)[known:, :2]
+    assert np.abs((places - (8.0, 7.0)) @ (-0.58651, 0.80994)).max() < 0.01
 
 
 @holds(

@@ -19,6 +19,7 @@ from nav_msgs.msg import Path
 from plain_geometry import matrix, yawed
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
+from rclpy.serialization import serialize_message
 from ros_domain import use_own_domain
 from sensor_msgs.msg import BatteryState, JointState
 from shape_msgs.msg import SolidPrimitive
@@ -88,7 +89,8 @@ def place(node: HeardNode, name: str) -> Any:
 
 def send(node: HeardNode, topic: str, message: Any, happened: Callable[[], Any], *, times: int = 1) -> None:
     """Publish a message on a topic that the node reads, and make steps until something happened, one second at most."""
-    publisher = node.listener.create_publisher(type(message), topic, 10)
+    kind = Twist if isinstance(message, bytes) else type(message)
+    publisher = node.listener.create_publisher(kind, topic, 10)
     node.until(publisher.get_subscription_count)
     for _ in range(times):
         publisher.publish(message)
@@ -175,6 +177,7 @@ def test_a_robot_on_the_ground_takes_no_twist_out_of_its_plane_and_others_take_t
 def test_what_is_wrong_is_refused_and_moves_nothing(node: HeardNode) -> None:
     node.step(8)
     refused(node, "/omni/cmd_vel", twist(math.nan, 0.0, 0.0, 0.0, 0.0, 0.0))
+    refused(node, "/omni/cmd_vel", bytes(serialize_message(twist(0.3, 0.0, 0.0, 0.0, 0.0, 0.0))[:-8]))
     refused(node, "/omni/goal_pose", PoseStamped(header=_header("moon")))
     refused(node, "/omni/path", Path())
     for names, positions, velocities in ((["turn"], [9.0], []), (["elbow"], [0.1], []), (["turn"], [0.1, 0.2], [])):
@@ -199,10 +202,13 @@ def test_goals_are_in_their_frames(node: HeardNode) -> None:
         at, made.transform.rotation = pose(position, yaw), pose(position, yaw).orientation
         moved = made.transform.translation
         moved.x, moved.y, moved.z = at.position.x, at.position.y, at.position.z
+        # As long as others make it.
+        made.transform.rotation.z, made.transform.rotation.w = 1.3 * at.orientation.z, 1.3 * at.orientation.w
         return made
 
     frames = [link("map", "dock", (4.0, 1.5, 0.2), 0.9), link("hall", "map", (2.0, -1.0, 0.1), 0.4)]
     frames += [link("hall", "desk", (5.0, 0.3, 0.0), -0.6), link("diff/base_link", "mast", (0.5, 0.2, 0.3), 0.2)]
+    frames += [link("desk", "lamp", (0.2, 0.7, 0.1), 0.3)]
     publisher = node.listener.create_publisher(TFMessage, "/tf", 10)
     # The node subscribes within half a second of its own.
     node.until(lambda: node.step() or node.node.count_subscribers("/tf") > 1)
@@ -211,6 +217,8 @@ def test_goals_are_in_their_frames(node: HeardNode) -> None:
     diff, turn = place(node, "diff"), yawed(node.sim.get_object("diff").get_pose().yaw)
     hall = yawed(0.4).T @ (local - [2.0, -1.0, 0.1])
     desk = yawed(0.4).T @ (np.array([5.0, 0.3, 0.0]) + yawed(-0.6) @ local - [2.0, -1.0, 0.1])
+    on_desk = np.array([0.2, 0.7, 0.1]) + yawed(0.3) @ local
+    lamp = yawed(0.4).T @ (np.array([5.0, 0.3, 0.0]) + yawed(-0.6) @ on_desk - [2.0, -1.0, 0.1])
     for frame, goal in (
         ("", local),
         ("diff/base_link", diff + turn @ local),
@@ -218,6 +226,7 @@ def test_goals_are_in_their_frames(node: HeardNode) -> None:
         ("dock", np.array([4.0, 1.5, 0.2]) + yawed(0.9) @ local),
         ("mast", diff + turn @ (np.array([0.5, 0.2, 0.3]) + yawed(0.2) @ local)),
         ("hall", hall),
+        ("lamp", lamp),
         ("desk", desk),
     ):
         goal_message = PoseStamped(header=_header(frame), pose=pose(local, 0.5))

@@ -159,6 +159,11 @@ def test_a_lift_goes_up_while_its_cabin_does(node: HeardNode) -> None:
                 seen += 1
         assert seen > 20 and sign * (heights[-1] - heights[0]) == pytest.approx(4.0, abs=0.03)
         assert {state.door_state for state in told} >= {LiftState.DOOR_CLOSED, LiftState.DOOR_OPEN}
+    request = LiftRequest(lift_name="Lift1", destination_floor="L1", session_id="rider")
+    request.request_type = LiftRequest.REQUEST_END_SESSION
+    send(node, request, "/lift_requests")
+    node.step(3)
+    assert node.heard["/lift_states"][-1].session_id == ""
 
 
 @holds(

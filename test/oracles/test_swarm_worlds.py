@@ -182,8 +182,11 @@ def test_a_disc_beside_a_corner_is_pushed_from_the_corner(update: str) -> None:
     thing = {"type": "StaticObject", "points": points, "position": [0, 0], "anchor_point": [0, 0]}
     # Almost in line with the side that ends there; the nearest point is the corner.
     way = np.exp(1j * (np.angle(triangle[2] - triangle[0]) + 0.1))
-    for far, wanted in ((0.21, 0.21), (0.17, 0.2)):
-        place = triangle[2] + far * way
+    # One that begins inside leaves over the nearest side, and is as fast as it is pushed.
+    side = triangle[1] - triangle[0]
+    out, foot = -1j * side / abs(side), triangle[0] + 0.4 * side
+    corner = [(triangle[2] + far * way, triangle[2] + wanted * way) for far, wanted in ((0.21, 0.21), (0.17, 0.2))]
+    for place, end in (*corner, (foot - 0.11 * out, foot + 0.2 * out), (foot + 0.13 * out, foot + 0.2 * out)):
         stays = {
             "position": [place.real, place.imag],
             "agent_radius": 0.2,
@@ -191,7 +194,9 @@ def test_a_disc_beside_a_corner_is_pushed_from_the_corner(update: str) -> None:
         }
         world = world_of([stays], objects=[thing], update=update)
         world.step()
-        np.testing.assert_allclose(places_of(world), [triangle[2] + wanted * way], atol=1e-9)
+        np.testing.assert_allclose(places_of(world), [end], atol=1e-9)
+        pushed = world.columns.velocity[world.population[0].row, :2] @ [1, 1j]
+        assert pushed == pytest.approx((end - place) / world.columns.clock.dt, abs=1e-6)
 
 
 @holds("api:AgentConfig.stop_at_goal", fault="swarm/stepping.py: agents are halted outside of goals")

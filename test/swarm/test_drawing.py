@@ -20,7 +20,7 @@ from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm import MazeAgent, MazeAgentConfig, World_from_config
 from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.canvas import Color
-from fleet_sim.swarm.pictures import GifRecorder, MetricPlot, VideoRecorder, picture, recorder_for
+from fleet_sim.swarm.pictures import GifRecorder, MetricPlot, VideoRecorder, Viewport, picture, recorder_for
 from fleet_sim.swarm.swarm_state import Metric
 from fleet_sim.swarm.swarm_world import MetricTable
 from fleet_sim.swarm.world import RectangularWorld
@@ -86,6 +86,15 @@ class Notes:
 
     def text(self, lines: list[str], color: Color) -> None:
         self.drawn.append("text")
+
+
+def test_points_and_pixels_of_a_wide_picture_belong_together() -> None:
+    view = Viewport(red_world(), 430, 170, margin=0.05)
+    # 153 of 170 pixels are for 5 m, which leave less than the width.
+    assert view.scale == pytest.approx(30.6)
+    pixel = (215.0 - 4.0 * 30.6, 85.0 + 0.5 * 30.6)
+    assert view.pixels(np.array([[1.0, 2.0]]))[0] == pytest.approx(pixel)
+    assert view.point(*pixel) == pytest.approx((1.0, 2.0))
 
 
 def test_objects_are_drawn_before_agents() -> None:

@@ -34,25 +34,58 @@ def test_uniform_fills_the_region_and_keeps_out_of_its_holes() -> None:
     assert abs(below / 500 - expected) < 0.07
 
 
-def test_the_whole_world_is_the_default_region_inset_by_the_disc() -> None:
-    places = spawned(type="uniform", n=300).everyone.positions
-    assert places.min() >= 0.1 and places.max() <= 9.9
-    assert places.min() < 0.5 and places.max() > 9.5
+TRIANGLE = np.array([[1.0, 1.0], [9.0, 2.0], [4.0, 5.0]])
 
 
-def test_donut_and_circle() -> None:
-    offsets = spawned(type="DonutAgentSpawner", n=400).everyone.positions - 5.0
-    radii = np.hypot(*offsets.T)
-    # Four and six metres about (5, 5) are the defaults; half of the area is within sqrt(26).
-    assert radii.min() >= 4.0 and radii.max() <= 6.0
-    assert abs(np.count_nonzero(radii < np.sqrt(26.0)) / 400 - 0.5) < 0.08
-    disc = spawned(type="UniformCircleAgentSpawner", n=50, center=[2, 3], radius=0.5).everyone.positions
-    assert (np.hypot(*(disc - [2, 3]).T) <= 0.5).all()
+def of_box(width: float, height: float) -> np.ndarray:
+    return np.diag([width * width, height * height]) / 12.0
+
+
+def of_ring(inner: float, outer: float) -> np.ndarray:
+    return 0.25 * (inner * inner + outer * outer) * np.eye(2)
+
+
+@pytest.mark.parametrize(
+    ("spawner", "middle", "mean", "covariance"),
+    [
+        # As far from the walls as the disc needs.
+        ({"type": "uniform"}, (7.0, 3.0), (7.0, 3.0), of_box(13.8, 5.8)),
+        ({"type": "uniform", "region": [[2, 5], [5.5, 1]]}, (3.75, 3.0), (3.75, 3.0), of_box(3.5, 4.0)),
+        (
+            {"type": "uniform", "region": TRIANGLE.tolist()}, (5.0, 3.0), TRIANGLE.mean(axis=0),
+            (TRIANGLE.T @ TRIANGLE - 3.0 * np.outer(TRIANGLE.mean(axis=0), TRIANGLE.mean(axis=0))) / 12.0,
+        ),
+        ({"type": "DonutAgentSpawner"}, (5.0, 5.0), (5.0, 5.0), of_ring(4.0, 6.0)),
+        ({"type": "donut", "center": [9, 2.5], "inner": 0.7, "outer": 1.9}, (9, 2.5), (9, 2.5), of_ring(0.7, 1.9)),
+        ({"type": "circle", "radius": 1.3}, (7.0, 3.0), (7.0, 3.0), of_ring(0.0, 1.3)),
+        ({"type": "circle", "center": [2, 3.5], "radius": 0.5}, (2.0, 3.5), (2.0, 3.5), of_ring(0.0, 0.5)),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("facing", ["towards", "away"])
+def test_positions_are_even_over_their_region_and_headings_are_from_its_middle(
+    spawner: dict[str, Any], middle: Any, mean: Any, covariance: np.ndarray, facing: str
+) -> None:
+    count = 800
+    world = RectangularWorld({"size": [14, 6], "spawners": [{"agent": AGENT, "n": count, "facing": facing, **spawner}]})
+    world.setup()
+    places, headings = world.everyone.positions, world.everyone.headings
+    # Four standard deviations, and what the fourth moments of such shapes allow.
+    assert np.abs(places.mean(axis=0) - mean).max() < 4.0 * np.sqrt(covariance.max() / count)
+    assert np.abs(np.cov(places.T) - covariance).max() < 5.0 * covariance.max() / np.sqrt(count)
+    sides = np.arctan2(*(places - mean).T[::-1])
+    assert np.histogram(sides, 4, (-np.pi, np.pi))[0].min() > 0.1 * count
+    ways = (np.array(middle) - places) @ [1, 1j]
+    assert np.exp(1j * headings) == pytest.approx(ways / np.abs(ways) * (1.0 if facing == "towards" else -1.0))
+    for side in (0, 1):
+        if spawner == {"type": "uniform"}:
+            assert 0.1 <= places[:, side].min() < 0.3 and 0.1 <= world.size[side] - places[:, side].max() < 0.3
 
 
 def test_grid_and_point_and_fixed() -> None:
     grid = spawned(type="grid", n=6, columns=3, spacing=0.5).everyone.positions
     assert grid.tolist() == [[4.5, 4.75], [5.0, 4.75], [5.5, 4.75], [4.5, 5.25], [5.0, 5.25], [5.5, 5.25]]
+    square = spawned(type="grid", n=5, spacing=0.5, center=[2, 3]).everyone.positions
+    assert square.tolist() == [[1.5, 2.75], [2.0, 2.75], [2.5, 2.75], [1.5, 3.25], [2.0, 3.25]]
     assert spawned(type="point", n=2, position=[1, 2]).everyone.positions.tolist() == [[1, 2], [1, 2]]
     fixed = spawned(type="fixed", positions=[[1, 2], [3, 4]], angles=[0.0, 1.0]).everyone
     assert fixed.positions.tolist() == [[1, 2], [3, 4]]

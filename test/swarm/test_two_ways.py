@@ -49,6 +49,24 @@ def test_memory_per_agent_stays_with_the_agent_when_others_leave_and_join() -> N
     assert world.population == [first, third, fourth, joined]
 
 
+class LateHalves(Sensor):
+    """The steps that an agent has seen; from the third on, on the right, and a half."""
+
+    def sense(self, group: Group) -> AnyArray:
+        steps = self.column(group, "steps", dtype=int)
+        steps += 1
+        right_mask = group.positions[:, 0] > 2.55
+        return steps + 0.5 if (right_mask & (steps > 2)).all() else steps.copy()
+
+
+def test_readings_of_agents_in_turn_stay_together_when_one_is_of_another_type() -> None:
+    world = world_of("in_turn", OnArrays, LateHalves)
+    world.evaluate(6)
+    group = world.population[0].group
+    steps = group.state["sensors[0].steps"]
+    assert group.readings[0].tolist() == (steps + [0.0, 0.0, 0.5, 0.5]).tolist()
+
+
 def test_a_component_that_does_nothing_is_refused() -> None:
     class Nothing(Controller):
         pass

@@ -237,14 +237,13 @@ class AgentsAtGoal(CrowdMetric):
 
 
 @configured(kw_only=True)
-class PercentageAtGoal(CrowdMetric):
+class PercentageAtGoal(CountingMetric):
     """The step in which a share of the agents was first at a goal; the number of steps made, until then."""
 
     percentage: float = setting(low=0, high=1, doc="The share of agents that must be at a goal.")
 
-    def __post_init__(self) -> None:
-        """Check the parameters; raises InvalidValueError."""
-        super().__post_init__()
+    def begin(self) -> None:
+        """Start waiting."""
         self._steps = 0
         self._found = 0
 
@@ -255,12 +254,6 @@ class PercentageAtGoal(CrowdMetric):
         if not self._found and at_goal(crowd.positions, self.watched.goals).mean() >= self.percentage:
             self._found = self._steps
         return float(self._found or self._steps)
-
-    def reset(self) -> None:
-        """Forget the history, and start waiting again."""
-        super().reset()
-        self._steps = 0
-        self._found = 0
 
 
 # How well the agents keep together, as a graph and as a chain.
