@@ -23,7 +23,7 @@ HEADINGS = "loaded", "first step", "simulated", "in all"
 
 def main() -> int:
     """Measure and print a table; return 0."""
-    from fleet_sim.apps.verification.trace import shipped
+    from fleet_sim.apps.verification import shipped
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scenario", nargs="*", help="names of shipped scenarios, or files (default: all shipped)")
@@ -54,7 +54,7 @@ def measure(file: str, seconds: float, cache: str) -> list[float]:
 
 def run(file: str, seconds: float) -> None:
     """Make the steps of a scenario, and print its robots and what this process had taken at times."""
-    from fleet_sim.apps.verification.trace import quiet
+    from fleet_sim.apps.verification import quiet
     from fleet_sim.base.settings import load_mapping
     from fleet_sim.simulation import MultiRobotSimulationCore
 

@@ -35,7 +35,7 @@ ROOMS = [*CORE, *PRODUCTS, "apps"]
 # Parts of products that speak ROS: a file `ros.py` of any of them, and these folders.
 BESIDE = {"sensing": ("engines", "robots"), "robots": ("sensing",)}
 """Rooms of the core on one floor, which do not import each other."""
-SPEAKERS = ["apps/lab/ros.py", "warehouse/nav2", "warehouse/rmf/topics.py", "warehouse/sites/named_poses.py"]
+SPEAKERS = ["apps/lab/ros.py", "warehouse/nav2", "warehouse/rmf/topics.py", "warehouse/sites/ros.py"]
 # Modules outside the standard library that only these folders may import.
 RESERVED = {
     "mujoco": {"engines/mujoco"},

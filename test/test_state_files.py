@@ -25,8 +25,8 @@ from state_hall import SteadyPlugin, command_lanes, observed, step
 from state_program import opened
 
 import fleet_sim as fs
+from fleet_sim.apps import verification as table
 from fleet_sim.apps.cli.main import main
-from fleet_sim.apps.verification import trace as table
 from fleet_sim.robots.actions.registry import ACTIONS, describe_action
 from fleet_sim.sensing.sensors.registry import SENSORS
 from fleet_sim.world import state_files

@@ -70,7 +70,7 @@ def seen_in_sector(world: RectangularWorld, radii: np.ndarray, others: np.ndarra
     "api:BinaryLOSSensor.current_state",
     "api:PointCollisionSensor.current_state",
     "api:NeighboursInRangeSensor.current_state",
-    fault="swarm/sensors/binary.py: `bias` turns the point to the right",
+    fault="swarm/sensors.py: `bias` turns the point to the right",
 )
 @pytest.mark.parametrize(("count", "update"), [(6, "together"), (20, "together"), (100, "together"), (30, "in_turn")])
 @pytest.mark.parametrize("theta", [0.43, 2.1])
@@ -210,7 +210,7 @@ def test_ways_of_a_levy_walk_have_the_tail_that_its_index_says() -> None:
 @holds(
     "api:Targeter.current_state",
     "api:RegionalSensor.current_state",
-    fault="swarm/sensors/binary.py: the closest in place of the furthest",
+    fault="swarm/sensors.py: the closest in place of the furthest",
 )
 @pytest.mark.parametrize("count", [6, 40])
 def test_targets_and_regions_are_those_that_brute_force_finds(count: int) -> None:

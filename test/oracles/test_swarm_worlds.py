@@ -134,9 +134,7 @@ def test_nobody_is_beyond_the_border_or_in_an_object(count: int, update: str) ->
     assert objects > 0 or count == 1
 
 
-@holds(
-    "api:Sensor.outlines", fault="swarm/sensors/binary.py: what is drawn of a line is turned by its angle the other way"
-)
+@holds("api:Sensor.outlines", fault="swarm/sensors.py: what is drawn of a line is turned by its angle the other way")
 @pytest.mark.parametrize("shown", [True, False])
 def test_what_sensors_see_is_drawn_where_it_is(shown: bool) -> None:
     diagonal = math.hypot(6.5, 5.2)

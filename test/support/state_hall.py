@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 import fleet_sim as fs
-from fleet_sim.apps.verification.trace import send_idle_robots
+from fleet_sim.apps.verification import send_idle_robots
 
 BOX = fs.ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
 SIMULATION = {"gui": False, "monitor": False, "target_rtf": 0, "timestep": 0.1}

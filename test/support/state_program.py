@@ -12,8 +12,8 @@ from typing import Any
 from state_hall import HALLS, SteadyPlugin, observed
 
 from fleet_sim import MultiRobotSimulationCore
-from fleet_sim.apps.verification import trace as table
-from fleet_sim.apps.verification.trace import quiet
+from fleet_sim.apps import verification as table
+from fleet_sim.apps.verification import quiet
 from fleet_sim.base.settings import load_mapping
 
 FLOOR = "sites/goods_to_person.yaml"

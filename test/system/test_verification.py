@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import rclpy
 
-from fleet_sim.apps.verification import trace as table
-from fleet_sim.apps.verification.trace import trace
+from fleet_sim.apps import verification as table
+from fleet_sim.apps.verification import trace
 from fleet_sim.ros.node import FleetSimNode
 
 

@@ -30,7 +30,7 @@ from fleet_sim.base.files import (
     walked,
 )
 from fleet_sim.models.generated import expanded_file, is_xacro
-from fleet_sim.models.mesh_files import in_packages
+from fleet_sim.models.meshes.loading import in_packages
 
 _added: list[Path] = []
 

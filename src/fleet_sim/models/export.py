@@ -17,7 +17,7 @@ from fleet_sim.models.catalog import get_search_paths
 from fleet_sim.models.generated import XACRO_SUFFIX, content_of, fill_places, keep, kept
 from fleet_sim.models.loading import load_robot_model, scaled_model
 from fleet_sim.models.markup import Element, quoted, read_optenv, read_text
-from fleet_sim.models.mesh_files import MeshFinder, in_installed_package, seen_by_pybullet
+from fleet_sim.models.meshes.loading import MeshFinder, in_installed_package, seen_by_pybullet
 from fleet_sim.world.shapes import BASE, FIXED, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL, Geometry, Inertial, RobotModel
 
 # In kg: next to nothing beside the links of any robot.

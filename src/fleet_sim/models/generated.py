@@ -28,7 +28,7 @@ from fleet_sim.base.gate import LARGEST_SIZE
 from fleet_sim.base.spatial.triangles import grid_triangles
 from fleet_sim.models import xacro_program
 from fleet_sim.models.markup import MAX_BYTES, quoted, read_bytes
-from fleet_sim.models.mesh_files import seen_by_pybullet
+from fleet_sim.models.meshes.loading import seen_by_pybullet
 
 XACRO_SUFFIX = ".xacro"
 XACRO_TIME = 20.0

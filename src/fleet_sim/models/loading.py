@@ -21,9 +21,8 @@ from fleet_sim.models import assembly
 from fleet_sim.models.catalog import get_search_paths
 from fleet_sim.models.generated import XACRO_SUFFIX, content_of
 from fleet_sim.models.markup import Element, read_file, read_text
-from fleet_sim.models.mesh_files import MeshFinder
 from fleet_sim.models.meshes.formats import MeshLimits
-from fleet_sim.models.meshes.loading import version_of
+from fleet_sim.models.meshes.loading import MeshFinder, version_of
 from fleet_sim.models.mjcf import read_mjcf
 from fleet_sim.models.sdf import SdfWorld, read_sdf, read_sdf_world
 from fleet_sim.world.shapes import FIXED, PLANAR, PRISMATIC, SPHERICAL, Geometry, Inertial, LinkGeometry, RobotModel

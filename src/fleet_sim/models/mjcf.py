@@ -36,7 +36,7 @@ from fleet_sim.models.assembly import (
     make_geometry,
 )
 from fleet_sim.models.markup import Element
-from fleet_sim.models.mesh_files import MeshFinder
+from fleet_sim.models.meshes.loading import MeshFinder
 from fleet_sim.world.shapes import FIXED, PRISMATIC, REVOLUTE, SPHERICAL, Geometry, Inertial, RobotModel
 
 # Default classes of MJCF: attributes that elements inherit from their class.

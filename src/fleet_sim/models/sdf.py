@@ -19,7 +19,7 @@ from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.models import assembly
 from fleet_sim.models.markup import Element
-from fleet_sim.models.mesh_files import MeshFinder
+from fleet_sim.models.meshes.loading import MeshFinder
 from fleet_sim.world.shapes import FIXED, SPHERICAL, Geometry, Inertial, RobotModel
 
 # Where links, frames and inner models of an SDF model are: poses may be relative to each other.

@@ -44,9 +44,22 @@ if TYPE_CHECKING:
     from fleet_sim.swarm.registry import register_sensor_type as register_sensor_type
     from fleet_sim.swarm.registry import register_spawner_type as register_spawner_type
     from fleet_sim.swarm.registry import register_world_type as register_world_type
-    from fleet_sim.swarm.sensors import *  # noqa: F403  # its parts
+    from fleet_sim.swarm.sensors import BinaryFOVSensor as BinaryFOVSensor
+    from fleet_sim.swarm.sensors import BinaryLOSSensor as BinaryLOSSensor
+    from fleet_sim.swarm.sensors import NeighboursInRangeSensor as NeighboursInRangeSensor
+    from fleet_sim.swarm.sensors import PointCollisionSensor as PointCollisionSensor
+    from fleet_sim.swarm.sensors import RegionalSensor as RegionalSensor
+    from fleet_sim.swarm.sensors import StaticSensor as StaticSensor
+    from fleet_sim.swarm.sensors import Targeter as Targeter
     from fleet_sim.swarm.simulate import run_sim as run_sim
-    from fleet_sim.swarm.spawners import *  # noqa: F403  # its parts
+    from fleet_sim.swarm.spawners import AgentSpawner as AgentSpawner
+    from fleet_sim.swarm.spawners import CsvAgentSpawner as CsvAgentSpawner
+    from fleet_sim.swarm.spawners import DonutAgentSpawner as DonutAgentSpawner
+    from fleet_sim.swarm.spawners import FixedAgentSpawner as FixedAgentSpawner
+    from fleet_sim.swarm.spawners import GridAgentSpawner as GridAgentSpawner
+    from fleet_sim.swarm.spawners import PointAgentSpawner as PointAgentSpawner
+    from fleet_sim.swarm.spawners import UniformAgentSpawner as UniformAgentSpawner
+    from fleet_sim.swarm.spawners import UniformCircleAgentSpawner as UniformCircleAgentSpawner
     from fleet_sim.swarm.swarm_state import AbstractMetric as AbstractMetric
     from fleet_sim.swarm.swarm_state import Metric as Metric
     from fleet_sim.swarm.swarm_world import Spawner as Spawner

@@ -447,18 +447,18 @@ def _what(noun: str, spec: object, cls: type[Any]) -> str:
 
 
 def built_in_names(
-    namespace: Mapping[str, object], *, suffix: str = "", short: Mapping[type[Any], str] | None = None
+    namespace: Mapping[str, object], base: type[Any], *, suffix: str = "", short: Mapping[type[Any], str] | None = None
 ) -> dict[str, type[Any]]:
-    """Return the classes that a package imported from its own modules, each by two names, for its `BUILT_IN`.
+    """Return the subclasses of `base` in a module, or that a package imported from its own modules, by two names each.
 
     These are the class's own, and that in lower case with underscores and without `suffix`, or what `short` says:
-    BinaryFOVSensor is "binary_fov". A class whose name is the suffix is a base class and no part.
+    BinaryFOVSensor is "binary_fov". A private class, and one whose name is the suffix, is a base class and no part.
     """
     found: dict[str, type[Any]] = {}
     for name, value in namespace.items():
-        # By module: what the package imported for other purposes is no part of its own.
-        own = isinstance(value, type) and value.__module__.startswith(f"{namespace['__name__']}.")
-        if isinstance(value, type) and own and name != suffix:
+        # By module: what was imported for other purposes is no part of its own.
+        own = isinstance(value, type) and f"{value.__module__}.".startswith(f"{namespace['__name__']}.")
+        if isinstance(value, type) and own and issubclass(value, base) and name != suffix and name[0] != "_":
             words = _WORD_STARTS.sub("_", name.removesuffix(suffix)).lower()
             found |= {name: value, (short or {}).get(value, words): value}
     return found

@@ -13,7 +13,7 @@ from fleet_sim.base.arrays import Bytes, Floats
 from fleet_sim.base.errors import InvalidValueError, of_extra
 from fleet_sim.base.files import check_target, replacing, writing
 from fleet_sim.base.settings import setting
-from fleet_sim.sensing.sensors.render.film_file import FilmFile
+from fleet_sim.sensing.sensors.render.shot import FilmFile
 from fleet_sim.swarm.canvas import Canvas, Color
 from fleet_sim.swarm.parameters import Configured, PartRegistry, configured, file_setting
 from fleet_sim.swarm.swarm_world import MetricTable, Subscriber, SwarmWorld

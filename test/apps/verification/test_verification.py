@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from fleet_sim import MultiRobotSimulationCore
+from fleet_sim.apps import verification as table
 from fleet_sim.apps.cli.main import main
-from fleet_sim.apps.verification import trace as table
-from fleet_sim.apps.verification.trace import STEPS, STRIDE, Trace, quiet, trace
+from fleet_sim.apps.verification import STEPS, STRIDE, Trace, quiet, trace
 from fleet_sim.base.settings import load_mapping
 
 KNOWN = table.load()

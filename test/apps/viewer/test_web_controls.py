@@ -24,8 +24,8 @@ from fleet_sim import (
 pytest.importorskip("viser")
 from page_client import CAMERA, PageClient, click
 
-from fleet_sim.apps.viewer.opening import view_of
-from fleet_sim.apps.viewer.recorded import RecordedSource
+from fleet_sim.apps.viewer import view_of
+from fleet_sim.apps.viewer.live import RecordedSource
 from fleet_sim.base.params import ViewParams
 
 pytestmark = pytest.mark.filterwarnings("ignore:Queued a .* on a closed connection:UserWarning")

@@ -27,7 +27,7 @@ from fleet_sim import (
 )
 
 pytest.importorskip("viser")
-from fleet_sim.apps.viewer.recorded import RecordedSource
+from fleet_sim.apps.viewer.live import RecordedSource
 from fleet_sim.base.params import ViewParams
 
 pytestmark = pytest.mark.slow
@@ -229,7 +229,7 @@ def test_a_recording_is_scrubbed_and_reloaded(browser: Browser, tmp_path: Path) 
     pytest.importorskip("mcap")
     pytest.importorskip("rosbags")
     from fleet_sim.apps.record.recording import Recording
-    from fleet_sim.apps.viewer.opening import view_of
+    from fleet_sim.apps.viewer import view_of
 
     with MultiRobotSimulationCore(SimulationParams(gui=False, timestep=0.1, target_rtf=0.0)) as sim:
         box = ShapeParams("box", half_extents=(0.5, 0.4, 0.3), rgba_color=RED)

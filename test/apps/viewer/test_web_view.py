@@ -31,7 +31,7 @@ viser = pytest.importorskip("viser")
 from fleet_sim.apps.viewer import panel as plots
 from fleet_sim.apps.viewer import source as commands
 from fleet_sim.apps.viewer.bodies import ShownBodies, meets_floor, pick
-from fleet_sim.apps.viewer.live import LiveSource
+from fleet_sim.apps.viewer.live import LiveSource, RecordedSource
 from fleet_sim.apps.viewer.panel import (
     COLLIDING,
     EMPTY,
@@ -45,7 +45,6 @@ from fleet_sim.apps.viewer.panel import (
     legend_of,
     station_legend,
 )
-from fleet_sim.apps.viewer.recorded import RecordedSource
 from fleet_sim.apps.viewer.source import ViewFrame, Wanted, details_of
 from fleet_sim.apps.viewer.stage import meant
 from fleet_sim.base.files import data_file

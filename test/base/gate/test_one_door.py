@@ -33,7 +33,7 @@ EXCEPTIONS = {
     ("apps/lab/managers.py", "import importlib.util.spec_from_file_location"): "the same",
     ("apps/lab/process.py", "subprocess.Popen"): "the operator's own manager and a broker for it",
     ("models/meshes/formats.py", ".loadtxt"): "of lines that were read",
-    ("sensing/sensors/render/film_file.py", "subprocess.Popen"): "ffmpeg, which is given a file that the door named",
+    ("sensing/sensors/render/shot.py", "subprocess.Popen"): "ffmpeg, which is given a file that the door named",
     ("warehouse/traffic/planners/registry.py", "subprocess.Popen"): "the operator's own planner; refused from outside",
     ("ros/main.py", "open"): "what the kernel says of threads of ours",
 }

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from fresh_python import words_of
 
-from fleet_sim.apps.verification.trace import quiet, shipped
+from fleet_sim.apps.verification import quiet, shipped
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import MissingDependencyError
 from fleet_sim.base.kernels import Kernel, compiled

@@ -36,7 +36,7 @@ def add(commands: Any) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Print the median time of each system in a step of a scenario, as fast as it goes, as bars; return 0."""
-    from fleet_sim.apps.verification.trace import quiet
+    from fleet_sim.apps.verification import quiet
     from fleet_sim.base.files import resolve_config
     from fleet_sim.base.kernels import compile_at_first_call
     from fleet_sim.base.settings import load_mapping

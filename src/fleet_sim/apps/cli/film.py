@@ -60,7 +60,7 @@ def execute(args: argparse.Namespace) -> int:
             raise ConfigError(f"--{name}: expected a number above 0 and below {MOST:g}, got {value}")
     check_target(args.out)
     # Imported here so that --help and errors in options are immediate.
-    from fleet_sim.sensing.sensors.render.film_file import check_fps
+    from fleet_sim.sensing.sensors.render.shot import check_fps
 
     check_fps(args.out, fps)
     file = as_path(args.file)

@@ -11,7 +11,7 @@ from fleet_sim.base.errors import InvalidValueError, MissingDependencyError, did
 from fleet_sim.base.files import exists
 
 if TYPE_CHECKING:
-    from fleet_sim.apps.verification.trace import Trace
+    from fleet_sim.apps.verification import Trace
 
 
 def add(commands: Any) -> None:
@@ -32,7 +32,7 @@ def add(commands: Any) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Print a line for each scenario; return 0 if none differs, else 1."""
     # Imported here so that --help and errors in options are immediate.
-    from fleet_sim.apps.verification import trace as table
+    from fleet_sim.apps import verification as table
 
     file = args.table or table.FILE
     files = table.shipped()
@@ -59,7 +59,7 @@ def execute(args: argparse.Namespace) -> int:
 
 def _verify(name: str, file: Path, known: dict[str, Trace]) -> bool:
     """Run a scenario and print the result; return whether it differs."""
-    from fleet_sim.apps.verification import trace as table
+    from fleet_sim.apps import verification as table
 
     if name not in known:
         print(f"  {name}: DIFFERS: it is not in the table; run fleet-sim verify --update")
@@ -81,7 +81,7 @@ def _machine() -> str:
     """Return the versions and the platform that results may depend on."""
     import numpy as np
 
-    from fleet_sim.apps.verification.trace import engine_version
+    from fleet_sim.apps.verification import engine_version
 
     engine = f", PyBullet {engine_version()}" if engine_version() else ", no PyBullet"
     return (

@@ -33,7 +33,7 @@ def add(commands: Any) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Show it until Ctrl-C; return 0."""
     # Imported here so that --help and errors in options are immediate.
-    from fleet_sim.apps.viewer.recorded import RECORDINGS
+    from fleet_sim.apps.viewer.live import RECORDINGS
 
     if (ending := _ending(as_path(args.config))) in RECORDINGS:
         return _replay(args, Path(args.config), ending)
@@ -74,8 +74,8 @@ def is_site(file: Path) -> bool:
 
 def _replay(args: argparse.Namespace, file: Path, ending: str) -> int:
     """Show a recording in the browser until Ctrl-C; return 0."""
-    from fleet_sim.apps.viewer.opening import view_of
-    from fleet_sim.apps.viewer.recorded import RECORDINGS, RecordedSource
+    from fleet_sim.apps.viewer import view_of
+    from fleet_sim.apps.viewer.live import RECORDINGS, RecordedSource
 
     if args.seed is not None or args.set:
         raise ConfigError("--seed and --set are for a simulation: a recording stays as it is")

@@ -25,7 +25,7 @@ def execute(args: argparse.Namespace) -> int:
     Returns 0. Raises MissingDependencyError without numba, InvalidValueError for a scenario that is not shipped.
     """
     # Imported here so that --help and errors in options are immediate.
-    from fleet_sim.apps.verification import trace as table
+    from fleet_sim.apps import verification as table
     from fleet_sim.base.errors import InvalidValueError, MissingDependencyError, did_you_mean
     from fleet_sim.base.kernels import check_installed, compile_at_first_call
 
@@ -60,7 +60,7 @@ def _timed(name: str, run: Callable[[], None], left_out: tuple[type[Exception], 
 
 def _variants(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield a scenario as it is, and where it has traffic also with each other planner; and how they differ."""
-    from fleet_sim.apps.verification.trace import quiet
+    from fleet_sim.apps.verification import quiet
     from fleet_sim.base.settings import load_mapping
     from fleet_sim.warehouse.traffic import PLANNERS
 

@@ -24,8 +24,8 @@ from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.engines.bullet.window import CameraView
 from fleet_sim.facade.view import scene_bounds
 from fleet_sim.robots.spawn_params import AgentSpawnParams, ShapeParams, SimObjectSpawnParams
-from fleet_sim.sensing.sensors.render.film_file import FilmFile
 from fleet_sim.sensing.sensors.render.scene import FlatMarks, joined, squares, strips
+from fleet_sim.sensing.sensors.render.shot import FilmFile
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.sites.pictures import (
     DOOR_COLOR,

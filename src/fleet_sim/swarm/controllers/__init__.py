@@ -16,4 +16,4 @@ from fleet_sim.swarm.controllers.choices import StaticController as StaticContro
 from fleet_sim.swarm.controllers.choices import WaypointPIDController as WaypointPIDController
 from fleet_sim.swarm.parameters import OWNERS, PartRegistry, built_in_names
 
-CONTROLLERS = PartRegistry("controller", Controller, built_in_names(globals(), suffix="Controller"), OWNERS)
+CONTROLLERS = PartRegistry("controller", Controller, built_in_names(globals(), Controller, suffix="Controller"), OWNERS)

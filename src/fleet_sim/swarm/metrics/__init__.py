@@ -12,32 +12,32 @@ from fleet_sim.swarm.metrics.crowd import Aggregation as Aggregation
 from fleet_sim.swarm.metrics.crowd import AggregationFromFirst as AggregationFromFirst
 from fleet_sim.swarm.metrics.crowd import AlgebraicConnectivity as AlgebraicConnectivity
 from fleet_sim.swarm.metrics.crowd import AngularMomentum as AngularMomentum
+from fleet_sim.swarm.metrics.crowd import AngularMomentumBehavior as AngularMomentumBehavior
 from fleet_sim.swarm.metrics.crowd import AtGoalShare as AtGoalShare
 from fleet_sim.swarm.metrics.crowd import AverageSpeed as AverageSpeed
+from fleet_sim.swarm.metrics.crowd import AverageSpeedBehavior as AverageSpeedBehavior
 from fleet_sim.swarm.metrics.crowd import ChainGap as ChainGap
 from fleet_sim.swarm.metrics.crowd import DistanceSizeRatio as DistanceSizeRatio
 from fleet_sim.swarm.metrics.crowd import DistanceTravelled as DistanceTravelled
 from fleet_sim.swarm.metrics.crowd import ExplodingDispersion as ExplodingDispersion
+from fleet_sim.swarm.metrics.crowd import GeneElementDifference as GeneElementDifference
 from fleet_sim.swarm.metrics.crowd import GroupRotation as GroupRotation
+from fleet_sim.swarm.metrics.crowd import GroupRotationBehavior as GroupRotationBehavior
 from fleet_sim.swarm.metrics.crowd import InteragentDispersion as InteragentDispersion
 from fleet_sim.swarm.metrics.crowd import NearestNeighbourDistance as NearestNeighbourDistance
 from fleet_sim.swarm.metrics.crowd import PercentageAtGoal as PercentageAtGoal
 from fleet_sim.swarm.metrics.crowd import Polarization as Polarization
 from fleet_sim.swarm.metrics.crowd import RadialVariance as RadialVariance
+from fleet_sim.swarm.metrics.crowd import RadialVarianceMetric as RadialVarianceMetric
 from fleet_sim.swarm.metrics.crowd import RoutRin as RoutRin
 from fleet_sim.swarm.metrics.crowd import Scatter as Scatter
+from fleet_sim.swarm.metrics.crowd import ScatterBehavior as ScatterBehavior
+from fleet_sim.swarm.metrics.crowd import SensorRotation as SensorRotation
 from fleet_sim.swarm.metrics.crowd import SubGroup as SubGroup
+from fleet_sim.swarm.metrics.crowd import SubGroupBehavior as SubGroupBehavior
 from fleet_sim.swarm.metrics.crowd import Throughput as Throughput
 from fleet_sim.swarm.metrics.crowd import TotalCollisions as TotalCollisions
-from fleet_sim.swarm.metrics.of_others import AngularMomentumBehavior as AngularMomentumBehavior
-from fleet_sim.swarm.metrics.of_others import AverageSpeedBehavior as AverageSpeedBehavior
-from fleet_sim.swarm.metrics.of_others import GeneElementDifference as GeneElementDifference
-from fleet_sim.swarm.metrics.of_others import GroupRotationBehavior as GroupRotationBehavior
-from fleet_sim.swarm.metrics.of_others import RadialVarianceMetric as RadialVarianceMetric
-from fleet_sim.swarm.metrics.of_others import ScatterBehavior as ScatterBehavior
-from fleet_sim.swarm.metrics.of_others import SensorRotation as SensorRotation
-from fleet_sim.swarm.metrics.of_others import SubGroupBehavior as SubGroupBehavior
-from fleet_sim.swarm.metrics.of_others import TotalCollisionsBehavior as TotalCollisionsBehavior
+from fleet_sim.swarm.metrics.crowd import TotalCollisionsBehavior as TotalCollisionsBehavior
 from fleet_sim.swarm.metrics.shape import Circliness as Circliness
 from fleet_sim.swarm.metrics.shape import Circularity as Circularity
 from fleet_sim.swarm.metrics.shape import ConvexHull as ConvexHull
@@ -55,5 +55,7 @@ from fleet_sim.swarm.parameters import PartRegistry, built_in_names
 from fleet_sim.swarm.swarm_state import Metric
 
 METRICS = PartRegistry(
-    "metric", Metric, built_in_names(globals(), short={InteragentDispersion: "dispersion", Fatness2: "roundness"})
+    "metric",
+    Metric,
+    built_in_names(globals(), Metric, short={InteragentDispersion: "dispersion", Fatness2: "roundness"}),
 )

@@ -19,7 +19,10 @@ from fleet_sim.swarm.agents import AgentDraws, Group, Sensor
 from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.neighbours import LINE, Discs, Sector, Views, counts, in_frame, near_in_crowd, see_discs
 from fleet_sim.swarm.parameters import (
+    OWNERS,
     Configured,
+    PartRegistry,
+    built_in_names,
     choice_setting,
     configured,
     seed_setting,
@@ -35,7 +38,7 @@ HISTORY = 1000
 
 
 @configured(kw_only=True)
-class BinarySensor(Configured, Sensor):
+class _BinarySensor(Configured, Sensor):
     """Reads 1 where `detect` says so and 0 elsewhere, with mistakes.
 
     Of what is there, a share of `false_negative` is missed; where nothing is, a share of `false_positive` is reported.
@@ -142,7 +145,7 @@ def _sides(corners: object) -> Floats:
 
 
 @configured
-class BinaryFOVSensor(BinarySensor):
+class BinaryFOVSensor(_BinarySensor):
     """Reads 1 while the disc of another agent, or a wall, reaches into a sector ahead; 0 otherwise.
 
     The sector opens `theta` rad to both sides of the heading turned by `bias`, and is `distance` m deep.
@@ -285,13 +288,13 @@ def _walls_seen(sector: Sector, origins: Floats, cosines: Floats, sines: Floats,
 
 
 @configured
-class BinaryLOSSensor(BinarySensor):
+class BinaryLOSSensor(_BinarySensor):
     """Reads 1 while the line ahead meets the disc of another agent; 0 otherwise.
 
     Agents whose centre is behind are not detected. The last `history_length` readings are in `history`.
     """
 
-    follows = (*BinarySensor.follows, "history")
+    follows = (*_BinarySensor.follows, "history")
 
     angle: float | None = setting(
         None, unit="rad", doc="Angle of the line to the left of the heading; null: straight ahead."
@@ -500,7 +503,7 @@ class NeighboursInRangeSensor(Configured, Sensor):
 
 
 @configured
-class PointCollisionSensor(BinarySensor):
+class PointCollisionSensor(_BinarySensor):
     """Reads 1 while the point `distance` m away, `bias` rad to the left of the heading, is in another agent's disc."""
 
     distance: float = setting(100.0, low=0, unit="m", doc="Distance of the point from the agent's centre.")
@@ -583,3 +586,6 @@ class StaticSensor(Configured, Sensor):
     def sense(self, group: Group) -> Ints:
         """Return the readings (N,)."""
         return np.full(len(group), self.state, np.int64)
+
+
+SENSORS = PartRegistry("sensor", Sensor, built_in_names(globals(), Sensor, suffix="Sensor"), OWNERS)

@@ -20,7 +20,15 @@ from fleet_sim.base.settings.fields import as_number
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.sensing.collision.broad import candidate_pairs
 from fleet_sim.swarm.agents import SwarmAgent
-from fleet_sim.swarm.parameters import Configured, Vector, choice_setting, configured, file_setting
+from fleet_sim.swarm.parameters import (
+    Configured,
+    PartRegistry,
+    Vector,
+    built_in_names,
+    choice_setting,
+    configured,
+    file_setting,
+)
 from fleet_sim.swarm.spawning import Recipe, work_of
 from fleet_sim.swarm.swarm_state import Region, as_polygon, rectangle
 from fleet_sim.swarm.swarm_world import Spawner, SwarmWorld
@@ -502,7 +510,7 @@ class PointAgentSpawner(AgentSpawner):
         super().spawn()
 
 
-class ListedAgentSpawner(AgentSpawner):
+class _ListedAgentSpawner(AgentSpawner):
     """Base of spawners that know all positions beforehand: `listed` (n, 2)."""
 
     chosen_freely = False
@@ -519,7 +527,7 @@ class ListedAgentSpawner(AgentSpawner):
 
 
 @configured(kw_only=True)
-class FixedAgentSpawner(ListedAgentSpawner):
+class FixedAgentSpawner(_ListedAgentSpawner):
     """Spawns one agent at each of `positions`, with the heading from `angles` if given."""
 
     positions: list[Vector] = setting(unit="m", doc="Positions, one per agent.")
@@ -543,7 +551,7 @@ class FixedAgentSpawner(ListedAgentSpawner):
 
 
 @configured(kw_only=True)
-class GridAgentSpawner(ListedAgentSpawner):
+class GridAgentSpawner(_ListedAgentSpawner):
     """Puts `n` agents on a grid about `center`."""
 
     n: int = setting(low=0, high=MOST_ALIKE, doc="Number of agents.")
@@ -625,3 +633,10 @@ def _read_table(path: Path) -> list[dict[str, str]]:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InvalidValueError(f"{path}: cannot be read: {error}") from error
     return [{str(key).strip(): (value or "").strip() for key, value in line.items() if key} for line in lines]
+
+
+SPAWNERS = PartRegistry(
+    "spawner",
+    Spawner,
+    built_in_names(globals(), Spawner, suffix="AgentSpawner", short={UniformCircleAgentSpawner: "circle"}),
+)
