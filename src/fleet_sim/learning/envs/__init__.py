@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fleet_sim.learning.envs.vector import NavigationEnv as NavigationEnv
     from fleet_sim.learning.envs.vector import NavigationVectorEnv as NavigationVectorEnv
     from fleet_sim.learning.envs.vector import WarehouseEnv as WarehouseEnv
+    from fleet_sim.learning.envs.vector import WarehouseVectorEnv as WarehouseVectorEnv
 else:
     # Imported on first use: navigation must not load the code of the arms, and vice versa.
     __all__, __getattr__, __dir__ = lazy(globals())

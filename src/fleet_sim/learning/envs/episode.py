@@ -57,7 +57,9 @@ ENVIRONMENTS: dict[str, Entry] = {
     f"{NAMESPACE}/Navigation-v0": Entry(
         "fleet_sim.learning.envs.vector:NavigationEnv", "fleet_sim.learning.envs.vector:NavigationVectorEnv"
     ),
-    f"{NAMESPACE}/Warehouse-v0": Entry("fleet_sim.learning.envs.vector:WarehouseEnv"),
+    f"{NAMESPACE}/Warehouse-v0": Entry(
+        "fleet_sim.learning.envs.vector:WarehouseEnv", "fleet_sim.learning.envs.vector:WarehouseVectorEnv"
+    ),
     f"{NAMESPACE}/FrankaPosition-v0": Entry(
         "fleet_sim.learning.envs.franka:Franka0Env", settings={"normalized_actions": True}
     ),

@@ -125,6 +125,10 @@ class ArenaTask(Generic[ParamsT]):
         for world, rng in zip(worlds.tolist(), streams, strict=True):
             self.reset_world(world, rng)
 
+    def reset_robot(self, world: int, robot: int, rng: np.random.Generator) -> None:
+        """Begin the episode of one robot among the others, which do not change; all random numbers come from `rng`."""
+        raise NotImplementedError
+
     def after_step(self, progress: Floats, touching: Bools) -> StepOutcome:
         """Return the result of a step, from `progress` (W, R) in m towards the goals and the `touching` mask (W, R)."""
         raise NotImplementedError
@@ -399,13 +403,29 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
         mask[world] = True
         self.arena.place_obstacles(world, racks)
         self.arena.place_robots(mask, points, rng.uniform(-np.pi, np.pi, (robots,)))
-        self.delivered[world] = 0
-        self._touched[world] = False
         for robot in range(robots):
-            if self.loaded[world, robot]:
-                self._let_go(world, robot)
-            self._order(world, robot)
+            self._begin_order(world, robot)
         self.measure()
+
+    def reset_robot(self, world: int, robot: int, rng: np.random.Generator) -> None:
+        """Put one robot at a free position between the stations, with a new order."""
+        others = np.arange(self.shape[1]) != robot
+        places = np.concatenate([self.arena.obstacles[world], self.arena.positions[world][others]])
+        mask = np.zeros(self.shape, np.bool_)
+        mask[world, robot] = True
+        self._streams[world] = rng
+        point = arenas.scatter_points(rng, 1, self.params.arena_size - 4.0, self.spacing, places)
+        self.arena.place_robots(mask, point, rng.uniform(-np.pi, np.pi, (1,)))
+        self._begin_order(world, robot)
+        self.measure()
+
+    def _begin_order(self, world: int, robot: int) -> None:
+        """Give a robot that begins an episode its first order."""
+        self.delivered[world, robot] = 0
+        self._touched[world, robot] = False
+        if self.loaded[world, robot]:
+            self._let_go(world, robot)
+        self._order(world, robot)
 
     def after_step(self, progress: Floats, touching: Bools) -> StepOutcome:
         """Return rewards for progress, fetched and delivered crates, new contacts and each step."""

@@ -1,4 +1,4 @@
-"""NavigationVectorEnv: thousands of navigation worlds in one simulation, stepped together."""
+"""Environments of arenas: one robot in a world, or thousands of worlds in one simulation, stepped together."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ class WarehouseEnv(ArenaEnv):
     params_class = tasks.WarehouseParams
 
 
-class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
-    """`num_envs` robots, each with an environment like NavigationEnv, in one simulation.
+class ArenaVectorEnv(VectorEnv[Observations, Observations, Any]):
+    """`num_envs` robots, each with an environment of its own, in one simulation. A subclass sets the task and params.
 
     With `num_robots` > 1, that many robots share a world; each has its own episodes and is an obstacle to the others.
     World k has its own random stream, seeded with `seed + k`. `autoreset_mode` is as in Gymnasium: NEXT_STEP (default),
@@ -96,7 +96,9 @@ class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
 
     closed = True
     """Whether there is nothing to close: Gymnasium closes what goes away, also what could not be built."""
-    params = Fixed[tasks.NavigationParams]()
+    task_class: type[tasks.ArenaTask[Any]]
+    params_class: type[tasks.TaskParams]
+    params = Fixed[tasks.TaskParams]()
 
     def __init__(
         self,
@@ -107,7 +109,7 @@ class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
     ) -> None:
         check_render_mode(render_mode, ["rgb_array"])
         self.render_mode = render_mode
-        self.params = read(tasks.NavigationParams, settings).in_use("an environment")
+        self.params = read(self.params_class, settings).in_use("an environment")
         robots = self.params.num_robots
         if num_envs < 1 or num_envs % robots:
             raise InvalidValueError(
@@ -116,12 +118,12 @@ class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
         self.num_envs = num_envs
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
-        self.single_observation_space = observation_box(tasks.NavigationTask.observation_size(self.params))
+        self.single_observation_space = observation_box(self.task_class.observation_size(self.params))
         self.single_action_space = drive_box()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         worlds = num_envs // robots
-        self._task = tasks.NavigationTask(self.params, worlds)
+        self._task = self.task_class(self.params, worlds)
         self._streams = [seeding.np_random(None)[0] for _ in range(worlds)]
         self._steps: Ints = np.zeros(num_envs, np.int64)
         self._ended: Bools = np.zeros(num_envs, np.bool_)
@@ -159,7 +161,7 @@ class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
         return infos
 
     @property
-    def task(self) -> tasks.NavigationTask:
+    def task(self) -> tasks.ArenaTask[Any]:
         """The task of all worlds."""
         return self._task
 
@@ -234,3 +236,17 @@ class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
 
     def _observe(self) -> Observations:
         return self._task.observe().reshape(self.num_envs, -1)
+
+
+class NavigationVectorEnv(ArenaVectorEnv):
+    """Robots, each with an environment like NavigationEnv, in one simulation."""
+
+    task_class = tasks.NavigationTask
+    params_class = tasks.NavigationParams
+
+
+class WarehouseVectorEnv(ArenaVectorEnv):
+    """Robots, each with an environment like WarehouseEnv, in one simulation."""
+
+    task_class = tasks.WarehouseTask
+    params_class = tasks.WarehouseParams
