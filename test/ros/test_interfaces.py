@@ -140,7 +140,8 @@ def test_what_one_context_has_no_room_for_is_in_another(monkeypatch: pytest.Monk
 
     for owner, name in makers:
         monkeypatch.setattr(owner, name, partialmethod(partial(limited, getattr(owner, name))))
-    with hosted_node("-p", "robots:=1", "-r", "__node:=full", "-r", "__ns:=/hall") as made:
+    remaps = "__node:=full", "__ns:=/hall", "robot_0/cmd_vel:=robot_0/velocity"
+    with hosted_node("-p", "robots:=1", *(part for remap in remaps for part in ("-r", remap))) as made:
         executor, peer = SingleThreadedExecutor(), Node("peer", namespace="/hall", use_global_arguments=False)
         for node in (made, peer):
             executor.add_node(node)
@@ -154,7 +155,7 @@ def test_what_one_context_has_no_room_for_is_in_another(monkeypatch: pytest.Monk
         assert not [topic for topic in topics("full") if topic.startswith("/hall/robot_0/")]
         odometry: list[Odometry] = []
         peer.create_subscription(Odometry, "robot_0/odom", odometry.append, 10)
-        twists = peer.create_publisher(Twist, "robot_0/cmd_vel", 10)
+        twists = peer.create_publisher(Twist, "robot_0/velocity", 10)
         until(twists.get_subscription_count, *turns)
         twists.publish(Twist(linear=Vector3(x=0.5)))
         until(lambda: odometry and odometry[-1].twist.twist.linear.x == 0.5, *turns)

@@ -27,8 +27,9 @@ def until(condition: Callable[[], object], *work: Callable[[], object]) -> None:
 @contextmanager
 def hosted_node(*arguments: str) -> Iterator[FleetSimNode]:
     """Make a node with ROS arguments, and destroy it at the end."""
-    rclpy.init(args=["--ros-args", *arguments])
-    made = FleetSimNode()
+    given = ["--ros-args", *arguments]
+    rclpy.init(args=given)
+    made = FleetSimNode(given)
     try:
         yield made
     finally:

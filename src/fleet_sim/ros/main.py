@@ -233,7 +233,7 @@ def _start(args: Sequence[str] | None) -> int:
         sys.path.insert(0, os.getcwd())
     try:
         on_signal.raise_from_now()
-        node = FleetSimNode()
+        node = FleetSimNode(arguments)
         gc.freeze()
         gc.enable()
         on_signal.wait_for(node.simulation)

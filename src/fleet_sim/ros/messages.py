@@ -291,8 +291,10 @@ class TopicNode(Node):
     Where the middleware has no more room in its context, a further node in another one takes what comes.
     """
 
-    def __init__(self, name: str, **more: Any) -> None:
+    def __init__(self, name: str, arguments: Sequence[str] | None = None, **more: Any) -> None:
         # First: the base class makes topics of its own.
+        self.arguments = arguments
+        """Those of the context, where it was not given the command line: no context tells its own."""
         self._spun: list[Subscription] = []
         self._polled = Polled()
         self._further: list[FurtherNode] = []
@@ -388,7 +390,8 @@ class FurtherNode(TopicNode):
     def __init__(self, first: TopicNode, number: int) -> None:
         self._first = first
         context = Context()
-        rclpy.init(context=context)
+        arguments = None if first.arguments is None else list(first.arguments)
+        rclpy.init(args=arguments, context=context, domain_id=first.context.get_domain_id())
         name, namespace = f"{first.get_name()}_{number}", first.get_namespace()
         given = ["--ros-args", "-r", f"__node:={name}", "-r", f"__ns:={namespace}"]
         try:

@@ -8,7 +8,7 @@ the simulation calls them through a mailbox.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
@@ -350,13 +350,14 @@ class FleetSimNode(TopicNode):
     """The node `fleet_sim`: builds the simulation from its parameters and connects it to ROS.
 
     Raises ConfigError for an invalid scenario or parameter. Nothing moves before the simulation is run:
-    `simulation.run_simulation()` in a thread, and an executor that spins this node in another.
+    `simulation.run_simulation()` in a thread, and an executor that spins this node in another. `arguments` are those
+    that `rclpy.init` was given, for what a process needs a second context for.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, arguments: Sequence[str] | None = None) -> None:
         # Before the base class: an executor may ask for what it waits on as soon as there is a node.
         self._sleeping = SleepingServers(self._end_wait)
-        super().__init__(NAME)
+        super().__init__(NAME, arguments)
         self._settings = NodeParameters(self)
         self.simulation = sim = self._settings.build_simulation()
         self._announce_long_start()
