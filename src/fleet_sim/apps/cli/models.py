@@ -1,27 +1,22 @@
-"""`fleet-sim models`: list, show or render robot models to a picture.
-
-What these print and draw is in files of their own, which load only when a command is run.
-"""
+"""`fleet-sim models`: list, show or render robot models. What reads models is imported only when a command is run."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fleet_sim.apps.cli.arguments import check_png
 from fleet_sim.base.arrays import Bytes
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.files import write_png
-from fleet_sim.base.geometry import Pose
-from fleet_sim.base.params import SimulationParams
 from fleet_sim.base.spatial.shapes import ShapeKind
-from fleet_sim.models import RobotProfile, discover_models, list_all_models, load_robot_model, profile_of, resolve_urdf
-from fleet_sim.models.catalog import TIERS, add_search_path
-from fleet_sim.robots.agent import Agent
-from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.world.shapes import BASE, Geometry, RobotModel
+from fleet_sim.models.catalog import TIERS, add_search_path, discover_models, list_all_models, resolve_urdf
+
+if TYPE_CHECKING:
+    from fleet_sim.models import RobotProfile
+    from fleet_sim.world.shapes import Geometry, RobotModel
 
 # By PyBullet's numbers.
 _JOINT_TYPES = ("revolute", "prismatic", "spherical", "planar", "fixed")
@@ -44,6 +39,9 @@ def print_models(tier: str | None, *, as_json: bool) -> None:
 
 def print_model(name: str) -> None:
     """Print the links, joints and profile of a model, given by name or path."""
+    from fleet_sim.models import load_robot_model, profile_of
+    from fleet_sim.world.shapes import BASE
+
     model = load_robot_model(resolve_urdf(name))
     profile = profile_of(model)
     # A model without masses weighs 0 here, as its file says nothing.
@@ -107,14 +105,17 @@ def _place(found: dict[str, object]) -> str:
     return str(found["path"]) if found["available"] else f"not available: {found['error']}"
 
 
-# Pictures of robot models, as `fleet-sim models render` writes them.
-
-
 _FOV = 40.0
 
 
 def picture_of(model: str, width: int, height: int, *, yaw: float = 135.0, pitch: float = -25.0) -> Bytes:
     """Return a picture (height, width, 3) filled by a model, given by name or path; angles in degrees."""
+    from fleet_sim.base.geometry import Pose
+    from fleet_sim.base.params import SimulationParams
+    from fleet_sim.models import load_robot_model
+    from fleet_sim.robots.agent import Agent
+    from fleet_sim.simulation import MultiRobotSimulationCore
+
     path = resolve_urdf(model)
     # Loaded for its check: our reader reports file and line of an error, PyBullet does not.
     load_robot_model(path)
@@ -161,8 +162,6 @@ def add(commands: Any) -> None:
 
 def _list(args: argparse.Namespace) -> int:
     """Print the list of models."""
-    from fleet_sim.apps.cli.models import print_models
-
     _search(args)
     print_models(args.tier, as_json=args.json)
     return 0
@@ -170,8 +169,6 @@ def _list(args: argparse.Namespace) -> int:
 
 def _show(args: argparse.Namespace) -> int:
     """Print the page of a model."""
-    from fleet_sim.apps.cli.models import print_model
-
     _search(args)
     print_model(args.model)
     return 0
@@ -184,9 +181,6 @@ def _render(args: argparse.Namespace) -> int:
     check_png(args.file)
     if not all(1 <= size <= MAX_SIZE for size in args.size):
         raise InvalidValueError(f"--size: expected a whole number of pixels in [1, {MAX_SIZE}], got {args.size}")
-    # Loads a simulation, so only once the options are known to be right.
-    from fleet_sim.apps.cli.models import picture_of
-
     write_png(args.file, picture_of(args.model, *args.size, yaw=args.yaw, pitch=args.pitch))
     print(f"picture: {args.file}")
     return 0

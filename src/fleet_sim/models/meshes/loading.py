@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +17,9 @@ from fleet_sim.base.spatial.triangles import Surface
 from fleet_sim.models.markup import Element
 from fleet_sim.models.meshes.formats import FORMATS, MeshLimits
 from fleet_sim.models.meshes.mesh import Mesh, Part
-from fleet_sim.world.shapes import Geometry
+
+if TYPE_CHECKING:
+    from fleet_sim.world.shapes import Geometry
 
 _LARGEST = float(np.finfo(np.float32).max)
 """Graphics cards compute in float32, which cannot hold larger numbers."""
