@@ -18,9 +18,9 @@ from fleet_sim.base.settings import load_mapping
 from fleet_sim.engines.bullet.client import BulletClient
 from fleet_sim.engines.bullet.handle import BulletHandle
 from fleet_sim.engines.bullet.mirror import BulletMirror
-from fleet_sim.facade.control import Extensions, RunControl
 from fleet_sim.facade.documented import DocumentedNames
 from fleet_sim.facade.population import Population
+from fleet_sim.facade.run_control import Extensions, RunControl
 from fleet_sim.facade.runner import Runner
 from fleet_sim.facade.state import Origin, State, scenario_of, with_settings
 from fleet_sim.facade.update import CompiledCode, FiniteGuard, StepEvents, Update, follow_changes, make_engine, used

@@ -51,7 +51,7 @@ metrics: [Polarization]
 TABLE = """
 import sys
 import threading
-from fleet_sim.swarm.swarm_world import MetricTable
+from fleet_sim.swarm.members import MetricTable
 table = MetricTable(sys.argv[1])
 print("made", flush=True)
 threading.Event().wait()

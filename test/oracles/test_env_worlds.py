@@ -13,8 +13,8 @@ from small_bins import small_bin
 
 from fleet_sim import FleetSimError
 from fleet_sim.learning.envs import FleetWarehouse, Franka0Env, Franka2Env, NavigationVectorEnv
-from fleet_sim.learning.envs.episode import ArenaCanvas
 from fleet_sim.learning.envs.franka import downsampled
+from fleet_sim.learning.envs.shared import ArenaCanvas
 
 SPACING = 2.0 * 0.3 + 0.25
 """Between the middles of two bodies, as the documents say: the larger radius on both sides, and 0.25 m."""
@@ -152,7 +152,7 @@ def colored(canvas: ArenaCanvas, color: tuple[int, int, int], paper: tuple[int, 
     return total, complex((share * columns).sum() / total, len(share) - (share * lines).sum() / total)
 
 
-@holds("env:picture", fault="learning/envs/episode.py: y counts down")
+@holds("env:picture", fault="learning/envs/shared.py: y counts down")
 def test_shapes_have_their_size_and_place() -> None:
     color, paper = (10, 60, 210), (250, 240, 230)
     scale = 90 / 7.5

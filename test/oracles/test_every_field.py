@@ -146,7 +146,7 @@ def test_every_number_of_environments_and_swarms() -> None:
     gymnasium = pytest.importorskip("gymnasium")
     from small_bins import small_bin
 
-    from fleet_sim.learning.envs.episode import ENVIRONMENTS, register_all
+    from fleet_sim.learning.envs.shared import ENVIRONMENTS, register_all
     from fleet_sim.swarm.metrics import METRICS
 
     register_all()

@@ -293,7 +293,7 @@ class Ramp(Controller):
         return np.tile((self.first + 0.01 * group.world.total_steps, 0.3), (len(group), 1))
 
 
-@holds("api:SwarmAgent.controller", fault="swarm/swarm_world.py: who joins a group has the memory of its second member")
+@holds("api:SwarmAgent.controller", fault="swarm/members.py: who joins a group has the memory of its second member")
 @pytest.mark.parametrize("update", ["together", "in_turn"])
 def test_late_actions_stay_with_who_changes_its_controller(update: str) -> None:
     ramps, delay = [Ramp(0.1), Ramp(0.5), Ramp(0.9)], 3

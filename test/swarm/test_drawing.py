@@ -20,9 +20,9 @@ from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm import MazeAgent, MazeAgentConfig, World_from_config
 from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.canvas import Color
+from fleet_sim.swarm.members import MetricTable
 from fleet_sim.swarm.pictures import GifRecorder, MetricPlot, VideoRecorder, Viewport, picture, recorder_for
 from fleet_sim.swarm.swarm_state import Metric
-from fleet_sim.swarm.swarm_world import MetricTable
 from fleet_sim.swarm.world import RectangularWorld
 
 

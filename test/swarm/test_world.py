@@ -23,8 +23,8 @@ from fleet_sim.swarm import (
     world_from_config,
 )
 from fleet_sim.swarm.agents import Controller, MazeAgent, Sensor, SwarmAgent
+from fleet_sim.swarm.members import Spawner
 from fleet_sim.swarm.swarm_state import Metric
-from fleet_sim.swarm.swarm_world import Spawner
 from fleet_sim.swarm.world import RectangularWorld, World_from_config
 
 EVENTS: list[str] = []

@@ -14,9 +14,9 @@ from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import did_you_mean
 from fleet_sim.base.params import SimulationParams, SpatialHashCellSizeMode
 from fleet_sim.base.settings.fields import fields_of
-from fleet_sim.facade.control import Extensions, RunControl, SimulationParts
 from fleet_sim.facade.population import Population
 from fleet_sim.facade.recording import RunRecording, start_recording
+from fleet_sim.facade.run_control import Extensions, RunControl, SimulationParts
 from fleet_sim.facade.runner import Pacer, Runner, RunReport
 from fleet_sim.facade.state import State
 from fleet_sim.facade.view import CollisionQueries, Monitor, View, scene_bounds

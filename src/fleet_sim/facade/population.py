@@ -18,7 +18,7 @@ from fleet_sim.base.errors import InvalidValueError, StateError, brief
 from fleet_sim.base.params import CollisionMode
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.engines.bullet.handle import adopted_shape
-from fleet_sim.facade.control import SimulationParts
+from fleet_sim.facade.run_control import SimulationParts
 from fleet_sim.robots import attachments
 from fleet_sim.robots.agent import Agent
 from fleet_sim.robots.sdf_models import params_of_world, read_world_file

@@ -10,7 +10,7 @@ from math import inf
 
 from fleet_sim.base.arrays import as_float
 from fleet_sim.base.errors import InvalidValueError, StateError
-from fleet_sim.facade.control import LONGEST_HELD, SimulationParts
+from fleet_sim.facade.run_control import LONGEST_HELD, SimulationParts
 from fleet_sim.facade.view import Monitor, View
 from fleet_sim.world.inbox import SHARE, Turn
 from fleet_sim.world.pipeline import ANY

@@ -23,7 +23,7 @@ from fleet_sim.base.scenario import is_scenario
 from fleet_sim.base.settings.fields import fields_of
 from fleet_sim.base.settings.reader import plain
 from fleet_sim.engines.bullet.handle import count_own
-from fleet_sim.facade.control import Extensions, SimulationParts
+from fleet_sim.facade.run_control import Extensions, SimulationParts
 from fleet_sim.models import model_folders
 from fleet_sim.robots.actions.action import Action
 from fleet_sim.robots.actions.registry import ACTIONS

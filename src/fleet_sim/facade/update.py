@@ -19,7 +19,7 @@ from fleet_sim.engines.bullet.engine import BulletEngine
 from fleet_sim.engines.bullet.mirror import BulletMirror
 from fleet_sim.engines.mujoco.engine import MujocoEngine
 from fleet_sim.engines.mujoco.spec import SpecOptions
-from fleet_sim.facade.control import SimulationParts
+from fleet_sim.facade.run_control import SimulationParts
 from fleet_sim.facade.view import View
 from fleet_sim.robots import attachments, drive
 from fleet_sim.robots.motion.system import advance_joints

@@ -30,8 +30,8 @@ from fleet_sim.engines.bullet.window import (
     view_from_config,
 )
 from fleet_sim.engines.bullet.window import setup_camera as place_camera
-from fleet_sim.facade.control import SimulationParts
 from fleet_sim.facade.recording import LiveView, open_view
+from fleet_sim.facade.run_control import SimulationParts
 from fleet_sim.robots import drive
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.sensing.collision.bounds import refresh_bounds

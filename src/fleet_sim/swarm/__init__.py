@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from fleet_sim.swarm.agents import UnicycleAgent as UnicycleAgent
     from fleet_sim.swarm.controllers import *  # noqa: F403  # its parts
     from fleet_sim.swarm.crowd import Crowd as Crowd
+    from fleet_sim.swarm.members import Spawner as Spawner
+    from fleet_sim.swarm.members import Subscriber as Subscriber
     from fleet_sim.swarm.metrics import *  # noqa: F403  # its parts
     from fleet_sim.swarm.pictures import WorldSubscriber as WorldSubscriber
     from fleet_sim.swarm.registry import associated_type as associated_type
@@ -62,8 +64,6 @@ if TYPE_CHECKING:
     from fleet_sim.swarm.spawners import UniformCircleAgentSpawner as UniformCircleAgentSpawner
     from fleet_sim.swarm.swarm_state import AbstractMetric as AbstractMetric
     from fleet_sim.swarm.swarm_state import Metric as Metric
-    from fleet_sim.swarm.swarm_world import Spawner as Spawner
-    from fleet_sim.swarm.swarm_world import Subscriber as Subscriber
     from fleet_sim.swarm.world import BaseWorldConfig as BaseWorldConfig
     from fleet_sim.swarm.world import RectangularWorld as RectangularWorld
     from fleet_sim.swarm.world import RectangularWorldConfig as RectangularWorldConfig

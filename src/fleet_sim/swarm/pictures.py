@@ -15,8 +15,8 @@ from fleet_sim.base.files import check_target, replacing, writing
 from fleet_sim.base.settings import setting
 from fleet_sim.sensing.sensors.render.shot import FilmFile
 from fleet_sim.swarm.canvas import Canvas, Color
+from fleet_sim.swarm.members import MetricTable, Subscriber, SwarmWorld
 from fleet_sim.swarm.parameters import Configured, PartRegistry, configured, file_setting
-from fleet_sim.swarm.swarm_world import MetricTable, Subscriber, SwarmWorld
 
 WALL_COLOR: Color = (60, 60, 60)
 SENSOR_COLOR: Color = (205, 205, 205)

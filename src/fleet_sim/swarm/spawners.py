@@ -20,6 +20,7 @@ from fleet_sim.base.settings.fields import as_number
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.sensing.collision.broad import candidate_pairs
 from fleet_sim.swarm.agents import SwarmAgent
+from fleet_sim.swarm.members import Spawner, SwarmWorld
 from fleet_sim.swarm.parameters import (
     Configured,
     PartRegistry,
@@ -31,7 +32,6 @@ from fleet_sim.swarm.parameters import (
 )
 from fleet_sim.swarm.spawning import Recipe, work_of
 from fleet_sim.swarm.swarm_state import Region, as_polygon, rectangle
-from fleet_sim.swarm.swarm_world import Spawner, SwarmWorld
 
 # Free space for discs to spawn: which of them overlap nothing, and where they move when pushed apart.
 

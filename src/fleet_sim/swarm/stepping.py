@@ -25,6 +25,7 @@ from fleet_sim.swarm.agent_config import AgentConfig, DetectionRegionConfig, Tea
 from fleet_sim.swarm.agents import AGENT_TYPES, Controller, Group, Sensor, SwarmAgent, follow_traces, steps_itself
 from fleet_sim.swarm.controllers import CONTROLLERS
 from fleet_sim.swarm.crowd import SwarmColumns, WatchedList
+from fleet_sim.swarm.members import Spawner, Subscriber, SwarmWorld
 from fleet_sim.swarm.metrics import METRICS
 from fleet_sim.swarm.metrics.combination import NestedMetric, SelectiveMetric
 from fleet_sim.swarm.metrics.crowd import CrowdMetric, SubGroup
@@ -33,7 +34,6 @@ from fleet_sim.swarm.sensors import SENSORS
 from fleet_sim.swarm.separation import give, held_arrays, keep_apart, unicycle_arrays, warn_of_outsiders
 from fleet_sim.swarm.spawners import SPAWNERS
 from fleet_sim.swarm.swarm_state import Metric, SwarmState
-from fleet_sim.swarm.swarm_world import Spawner, Subscriber, SwarmWorld
 from fleet_sim.world.columns import numbers_of
 from fleet_sim.world.pipeline import Phase, System
 from fleet_sim.world.state_files import Form

@@ -19,10 +19,11 @@ from fleet_sim.base.settings import object_schema, read
 from fleet_sim.base.settings.expressions import Expression
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.swarm import spawning, swarm_world
+from fleet_sim.swarm import members, spawning
 from fleet_sim.swarm.agents import Group, SwarmAgent
 from fleet_sim.swarm.canvas import Canvas, object_entries
 from fleet_sim.swarm.crowd import WatchedList
+from fleet_sim.swarm.members import Spawner, SwarmWorld
 from fleet_sim.swarm.metrics.combination import spelt_here
 from fleet_sim.swarm.parameters import Component, PartRegistry
 from fleet_sim.swarm.pictures import SUBSCRIBERS, draw_world
@@ -30,7 +31,6 @@ from fleet_sim.swarm.spawners import SPAWNERS
 from fleet_sim.swarm.spawning import spawn_border
 from fleet_sim.swarm.stepping import Stepper, SwarmForms
 from fleet_sim.swarm.swarm_state import GOALS
-from fleet_sim.swarm.swarm_world import Spawner, SwarmWorld
 from fleet_sim.swarm.world_config import BaseWorldConfig as BaseWorldConfig
 from fleet_sim.swarm.world_config import RectangularWorldConfig as RectangularWorldConfig
 from fleet_sim.swarm.world_config import (
@@ -171,7 +171,7 @@ def key_of(group: Group) -> str:
     """Return the key of a group, which is made of identities and so is another one in another process."""
     if group.origin is group:
         return spawning.group_key(group.kind, group.config, group.is_object)
-    return swarm_world.group_key(group.origin, group.controller, group.sensors)
+    return members.group_key(group.origin, group.controller, group.sensors)
 
 
 def fill(world: SwarmWorld, stepper: Stepper, step_spawners: bool) -> None:

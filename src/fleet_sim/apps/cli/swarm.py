@@ -12,8 +12,8 @@ from fleet_sim.base.files import resolve_config
 from fleet_sim.base.settings import set_key
 
 if TYPE_CHECKING:
+    from fleet_sim.swarm.members import Subscriber, SwarmWorld
     from fleet_sim.swarm.simulate import WindowMaker
-    from fleet_sim.swarm.swarm_world import Subscriber, SwarmWorld
     from fleet_sim.swarm.world import RectangularWorld
 
 STEPS = 1000
@@ -137,8 +137,8 @@ def steps_of(world: RectangularWorld, steps: int | None) -> int | None:
 
 def subscribers(args: argparse.Namespace, world: RectangularWorld, steps: int | None, line: ProgressBar) -> list[Any]:
     """Return the recorder, table and plot that the options select, for a run of `steps` (None: not known)."""
+    from fleet_sim.swarm.members import MetricTable
     from fleet_sim.swarm.pictures import MetricPlot, recorder_for
-    from fleet_sim.swarm.swarm_world import MetricTable
 
     made: list[Any] = []
     if args.record:
@@ -156,7 +156,7 @@ def subscribers(args: argparse.Namespace, world: RectangularWorld, steps: int | 
 
 def shown_progress(line: ProgressBar) -> Subscriber:
     """Return what shows in `line` how many steps were made."""
-    from fleet_sim.swarm.swarm_world import Subscriber
+    from fleet_sim.swarm.members import Subscriber
 
     class ShownProgress(Subscriber):
         def step(self, world: SwarmWorld) -> None:

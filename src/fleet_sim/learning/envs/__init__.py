@@ -8,11 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet_sim.base.exports import lazy
-from fleet_sim.learning.envs.episode import register_all as _register_all
+from fleet_sim.learning.envs.shared import register_all as _register_all
 
 if TYPE_CHECKING:
-    from fleet_sim.learning.envs.episode import ENVIRONMENTS as ENVIRONMENTS
-    from fleet_sim.learning.envs.episode import register_all as register_all
     from fleet_sim.learning.envs.franka import BaseGymEnv as BaseGymEnv
     from fleet_sim.learning.envs.franka import Franka0Env as Franka0Env
     from fleet_sim.learning.envs.franka import Franka1Env as Franka1Env
@@ -20,6 +18,8 @@ if TYPE_CHECKING:
     from fleet_sim.learning.envs.franka import FrankaBaseEnv as FrankaBaseEnv
     from fleet_sim.learning.envs.parallel import FleetNavigation as FleetNavigation
     from fleet_sim.learning.envs.parallel import FleetWarehouse as FleetWarehouse
+    from fleet_sim.learning.envs.shared import ENVIRONMENTS as ENVIRONMENTS
+    from fleet_sim.learning.envs.shared import register_all as register_all
     from fleet_sim.learning.envs.vector import NavigationEnv as NavigationEnv
     from fleet_sim.learning.envs.vector import NavigationVectorEnv as NavigationVectorEnv
     from fleet_sim.learning.envs.vector import WarehouseEnv as WarehouseEnv

@@ -15,7 +15,7 @@ from fleet_sim.base.errors import InvalidValueError, unknown_name
 from fleet_sim.base.kernels import load_soon
 from fleet_sim.base.params import EngineChoice
 from fleet_sim.engines.bullet.handle import BulletHandle
-from fleet_sim.learning.envs.episode import begun, check_render_mode
+from fleet_sim.learning.envs.shared import begun, check_render_mode
 from fleet_sim.learning.manipulation.arm import FrankaArm
 from fleet_sim.learning.manipulation.bins import BaseBin, rows_of
 from fleet_sim.learning.manipulation.config import BinPickingConfig, as_mapping, load_bin_picking

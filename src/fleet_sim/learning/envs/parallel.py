@@ -9,7 +9,7 @@ import numpy as np
 from fleet_sim.base.errors import of_extra
 from fleet_sim.learning.envs import tasks
 from fleet_sim.learning.envs.arena import Observations
-from fleet_sim.learning.envs.episode import RENDER_MODES, drive_box, observation_box
+from fleet_sim.learning.envs.shared import RENDER_MODES, drive_box, observation_box
 
 with of_extra("pettingzoo", "gym", "fleet_navigation"):
     from pettingzoo import ParallelEnv

@@ -9,8 +9,8 @@ from typing import Any
 import gymnasium
 
 from fleet_sim.base.errors import of_extra
-from fleet_sim.learning.envs.episode import ENVIRONMENTS, NAMESPACE, register_all
 from fleet_sim.learning.envs.parallel import AgentDict, ArenaParallelEnv, FleetNavigation, FleetWarehouse
+from fleet_sim.learning.envs.shared import ENVIRONMENTS, NAMESPACE, register_all
 
 with of_extra("ray.rllib", "rllib", "training with RLlib"):
     from ray.rllib.env.multi_agent_env import MultiAgentEnv

@@ -15,7 +15,7 @@ from fleet_sim.base.params import CollisionMode
 from fleet_sim.base.settings import UsedSettings, read, setting
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.learning.envs import arena as arenas
-from fleet_sim.learning.envs.episode import (
+from fleet_sim.learning.envs.shared import (
     HUMAN,
     OBSTACLE,
     PAPER,

@@ -16,7 +16,7 @@ from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.settings import read
 from fleet_sim.learning.envs import tasks
 from fleet_sim.learning.envs.arena import Observations
-from fleet_sim.learning.envs.episode import RENDER_MODES, Fixed, Image, check_render_mode, drive_box, observation_box
+from fleet_sim.learning.envs.shared import RENDER_MODES, Fixed, Image, check_render_mode, drive_box, observation_box
 
 # Gymnasium environments for one robot; other robots in its world drive to their goals by a simple rule.
 
