@@ -173,6 +173,25 @@ traffic: {planner: 7}
     ]
 
 
+def test_an_unknown_model_hides_no_other_error(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("""
+robots:
+  - {name: a, urdf_path: diff_bse, motion_mode: sideways, sensors: [{type: lidar, link: base_scan}, {type: lidr}],
+     actions: [{type: joint, target_joint_positions: [1.0]}], controller: {type: patrl}}
+  - {name: b, urdf_path: diff_bse, pose: [1]}
+""")
+    done = fleet_sim_command("check", "bad.yaml", cwd=tmp_path)
+    told = [line.removeprefix("fleet-sim: error: bad.yaml: ").split(". ")[0] for line in done.stderr.splitlines()]
+    assert sorted(told) == [
+        "robots[0].sensors[1].type: unknown sensor 'lidr'",
+        "robots[0]: a: unknown model 'diff_bse'",
+        "robots[0]: motion_mode: unknown motion law 'sideways'",
+        "robots[0]: unknown controller 'patrl'",
+        "robots[1].pose: expected 3 or 4 numbers (x, y, z, yaw), got [1]",
+        "robots[1]: unknown model 'diff_bse'",
+    ]
+
+
 def test_check_says_what_cannot_go_well(tmp_path: Path) -> None:
     (tmp_path / "hall.yaml").write_text("""
 simulation: {timestep: 2.0, duration: 1.0}
@@ -189,13 +208,18 @@ robots:
   - {name: beside, urdf_path: diff_base, pose: [0, 6, 0], actions: [{type: move_to, target_pose: [2.5, -0.8, 0]}]}
   - {name: twin, urdf_path: diff_base, pose: [0.2, 6, 0]}
   - {name: over, urdf_path: diff_base, pose: [-3, 0, 0]}
+  - {name: arm, urdf_path: arm6, pose: [-6, 0, 0], actions: [{type: joint, target_joint_positions: {elbow: 0.1}}]}
+  - {name: far, urdf_path: arm6, pose: [-9, 0, 0], actions: [{type: pick, joint_targets: {joint_1: 9}}]}
 """)
     done = fleet_sim_command("check", "hall.yaml", cwd=tmp_path)
     assert done.returncode == 1
-    assert [line.removeprefix("fleet-sim: error: hall.yaml: ") for line in done.stderr.splitlines()] == [
+    lines = [line.removeprefix("fleet-sim: error: hall.yaml: ") for line in done.stderr.splitlines()]
+    assert [line.split(" of 'arm6'")[0].split(" [")[0] for line in lines] == [
         "simulation.timestep: a step of 2 s is longer than the run of 1 s",
         "'amr 7' would have no topics: a ROS name has letters, digits and _, and begins with a letter",
         "blind: Pick: there is no 'crat' to take",
+        "arm: JointAction: unknown joint",
+        "far: Pick: target 9 of joint 'joint_1' is outside its limits",
         "stuck: starts inside of 'wall', at (3, 0)",
         "lost: is sent to a place inside of 'wall', at (2.5, 0.6)",
         "beside: starts inside of 'twin'",

@@ -296,6 +296,7 @@ SLOW = "{name: s, urdf_path: diff_base, actions: [{type: move_to, target_pose: [
         (f"robots: [{SLOW}]", [], "1 robot short of the goal"),
         # Who looks at a part of a run expects nobody to arrive in it.
         (f"robots: [{SLOW}]", ["--duration", "1"], None),
+        ("robots: [{name: r}]", ["--set", "simulation.timestep=2"], "a step of 2 s is longer than the run of 1 s"),
         ("robots: [{name: r}]\ncallbacks: ['failing_code:fails']", [], "10 errors in callback (fails)"),
         (
             WALL.split("\n", 2)[2].replace("[6, 0, 0]", "[3.2, 0, 0]"),
@@ -303,7 +304,7 @@ SLOW = "{name: s, urdf_path: diff_base, actions: [{type: move_to, target_pose: [
             "1 robot inside static bodies",
         ),
     ],
-    ids=["action", "goal", "part of a run", "user code", "wall"],
+    ids=["action", "goal", "part of a run", "step", "user code", "wall"],
 )
 def test_what_failed_is_the_last_line_and_the_exit_code(
     tmp_path: Path, scenario_summary: str, options: list[str], last: str | None

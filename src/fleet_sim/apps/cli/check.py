@@ -24,8 +24,8 @@ MOST = 20
 NEUTRAL: dict[str, dict[str, Any]] = {"actions": {"type": "wait", "duration": 1.0}, "sensors": {"type": "imu"}}
 """What stands in lists for entries that are wrong, as errors of the others name their places."""
 
-WHOLE = "shape", "collision_shape", "urdf_path", "pose", "initial_pose", "grid"
-"""Keys without which an entry is nothing, or elsewhere."""
+BODY, PLACE = ("shape", "collision_shape", "urdf_path"), ("pose", "initial_pose", "grid")
+"""Keys without which an entry has no body, or is elsewhere."""
 
 ROS_NAME = "a ROS name has letters, digits and _, and begins with a letter"
 
@@ -67,18 +67,20 @@ def errors(config: Mapping[str, Any], source: str) -> list[str]:
     rest = copy.deepcopy(dict(config))
     while len(found) < MOST:
         try:
-            return [*found, *check(rest, source)][:MOST]
+            return [*found, *(text for text in check(rest, source) if ": without_" not in text)][:MOST]
         except FleetSimError as error:
             faults = error.all() if isinstance(error, ConfigError) else [error]
-        known = len(taken)
+        known = taken.copy()
         for fault in faults:
             path = _place(fault, rest) if isinstance(fault, ConfigError) and fault.source == source else ""
-            # What is missing as it was taken away is not wrong.
-            if not found or not (path in taken or any(f"section {place!r}" in str(fault) for place in taken)):
-                found.append(str(fault))
+            # What is missing as it was taken away is not wrong. Without its body an entry may have unknown names.
+            missing = path in taken or any(f"section {place!r}" in str(fault) for place in taken)
+            bodiless = path.split(".")[0] in known and not re.search("unknown (?!link|joint)", str(fault))
+            if not found or not (missing or bodiless):
+                found.append(re.sub(r"without_\w+: ", "", str(fault)))
             taken.add(_without(rest, path))
         # Where nothing more could be taken away, the rest cannot be looked at.
-        if "" in taken or len(taken) == known:
+        if "" in taken or taken == known:
             break
     return found[:MOST]
 
@@ -91,7 +93,8 @@ def _place(fault: ConfigError, config: Mapping[str, Any]) -> str:
         if not isinstance(given, dict):
             return fault.path
         # The name of an entity may be that of a key.
-        for key in re.findall(r": (\w+)(?=: )", str(fault).replace(f": {given.get('name')}: ", ": ", 1)):
+        text = str(fault).replace(f": {given.get('name')}: ", ": ", 1)
+        for key in re.findall(r"(?:: |unknown )(\w+)(?=: | ')", text):
             if key in given:
                 return f"{fault.path}.{key}"
     return fault.path
@@ -102,10 +105,18 @@ def _without(config: dict[str, Any], path: str) -> str:
     entry = re.match(r"(robots|objects)\[(\d+)\]\.?(\w*)(?:\[(\d+)\])?", path)
     if entry and isinstance(entries := config.get(entry[1]), list) and int(entry[2]) < len(entries):
         given, key = entries[int(entry[2])], entry[3]
-        # What is wrong in a key may hide what is wrong in others.
-        if not isinstance(given, dict) or key not in given or key in WHOLE:
+        name = {"name": f"without_{entry[1]}_{entry[2]}"}
+        if not isinstance(given, dict) or (key not in given and given.get("name") == name["name"]):
             # Its place stays, as errors of the others name theirs; a body without a shape touches nothing.
-            entries[int(entry[2])] = {"name": f"without_{entry[1]}_{entry[2]}"}
+            entries[int(entry[2])] = name
+            return f"{path} again"
+        # What is wrong in a key may hide what is wrong in others.
+        if key not in given or key in BODY:
+            entries[int(entry[2])] = {one: value for one, value in given.items() if one not in BODY + PLACE} | name
+            return f"{entry[1]}[{entry[2]}]"
+        if key in PLACE:
+            del given[key]
+            given.update(name, collision_mode="disabled")
         elif entry[4] and key in NEUTRAL:
             name = {"name": f"without_{entry[4]}"} if key == "sensors" else {}
             given[key][int(entry[4])] = {**NEUTRAL[key], **name}
@@ -146,15 +157,18 @@ def _doomed(sim: MultiRobotSimulationCore, *, for_ros: bool) -> Iterator[str]:
     """Yield what each robot starts in, is sent into, or is to take and is not there; and names that ROS refuses."""
     import numpy as np
 
+    from fleet_sim.apps.cli.summary import too_long_a_step
     from fleet_sim.robots.actions.drive import MoveAction
+    from fleet_sim.robots.actions.joints import JointAction, JointTrajectoryAction
+    from fleet_sim.robots.actions.pick_and_drop import TransferAction
     from fleet_sim.robots.agent import Agent
     from fleet_sim.robots.drive import LEAST_DEPTH
     from fleet_sim.world.commands import is_ros_name
     from fleet_sim.world.schema import NO_ROW
 
     world, params = sim.world, sim.params
-    if params.duration and params.timestep > params.duration:
-        yield f"simulation.timestep: a step of {params.timestep:g} s is longer than the run of {params.duration:g} s"
+    if too_long_a_step(params):
+        yield f"simulation.timestep: {too_long_a_step(params)}"
     unfit = [agent.name for agent in sim.agents if agent.name and not is_ros_name(agent.name)]
     for name in unfit if for_ros else ():
         yield f"{name!r} would have no topics: {ROS_NAME}"
@@ -169,6 +183,12 @@ def _doomed(sim: MultiRobotSimulationCore, *, for_ros: bool) -> Iterator[str]:
         target = getattr(action, "target_object_id", None)
         if isinstance(target, str) and not world.index.has_name(target) and not target.startswith("#"):
             yield f"{agent.name}: {type(action).__name__}: there is no {target!r} to take"
+        hindrance = action.arm.hindrance(agent) if isinstance(action, TransferAction) else None
+        if isinstance(action, JointAction | JointTrajectoryAction):
+            # They refuse at once what their joints cannot do; this world makes no step.
+            action.begin(agent)
+        if cause := action.error_message or (hindrance and hindrance[0]):
+            yield f"{agent.name}: {type(action).__name__}: {cause}"
     rows = np.array([agent.row for agent, _, _ in places], np.int64)
     bodies = world.bodies_at(
         rows,

@@ -13,7 +13,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, Bools, Floats, Ints, Rows
 from fleet_sim.base.kernels import compile_seconds
-from fleet_sim.base.params import ActionCause, ActionStatus
+from fleet_sim.base.params import ActionCause, ActionStatus, SimulationParams
 from fleet_sim.base.spatial.shapes import ShapeArrays, ShapeKind
 from fleet_sim.robots import drive
 from fleet_sim.robots.actions.action import FINAL
@@ -105,7 +105,8 @@ class RunSummary:
             (0 if traffic is None else traffic.figures()["refusals"], "plan", "refused"),
             (guard.total, "error", f"in {', '.join(sorted(guard.counts)[:MOST_NAMED])}"),
         ]
-        return [f"{counted(number, thing)} {what}" for number, thing, what in found if number]
+        texts = [f"{counted(number, thing)} {what}" for number, thing, what in found if number]
+        return [text for text in (too_long_a_step(self._sim.params) if whole else "", *texts) if text]
 
     def lines(self, seconds: float) -> list[str]:
         """Return what happened, in lines; the run took `seconds` of real time."""
@@ -252,6 +253,13 @@ def _obstacle(agent: Any) -> str:
     action = agent.get_current_action()
     what = action.blocked_by if action is not None else agent.blocked_by and agent.world.label(agent.blocked_by.row)
     return f" (blocked by {what})" if what else ""
+
+
+def too_long_a_step(params: SimulationParams) -> str:
+    """Return that a step is longer than the whole run, or "" where it is not."""
+    if not 0.0 < params.duration < params.timestep:
+        return ""
+    return f"a step of {params.timestep:g} s is longer than the run of {params.duration:g} s"
 
 
 def counted(number: int, thing: str) -> str:
