@@ -83,7 +83,7 @@ def named(
 
 def rows_of_the_table() -> list[str]:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    table = text.split("## Where to add what")[1]
+    table = text.split("## Where to add what")[1].split("\n## ")[0]
     return re.findall(r"^\| (?!to add)([^|-]+?) \|", table, re.MULTILINE)
 
 
