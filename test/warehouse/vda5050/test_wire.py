@@ -30,6 +30,7 @@ from fleet_sim.warehouse.vda5050.messages import (
 from fleet_sim.warehouse.vda5050.order import Refused, order_of, zone_set_of
 from fleet_sim.warehouse.vda5050.reports import VehicleBody, VehicleOutbox
 from fleet_sim.warehouse.vda5050.vehicle import read_level, read_serials
+from fleet_sim.world.commands import Remove, Spawn
 
 SHAPE = WireShape(
     name=WireText(),
@@ -367,6 +368,26 @@ def test_addresses() -> None:
     ):
         with pytest.raises(ConfigError):
             VehicleBench(scenario(fleet=wrong))
+
+
+def test_a_robot_from_outside_that_cannot_be_a_vehicle_ends_no_run_and_takes_no_address(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    bench = VehicleBench(scenario())
+    other = {"shape": {"shape_type": "sphere", "radius": 0.1}, "pose": [0.0, 9.0, 0.1], "motion_mode": "ackermann"}
+    same = {**other, "motion_mode": "differential", "pose": [5.0, 9.0, 0.1]}
+    entries = ({**other, "name": "car"}, {**same, "name": "b c"}, {**same, "name": "b.c", "pose": [9.0, 9.0, 0.1]})
+    bench.sim.inbox.put(Spawn(robots=entries).from_outside())
+    for _ in range(3):
+        bench.sim.step_once()
+    assert [str(vehicle.agent.name) for vehicle in bench.desk.vehicles] == ["a", "b c"]
+    assert "'car' is steered like a car" in caplog.text
+    assert "robots 'b c' and 'b.c' have one address" in caplog.text
+    assert len(caplog.records) == 2, "once each"
+    # The address is free again.
+    bench.sim.inbox.put(Remove(names=("b c",)))
+    bench.sim.step_once()
+    assert [str(vehicle.agent.name) for vehicle in bench.desk.vehicles] == ["a", "b.c"]
 
 
 def test_rates() -> None:

@@ -7,6 +7,7 @@ or refused and reported in the vehicle's state.
 from __future__ import annotations
 
 import copy
+import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -40,6 +41,8 @@ from fleet_sim.world.features import Feature, FeatureHost
 from fleet_sim.world.pipeline import Phase, System
 from fleet_sim.world.steering import POSE
 
+logger = logging.getLogger(__name__)
+
 # The columns of robots that a master control drives.
 
 
@@ -71,6 +74,8 @@ class VehicleDesk:
         self._table, self._world = table, sim.world
         self._offers = [ActionOffer(self.context, str(fleet.version), fleet.actions) for fleet in settings.fleets]
         self._version = -1
+        self._unfit: dict[int, str] = {}
+        """Why robots of the fleets are no vehicles, by object id."""
         self._told: tuple[int, int] = (-1, -1)
         """The versions of conditions and of robots that were looked at last."""
         self._driving: Rows = NO_ROWS
@@ -97,49 +102,60 @@ class VehicleDesk:
         raise unknown_name("vehicle", name, [str(pilot.vehicle.agent.name) for pilot in self.pilots.values()])
 
     def _gather(self) -> None:
-        """Look who is there, whenever something was spawned or removed."""
+        """Look who is there, whenever something was spawned or removed; what cannot be a vehicle is left out.
+
+        Nothing is raised: peers spawn what they like, and that must not end the run.
+        """
         world = self._world
         if self._version == world.version:
             return
         self._version = world.version
         present: dict[int, VehiclePilot] = {}
+        known_as: dict[str, Vehicle] = {}
+        unfit: dict[int, str] = {}
         for agent in sorted(world_agents(world), key=lambda agent: agent.object_id):
             known = self.pilots.get(agent.row)
             # The row may be of another robot by now.
             if known is not None and known.vehicle.agent == agent:
-                present[agent.row] = known
+                pilot = known
             elif (fleet := self._fleet_of(agent)) is not None:
                 index, settings = fleet
                 vehicle = Vehicle(agent, settings, _serial(agent, settings))
-                present[agent.row] = VehiclePilot(vehicle, self.context, self._offers[index])
+                pilot = VehiclePilot(vehicle, self.context, self._offers[index])
+            else:
+                continue
+            if is_steered(agent.world, agent.row):
+                unfit[agent.object_id] = (
+                    f"{agent.name!r} is steered like a car, which leaves the edges of an order at each corner; "
+                    "keep it out by vda5050: {enabled: false} in its entry"
+                )
+                continue
+            other = known_as.setdefault(pilot.vehicle.identity.prefix, pilot.vehicle)
+            if other is not pilot.vehicle:
+                unfit[agent.object_id] = (
+                    f"robots {other.agent.name!r} and {agent.name!r} have one address, {other.identity.prefix!r}: "
+                    "both would answer to each message; give them different serial_numbers"
+                )
+            else:
+                present[agent.row] = pilot
         self.pilots = present
+        for number in unfit.keys() - self._unfit.keys():
+            logger.warning("VDA 5050: no vehicle: %s", unfit[number])
+        self._unfit = unfit
 
     def check(self) -> None:
-        """Raise InvalidValueError where two vehicles have one address: both would answer to each message."""
-        known: dict[str, Vehicle] = {}
-        for vehicle in self.vehicles:
-            other = known.setdefault(vehicle.identity.prefix, vehicle)
-            if other is not vehicle:
-                raise InvalidValueError(
-                    f"robots {other.agent.name!r} and {vehicle.agent.name!r} have one address,"
-                    f" {vehicle.identity.prefix!r}; give them different serial_numbers"
-                )
+        """Raise InvalidValueError where a robot of the fleets cannot be a vehicle; later ones are left out."""
+        self._gather()
+        for reason in self._unfit.values():
+            raise InvalidValueError(reason)
 
     def _fleet_of(self, agent: Any) -> tuple[int, VehicleFleetSettings] | None:
-        """Return the first fleet of the settings that a robot belongs to, with its number; None if it is in none.
-
-        Raises InvalidValueError for one that is steered like a car.
-        """
+        """Return the first fleet of the settings that a robot belongs to, with its number; None if it is in none."""
         if not agent.can_move or (self._table.present[agent.row] and not self._table.enabled[agent.row]):
             return None
         for index, fleet in enumerate(self.settings.fleets):
             named = [fleet.robots] if isinstance(fleet.robots, str) else fleet.robots
             if fleet.robots == "all" or any(fnmatchcase(agent.name or "", name) for name in named):
-                if is_steered(agent.world, agent.row):
-                    raise InvalidValueError(
-                        f"{agent.name!r} is steered like a car, which leaves the edges of an order at each corner; "
-                        "keep it out by vda5050: {enabled: false} in its entry"
-                    )
                 return index, fleet
         return None
 
