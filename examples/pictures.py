@@ -12,10 +12,13 @@ from pathlib import Path
 import mobile_manipulator
 import numpy as np
 import numpy.typing as npt
+from train_picking import scripted
 
 import fleet_sim as fs
 from fleet_sim.apps.record.film import film, moments_of_run, times_of
 from fleet_sim.base.files import data_file, write_png
+from fleet_sim.learning.envs.franka import Franka2Env
+from fleet_sim.learning.envs.policy import PICKING
 from fleet_sim.swarm import World_from_config
 from fleet_sim.swarm.pictures import picture
 from fleet_sim.warehouse.sites import Warehouse, draw_site
@@ -183,6 +186,31 @@ def warehouse_at_work(path: Path) -> None:
         film(moments_of_run(sim, times), len(times), path, lambda sim, now: view, size, 12.5)
 
 
+def rewards(path: Path) -> None:
+    """Plot the sums of both rewards of bin picking over an episode of the scripted picker."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    env = Franka2Env({**PICKING, "reward": "shaped"}, max_steps=100)
+    state, _ = env.reset(seed=0)
+    plain, shaped, ended = [0.0], [0.0], False
+    while not ended:
+        action = scripted(state[None].astype(float))[0]
+        state, reward, terminated, truncated, info = env.step(action * env.action_limits)
+        shaped.append(shaped[-1] + reward)
+        plain.append(plain[-1] + reward - info["shaping"])
+        ended = terminated or truncated
+    env.close()
+    figure, axes = pyplot.subplots(figsize=(6.0, 2.6), layout="constrained")
+    axes.plot(shaped, label="reward: shaped")
+    axes.plot(plain, label="default")
+    axes.set(xlabel="steps", ylabel="sum of rewards")
+    axes.legend(fontsize=8)
+    figure.savefig(path, dpi=90)
+
+
 def main() -> None:
     """Write all pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -203,6 +231,7 @@ def main() -> None:
         path = folder / f"{name}.png"
         write_png(path, rgb)
         print(f"{path}: {path.stat().st_size / 1000:.0f} kB")
+    rewards(folder / "rewards.png")
     moving = folder / "warehouse_at_work.gif"
     warehouse_at_work(moving)
     print(f"{moving}: {moving.stat().st_size / 1000:.0f} kB")

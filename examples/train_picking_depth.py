@@ -5,7 +5,7 @@ Run: python examples/train_picking_depth.py [--policy depth.pt] [--curve curve.p
 
 The teacher is the picker of train_picking.py, which knows where the objects are. The policy sees a depth picture and
 the hand's own place. The teacher plays the first rounds; in the others the policy does, and the teacher says what it
-would have done there (DAgger). Needs the extras `learn` and `camera`.
+would have done there (DAgger). Needs the extras `learn` and `camera`; `plot` for the curve and `video` for the film.
 """
 
 import argparse
@@ -30,7 +30,7 @@ NEAR, FAR, UNIT = 0.02, 0.4, 0.1
 """Depths in m: the nearest and farthest that pictures tell apart, and what is 1."""
 TAUGHT, ASTRAY = 2, 0.2
 """Rounds that the teacher plays, and how many of its actions are disturbed, so that it shows the way back."""
-ZOOM = 3
+ZOOM = 2
 """Size of a pixel in films."""
 BATCH, RATE, STEPS, LAST_STEPS = 128, 1e-3, 500, 4000
 """States of a step of learning, and its size; steps after each round, and at the end, where they get smaller."""
@@ -85,7 +85,8 @@ class Lessons:
         for step in range(steps):
             for group in optimizer.param_groups:
                 group["lr"] = RATE * (1.0 - step / steps if slower else 1.0)
-            pictures, own, wanted = (part[torch.randint(len(part), (BATCH,), generator=DRAWS)] for part in parts)
+            drawn = torch.randint(len(self.own), (BATCH,), generator=DRAWS)
+            pictures, own, wanted = (part[drawn] for part in parts)
             loss = ((network(pictures, own) - wanted) ** 2).mean()
             optimizer.zero_grad()
             loss.backward()
@@ -158,7 +159,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--policy", default="depth.pt", metavar="FILE.pt", help="where the policy is")
     parser.add_argument("--test", type=int, default=0, metavar="N", help="only play N episodes with it")
-    parser.add_argument("--film", metavar="FILE.gif", help="with --test: film what the camera sees in the first six")
+    parser.add_argument("--film", metavar="FILE.gif", help="with --test: film what the camera sees in the first three")
     parser.add_argument("--curve", metavar="FILE.png", help="save the learning curve")
     parser.add_argument("--episodes", type=int, default=30, help="episodes of each round (30)")
     parser.add_argument("--rounds", type=int, default=15, help="rounds of playing and learning (15)")
@@ -175,7 +176,7 @@ def main() -> None:
     network, picks, frames = Network(), 0, list[Bytes]()
     network.load_state_dict(torch.load(options.policy, weights_only=True))
     for seed in range(options.test):
-        picks += play(env, seed, network, frames=frames if options.film and seed < 6 else None)
+        picks += play(env, seed, network, frames=frames if options.film and seed < 3 else None)
         print(f"seed {seed}: {picks} of {seed + 1} picked", flush=True)
     if options.film:
         film = FilmFile(options.film, 2 * SIDE * ZOOM, SIDE * ZOOM, 10.0)

@@ -83,7 +83,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "warehouse/nav2/topics": ("system/test_nav2_settings",),
     "warehouse/nav2": ("ros/test_maps_and_paths", "system/test_nav2_teleop", "system/test_nav2"),
     "warehouse/orders/ros": ("oracles/test_ros_fleet", "system/test_orders"),
-    "warehouse/sites/named_poses": ("system/test_standard_services",),
+    "warehouse/sites/ros": ("system/test_standard_services",),
     "warehouse/sites/pictures": ("apps/record/test_recordings", "oracles/test_building_map"),
     "warehouse/vda5050": ("warehouse/disturbances/test_told_to_masters",),
     "warehouse/vda5050/ros": ("ros/test_vehicles",),

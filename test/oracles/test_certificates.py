@@ -75,7 +75,10 @@ def pieces_of(path: Path) -> tuple[dict[str, list[Floats]], dict[str, Any]]:
 
 
 @pytest.mark.parametrize("timestep", [0.05, 0.013])
-@holds("record:certificate", fault="certificate.py: what starts and stops within a step brakes half a step late")
+@holds(
+    "record:certificate",
+    fault="warehouse/traffic/certificate.py: what starts and stops within a step brakes half a step late",
+)
 def test_pieces_go_through_all_poses_of_the_run_and_are_certified(tmp_path: Path, timestep: float) -> None:
     poses = driven(tmp_path / "run.bin", timestep)
     found, head = pieces_of(tmp_path / "run.bin")

@@ -1,4 +1,4 @@
-"""The trace of a run: a hash of the state after each step, and of each of its parts at times."""
+"""Hashes of runs, of the state after each step and of its parts at times, and the table of shipped scenarios."""
 
 from __future__ import annotations
 

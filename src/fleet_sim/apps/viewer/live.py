@@ -1,4 +1,4 @@
-"""LiveSource: frames of a simulation, taken between two of its steps, in the thread that makes them."""
+"""LiveSource: frames of a simulation, taken between two of its steps; RecordedSource: frames of a recording."""
 
 from __future__ import annotations
 
