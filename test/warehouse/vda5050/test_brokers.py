@@ -260,3 +260,17 @@ def test_a_broker_that_sends_garbage_does_not_end_the_connections(monkeypatch: p
         assert broker.taken >= 3 * len(BROKEN), "it looks for the broker no longer"
         assert session.figures()["not_let_in"]["of another topic"] > 1
     broker.close()
+
+
+def test_a_broker_that_takes_a_connection_and_says_nothing_does_not_hold_up_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mqtt_link, "CONNECT_TIMEOUT", 6.0)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        with connected(f"mqtts://127.0.0.1:{server.getsockname()[1]}"):
+            taken, _ = server.accept()
+        # TLS still waits for its first answer.
+        (thread,) = (one for one in threading.enumerate() if one.name == "vda5050")
+        taken.close()
+        thread.join(LIMIT)
+        assert not thread.is_alive()

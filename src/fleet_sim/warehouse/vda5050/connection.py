@@ -28,6 +28,8 @@ with of_extra("paho.mqtt", "vda5050", "a connection to an MQTT broker"):
 KEEP_ALIVE = 15
 """Between signs of life, in s: what the standard recommends."""
 CONNECT_TIMEOUT = 3.0
+LEFT_AFTER = 0.5
+"""Where a link closes while it waits for a broker that does not answer, it is left to end by itself after so many s."""
 
 Received = Callable[["VehicleConnection", str, bytes, bool], object]
 
@@ -177,6 +179,8 @@ class MqttLink:
         self._retry_at, self._retry_after = 0.0, FIRST_RETRY
         self._told, self._care_at = False, 0.0
         self._closing = threading.Event()
+        self._is_connecting = False
+        """While the thread may wait for an answer to TCP or TLS, which nothing but its timeout ends."""
         self._online = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="vda5050", daemon=True)
         self._thread.start()
@@ -227,10 +231,13 @@ class MqttLink:
         return sum(connection.is_online for connection in list(self._connections.values()))
 
     def close(self) -> None:
-        """Say that all vehicles go, disconnect them, and end the thread."""
+        """Say that all vehicles go, disconnect them, and end the thread, unless it waits for a broker just now."""
         self._closing.set()
         self._wake()
-        self._thread.join(timeout=10.0)
+        if self._is_connecting:
+            self._thread.join(timeout=LEFT_AFTER)
+        if not self._is_connecting:
+            self._thread.join(timeout=10.0)
 
     def _wake(self) -> None:
         # A full pipe wakes the thread as well.
@@ -269,11 +276,16 @@ class MqttLink:
             if one.wants_connection and one.client.socket() is None and prefix not in self._silent
         ]
         for connection in offline[:AT_ONCE]:
+            self._is_connecting = True
             try:
+                if self._closing.is_set():
+                    return
                 connection.connect()
             except OSError as error:
                 self._back_off(str(error) or type(error).__name__)
                 return
+            finally:
+                self._is_connecting = False
             self._register(connection)
 
     def _back_off(self, reason: str) -> None:
