@@ -165,6 +165,15 @@ def test_a_path_to_nothing_says_how_paths_are_written(shapes: Registry[type[Shap
         shapes.at(path)
 
 
+def test_a_module_that_fails_is_not_said_to_be_in_another_folder(
+    shapes: Registry[type[Shape]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "failing_shapes.py").write_text("raise ValueError('no shape has seven sides')")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(InvalidValueError, match=r"cannot be imported \(no shape has seven sides\)$"):
+        shapes.at("failing_shapes:Heptagon")
+
+
 def test_what_is_at_a_path_must_fit(shapes: Registry[type[Shape]]) -> None:
     with pytest.raises(InvalidValueError, match=r"shape 'os.path': expected a class derived from Shape, got <module"):
         shapes.find("os.path")

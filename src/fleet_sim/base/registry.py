@@ -165,10 +165,11 @@ class Registry(Generic[Thing]):
             thing = getattr(import_module(module), name)
         except (Exception, SystemExit) as error:  # whatever a module raises, or does, while it is imported
             reason = error or type(error).__name__
-            raise InvalidValueError(
-                f"{self.noun}: {path!r} cannot be imported ({reason}); write package.module:Name, and check that the"
-                " folder of the package is the current one, or on Python's path"
-            ) from error
+            # Where the module was found and fails by itself, the folder is not what is wrong.
+            not_found = module[:1] in ("", ".") or isinstance(error, (ImportError, AttributeError))
+            hint = "; write package.module:Name, and check that the folder of the package is the current one, or"
+            hint += " on Python's path"
+            raise InvalidValueError(f"{self.noun}: {path!r} cannot be imported ({reason}){hint * not_found}") from error
         return self._by_path.setdefault(path, self._require_fit(path, thing))
 
     def known(self) -> dict[str, Thing]:
