@@ -88,13 +88,13 @@ if TYPE_CHECKING:
     from fleet_sim.robots.dispatch import FleetCommandDispatcher as FleetCommandDispatcher
     from fleet_sim.robots.manager import AgentManager as AgentManager
     from fleet_sim.robots.manager import SimObjectManager as SimObjectManager
-    from fleet_sim.robots.motion.controllers import AgentController as AgentController
-    from fleet_sim.robots.motion.controllers import GoalController as GoalController
-    from fleet_sim.robots.motion.controllers import Patrol as Patrol
-    from fleet_sim.robots.motion.controllers import RandomWalk as RandomWalk
-    from fleet_sim.robots.motion.controllers import create_controller as create_controller
-    from fleet_sim.robots.motion.controllers import list_controllers as list_controllers
-    from fleet_sim.robots.motion.controllers import register_controller as register_controller
+    from fleet_sim.robots.motion.goal_controllers import AgentController as AgentController
+    from fleet_sim.robots.motion.goal_controllers import GoalController as GoalController
+    from fleet_sim.robots.motion.goal_controllers import Patrol as Patrol
+    from fleet_sim.robots.motion.goal_controllers import RandomWalk as RandomWalk
+    from fleet_sim.robots.motion.goal_controllers import create_controller as create_controller
+    from fleet_sim.robots.motion.goal_controllers import list_controllers as list_controllers
+    from fleet_sim.robots.motion.goal_controllers import register_controller as register_controller
     from fleet_sim.robots.motion.laws import MotionLaw as MotionLaw
     from fleet_sim.robots.motion.laws import register_motion_law as register_motion_law
     from fleet_sim.robots.sim_object import SimObject as SimObject

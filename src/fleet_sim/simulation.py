@@ -30,7 +30,7 @@ from fleet_sim.models.kinematics.links import WorldLinks
 from fleet_sim.robots import attachments
 from fleet_sim.robots.actions.scheduler import ActionScheduler
 from fleet_sim.robots.dispatch import FleetCommandDispatcher
-from fleet_sim.robots.motion import controllers, laws
+from fleet_sim.robots.motion import goal_controllers, laws
 from fleet_sim.robots.motion.driving import DIFFERENTIAL, OMNI
 from fleet_sim.robots.motion.system import AvoidanceSystem, EngineDriven, MotionSystem
 from fleet_sim.robots.spawning import fill_scenario
@@ -196,7 +196,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         world = self.world
         world.actions, world.bodies, world.bodies_at = self.actions, self.engine, self.blocking.bodies_at
         world.links, world.sensors, world.features = WorldLinks(world), self.sensors, self.features
-        world.laws, world.plan_controller = laws, controllers.plan
+        world.laws, world.plan_controller = laws, goal_controllers.plan
         self.mirror.on_read = partial(attachments.follow_rows, self.world)
         self.checkpoints = Checkpoints(self.world)
         self.checkpoints.register("actions", self.actions)

@@ -29,7 +29,7 @@ from fuzz_worlds import new_simulation
 from fleet_sim.apps.cli.schema import scenario_schema
 from fleet_sim.base.errors import FleetSimError, InvalidValueError
 from fleet_sim.base.files import remote_input
-from fleet_sim.base.gate import searcher
+from fleet_sim.base.limits import searcher
 from fleet_sim.base.scenario import SECTIONS
 from fleet_sim.base.settings import parse_remote
 from fleet_sim.robots.dispatch import LoadWorld

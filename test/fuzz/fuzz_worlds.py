@@ -11,7 +11,7 @@ from fuzz_target import Target
 
 from fleet_sim import MultiRobotSimulationCore, SimulationParams
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.gate import json_in
+from fleet_sim.base.limits import json_in
 from fleet_sim.base.settings import parse_remote
 from fleet_sim.world import commands
 from fleet_sim.world.commands import Command, Spawn, field_types

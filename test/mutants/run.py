@@ -89,7 +89,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "warehouse/vda5050/ros": ("ros/test_vehicles",),
     "warehouse/orders/section": ("warehouse/orders/test_orders",),
     "warehouse/rmf": ("oracles/test_ros_rmf", "system/test_rmf"),
-    "warehouse/traffic/run_file": ("apps/cli/test_run_files", "warehouse/traffic/test_traffic_command"),
+    "warehouse/traffic/figures_file": ("apps/cli/test_run_files", "warehouse/traffic/test_traffic_command"),
     "models/kinematics/links": ("oracles/test_cars", "oracles/test_wheels"),
     "robots/dispatch": ("robots/test_dispatch", "base/gate/test_remote"),
     "robots/sim_object": ("engines/both/test_physics_world", "sensing/sensors/test_lidar"),

@@ -118,7 +118,7 @@ def may_hold(faces: np.ndarray, point: np.ndarray) -> bool:
 
 @pytest.mark.parametrize("compiled", ["never", "always"])
 @pytest.mark.parametrize("labels", [False, True])
-@holds("api:LidarReading.ranges", fault="sensing/sensors/raster.py: a line of cells less is searched")
+@holds("api:LidarReading.ranges", fault="sensing/sensors/planar_rays.py: a line of cells less is searched")
 def test_many_lidars_see_the_nearest_discs_of_many(compiled: str, labels: bool) -> None:
     rng = np.random.default_rng(6)
     sim, count, lidars, reach = simulation(compiled), 2600, 800, 5.3
@@ -280,7 +280,7 @@ def test_a_leaning_plane_is_on_the_map_where_it_is_at_that_height(z: float) -> N
 
 @pytest.mark.parametrize("compiled", ["never", "always"])
 @pytest.mark.parametrize("labels", [False, True])
-@holds("api:LidarReading.ranges", fault="sensing/sensors/raster.py: past a full turn the first ray is left out")
+@holds("api:LidarReading.ranges", fault="sensing/sensors/planar_rays.py: past a full turn the first ray is left out")
 def test_what_is_behind_a_lidar_is_seen_by_its_last_rays_and_its_first(compiled: str, labels: bool) -> None:
     sim, mount = simulation(compiled), fs.Pose.from_yaw(0.4, -0.3, 0.3, 0.7)
     lidar = sim.add_sensor("lidar", pose=mount, rays=40, range_max=4.0, labels=labels)

@@ -43,7 +43,7 @@ def bearing(angles: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("mount", [LEVEL, OVER, TILTED], ids=["level", "over", "tilted"])
 @holds(
     "ros:sensor_msgs/LaserScan.ranges", "ros:sensor_msgs/LaserScan.intensities", "api:LidarReading.*",
-    fault="sensing/sensors/raster.py: the senses of lidars upside down are left out",
+    fault="sensing/sensors/planar_rays.py: the senses of lidars upside down are left out",
 )  # fmt: skip
 def test_a_lidar_sees_what_its_rays_meet(compiled: str, dt: float, mount: fs.Pose) -> None:
     sim, robot, solids, ids = apart.scene(compiled, dt, CARRIER)

@@ -207,7 +207,7 @@ def test_bad_controllers_are_refused_before_anything_is_spawned(
 
 
 def test_a_class_is_named_by_its_path(sim: MultiRobotSimulationCore) -> None:
-    spec = {"class": "fleet_sim.robots.motion.controllers.Patrol", "waypoints": SQUARE}
+    spec = {"class": "fleet_sim.robots.motion.goal_controllers.Patrol", "waypoints": SQUARE}
     assert isinstance(spawn(sim, spec).controller, Patrol)
 
 

@@ -22,8 +22,8 @@ import fleet_sim.swarm
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, UnknownNameError
 from fleet_sim.base.settings import load_mapping
 from fleet_sim.swarm import Controller, registry
+from fleet_sim.swarm.agent_columns import WatchedList
 from fleet_sim.swarm.controllers import LevyController
-from fleet_sim.swarm.crowd import WatchedList
 from fleet_sim.swarm.registry import world_schema
 from fleet_sim.swarm.world import RectangularWorld, World_from_config
 

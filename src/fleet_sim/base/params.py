@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from fleet_sim.base import gate
+from fleet_sim.base import limits
 from fleet_sim.base.errors import ConfigError, InvalidValueError, did_you_mean, unknown_name
 from fleet_sim.base.files import beside, is_folder
 from fleet_sim.base.registry import saved
@@ -226,10 +226,10 @@ class SimulationParams(UsedSettings):
 
     # Time
     timestep: float = setting(
-        1 / 240, low=gate.SHORTEST_STEP, high=gate.LONGEST_STEP, unit="s", doc="Simulated time of one step."
+        1 / 240, low=limits.SHORTEST_STEP, high=limits.LONGEST_STEP, unit="s", doc="Simulated time of one step."
     )
     target_rtf: float = setting(
-        1.0, low=gate.SLOWEST, or_zero=True, live=True, doc="Target real-time factor; 0 = as fast as possible."
+        1.0, low=limits.SLOWEST, or_zero=True, live=True, doc="Target real-time factor; 0 = as fast as possible."
     )
     duration: float = setting(0.0, low=0, unit="s", live=True, doc="Simulated time after which a run ends; 0 = never.")
     max_steps_per_frame: int = setting(
@@ -250,7 +250,7 @@ class SimulationParams(UsedSettings):
     )
     physics_substep: float = setting(1 / 240, above=0, unit="s", doc="Maximum time step of the engine.")
     solver_iterations: int = setting(
-        50, low=1, high=gate.MOST_ITERATIONS, doc="Iterations of the engine's constraint solver."
+        50, low=1, high=limits.MOST_ITERATIONS, doc="Iterations of the engine's constraint solver."
     )
     contact_erp: float = setting(0.08, low=0, high=1, doc="Fraction of a penetration corrected per step.")
     inertia_from_file: bool = setting(
@@ -264,9 +264,9 @@ class SimulationParams(UsedSettings):
         (), doc="Folders searched first for robot models by name and for the packages of their meshes."
     )
     world_extent: float = setting(
-        gate.EXTENT,
-        low=gate.SMALLEST_EXTENT,
-        high=gate.LARGEST_EXTENT,
+        limits.EXTENT,
+        low=limits.SMALLEST_EXTENT,
+        high=limits.LARGEST_EXTENT,
         unit="m",
         doc="Maximum distance from the origin along each axis; positions beyond it are rejected.",
     )
@@ -301,7 +301,7 @@ class SimulationParams(UsedSettings):
     blocked_timeout: float = setting(
         10.0,
         low=0,
-        high=gate.LONGEST_TIME,
+        high=limits.LONGEST_TIME,
         unit="s",
         live=True,
         doc="Time after which a robot that a static body blocks gives up its goal; 0 = never.",
@@ -324,8 +324,8 @@ class SimulationParams(UsedSettings):
     # Window
     gui: bool = setting(True, doc="Open a window.")
     gui_min_fps: float = setting(30, above=0, unit="Hz", live=True, doc="Minimum update rate of the window.")
-    window_width: int = setting(1024, low=1, high=gate.MOST_PIXELS, unit="pixels", doc="Width of the window.")
-    window_height: int = setting(768, low=1, high=gate.MOST_PIXELS, unit="pixels", doc="Height of the window.")
+    window_width: int = setting(1024, low=1, high=limits.MOST_PIXELS, unit="pixels", doc="Width of the window.")
+    window_height: int = setting(768, low=1, high=limits.MOST_PIXELS, unit="pixels", doc="Height of the window.")
     camera_config: CameraParams = setting(
         factory=CameraParams, aliases=("camera",), live=True, doc="The window's camera."
     )
@@ -338,10 +338,8 @@ class SimulationParams(UsedSettings):
     # Monitor, logging, profiling
     monitor: bool = setting(True, doc="Show figures of the run; needs gui and enable_monitor_gui.")
     enable_monitor_gui: bool = setting(True, doc="Show the monitor in its own small window.")
-    monitor_width: int = setting(200, low=1, high=gate.MOST_PIXELS, unit="pixels", doc="Width of the monitor's window.")
-    monitor_height: int = setting(
-        290, low=1, high=gate.MOST_PIXELS, unit="pixels", doc="Height of the monitor's window."
-    )
+    monitor_width: int = setting(200, low=1, high=limits.MOST_PIXELS, unit="pixels", doc="Width of its window.")
+    monitor_height: int = setting(290, low=1, high=limits.MOST_PIXELS, unit="pixels", doc="Height of its window.")
     monitor_x: int = setting(-1, low=-1, unit="pixels", doc="Left edge of the monitor's window; -1 = automatic.")
     monitor_y: int = setting(-1, low=-1, unit="pixels", doc="Top edge of the monitor's window; -1 = automatic.")
     log_level: LogLevel = setting("warn", live=True, doc="Minimum level of messages that are logged.")
@@ -360,9 +358,9 @@ class SimulationParams(UsedSettings):
             )
         self._check_engine()
         # With room for rounding: the engine makes at least as many steps.
-        if self.physics and self.timestep > gate.MOST_SUBSTEPS * self.physics_substep * (1 + 1e-9):
+        if self.physics and self.timestep > limits.MOST_SUBSTEPS * self.physics_substep * (1 + 1e-9):
             raise ConfigError(
-                f"must be at most {gate.MOST_SUBSTEPS} times physics_substep ({self.physics_substep:g} s) with "
+                f"must be at most {limits.MOST_SUBSTEPS} times physics_substep ({self.physics_substep:g} s) with "
                 f"physics, got {self.timestep:g}",
                 path="timestep",
             )

@@ -18,7 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from fleet_sim.base.errors import DuplicateNameError, InvalidValueError, unknown_name
-from fleet_sim.base.gate import check_import
+from fleet_sim.base.limits import check_import
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

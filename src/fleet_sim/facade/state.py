@@ -28,7 +28,7 @@ from fleet_sim.models import model_folders
 from fleet_sim.robots.actions.action import Action
 from fleet_sim.robots.actions.registry import ACTIONS
 from fleet_sim.robots.agent import Agent
-from fleet_sim.robots.motion.controllers import CONTROLLERS, AgentController
+from fleet_sim.robots.motion.goal_controllers import CONTROLLERS, AgentController
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.robots.spawning import SPAWNED, emit_spawned, remove
 from fleet_sim.world import state_files

@@ -12,8 +12,8 @@ import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, Floats, Rows
 from fleet_sim.base.errors import InvalidValueError, MissingDependencyError
-from fleet_sim.base.gate import inside_mask
 from fleet_sim.base.kernels import check_installed, compile_at_first_call, is_installed, load_soon, must_be_usable
+from fleet_sim.base.limits import inside_mask
 from fleet_sim.base.params import ActionCause, CompiledCodeUse, SimulationParams
 from fleet_sim.engines.bullet.engine import BulletEngine
 from fleet_sim.engines.bullet.mirror import BulletMirror

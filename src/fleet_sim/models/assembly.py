@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.base.errors import did_you_mean
-from fleet_sim.base.gate import LARGEST_MASS, LARGEST_SIZE
+from fleet_sim.base.limits import LARGEST_MASS, LARGEST_SIZE
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.models.markup import Element

@@ -10,8 +10,8 @@ import numpy as np
 
 from fleet_sim.base.arrays import Floats, as_float, as_floats
 from fleet_sim.base.errors import InvalidValueError, StateError
-from fleet_sim.base.gate import LONGEST_TIME
 from fleet_sim.base.geometry import Path, Pose, pose_arrays
+from fleet_sim.base.limits import LONGEST_TIME
 from fleet_sim.base.params import ActionCause, ControllerMode, MotionMode, MovementDirection
 from fleet_sim.robots import attachments, drive
 from fleet_sim.robots.arm import EndEffectorHandle

@@ -16,7 +16,7 @@ from fleet_sim.base.arrays import Floats, Ints, Rows, as_float, as_floats
 from fleet_sim.base.budget import from_outside
 from fleet_sim.base.errors import FleetSimError, InvalidValueError
 from fleet_sim.base.files import data_roots, discarding, operator_input, remote_input
-from fleet_sim.base.gate import LARGEST_FORCE, LARGEST_SPEED, LONGEST_TIME, check_extent
+from fleet_sim.base.limits import LARGEST_FORCE, LARGEST_SPEED, LONGEST_TIME, check_extent
 from fleet_sim.base.params import ActionCause, SimulationParams
 from fleet_sim.base.scenario import check_entries, simulation_in, with_implied_settings
 from fleet_sim.base.spatial import quaternions

@@ -9,7 +9,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.base.errors import FleetSimError, InvalidValueError
-from fleet_sim.base.gate import LARGEST_SPEED, beyond, check_extent, check_speeds, inside_mask
+from fleet_sim.base.limits import LARGEST_SPEED, beyond, check_extent, check_speeds, inside_mask
 from fleet_sim.base.params import MotionMode, MovementDirection
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig

@@ -9,8 +9,8 @@ import numpy as np
 
 from fleet_sim.base.arrays import Floats, as_float, as_floats
 from fleet_sim.base.errors import InvalidValueError, StateError, unknown_name
-from fleet_sim.base.gate import LARGEST_MASS
 from fleet_sim.base.geometry import Pose
+from fleet_sim.base.limits import LARGEST_MASS
 from fleet_sim.base.params import CollisionMode
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ShapeKind

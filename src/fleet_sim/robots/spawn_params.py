@@ -11,8 +11,8 @@ import numpy as np
 from fleet_sim.base.arrays import Floats, Ints
 from fleet_sim.base.errors import ConfigError, InvalidValueError, did_you_mean
 from fleet_sim.base.files import check_file, expanded, is_file, is_remote, names_in
-from fleet_sim.base.gate import LARGEST_FORCE, LARGEST_MASS, LARGEST_SIZE, LARGEST_SPEED
 from fleet_sim.base.geometry import Pose
+from fleet_sim.base.limits import LARGEST_FORCE, LARGEST_MASS, LARGEST_SIZE, LARGEST_SPEED
 from fleet_sim.base.params import CollisionMode, MotionMode, MovementDirection
 from fleet_sim.base.settings import Checked, read, setting, time_setting
 from fleet_sim.base.settings.fields import fields_of

@@ -13,7 +13,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Floats, Ints, Rows, as_float
 from fleet_sim.base.errors import InvalidValueError, UnknownNameError
-from fleet_sim.base.gate import LARGEST_MASS, LONGEST_TIME
+from fleet_sim.base.limits import LARGEST_MASS, LONGEST_TIME
 from fleet_sim.base.params import CollisionMode, MotionMode, MovementDirection
 from fleet_sim.base.settings import Checked, check_fields
 from fleet_sim.base.settings.fields import fields_of

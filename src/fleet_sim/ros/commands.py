@@ -18,7 +18,7 @@ from rclpy.node import Node
 from rclpy.task import Future
 
 from fleet_sim.base.errors import FleetSimError, StateError
-from fleet_sim.base.gate import OperatorFolder
+from fleet_sim.base.limits import OperatorFolder
 from fleet_sim.robots.dispatch import LoadWorld
 from fleet_sim.ros.messages import Throttle
 from fleet_sim.simulation import MultiRobotSimulationCore

@@ -25,7 +25,7 @@ from rclpy.parameter import Parameter
 
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, StateError
 from fleet_sim.base.files import resolve_config
-from fleet_sim.base.gate import LONGEST_TIME, OperatorFolder
+from fleet_sim.base.limits import LONGEST_TIME, OperatorFolder
 from fleet_sim.base.params import SimulationParams, ViewParams
 from fleet_sim.base.registry import Registry, subclasses_of
 from fleet_sim.base.scenario import (

@@ -15,8 +15,8 @@ from std_srvs.srv import Trigger
 from fleet_sim.base.arrays import png_bytes
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, StateError, brief
 from fleet_sim.base.files import check_target, exists, is_file, listed, remote_input, status
-from fleet_sim.base.gate import MOST_FILES
 from fleet_sim.base.geometry import Pose
+from fleet_sim.base.limits import MOST_FILES
 from fleet_sim.base.settings import parse_remote
 from fleet_sim.facade.recording import RunRecording
 from fleet_sim.ros.commands import COMMANDS

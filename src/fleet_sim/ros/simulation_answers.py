@@ -11,7 +11,7 @@ from simulation_interfaces.msg import Bounds, EntityCategory, EntityInfo, Result
 
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, StateError, UnknownNameError
-from fleet_sim.base.gate import searcher
+from fleet_sim.base.limits import searcher
 from fleet_sim.ros.interface import Bridge
 from fleet_sim.sensing.collision.bounds import refresh_bounds, world_aabbs
 from fleet_sim.sensing.sensors.occupancy import immovable_rows

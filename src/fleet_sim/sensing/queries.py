@@ -11,7 +11,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Ints, Rows, as_float, as_floats
 from fleet_sim.base.errors import InvalidValueError, brief
-from fleet_sim.base.gate import LARGEST_EXTENT
+from fleet_sim.base.limits import LARGEST_EXTENT
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ShapeArrays, ShapeKind
 from fleet_sim.models.meshes.loading import hull_planes, hull_surface

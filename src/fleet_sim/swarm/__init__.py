@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fleet_sim.base.exports import lazy
 
 if TYPE_CHECKING:
+    from fleet_sim.swarm.agent_columns import Crowd as Crowd
     from fleet_sim.swarm.agent_config import AgentConfig as AgentConfig
     from fleet_sim.swarm.agent_config import BaseAgentConfig as BaseAgentConfig
     from fleet_sim.swarm.agent_config import DetectionRegionConfig as DetectionRegionConfig
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from fleet_sim.swarm.agents import SwarmAgent as SwarmAgent
     from fleet_sim.swarm.agents import UnicycleAgent as UnicycleAgent
     from fleet_sim.swarm.controllers import *  # noqa: F403  # its parts
-    from fleet_sim.swarm.crowd import Crowd as Crowd
     from fleet_sim.swarm.members import Spawner as Spawner
     from fleet_sim.swarm.members import Subscriber as Subscriber
     from fleet_sim.swarm.metrics import *  # noqa: F403  # its parts

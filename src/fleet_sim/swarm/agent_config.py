@@ -10,7 +10,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, Floats, Rows, as_float, as_floats
 from fleet_sim.base.errors import InvalidValueError, StaleHandleError, StateError
-from fleet_sim.base.gate import LONGEST_HISTORY
+from fleet_sim.base.limits import LONGEST_HISTORY
 from fleet_sim.base.registry import saved
 from fleet_sim.base.settings import UsedSettings, read, setting
 from fleet_sim.base.settings.fields import NO_RULES
@@ -18,8 +18,8 @@ from fleet_sim.base.settings.reader import Where, convert
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots.sim_object import SimObject
+from fleet_sim.swarm.agent_columns import SwarmColumns
 from fleet_sim.swarm.canvas import RANDOM_COLOR, Canvas, Color, contrast, drawn_color, polygon_in, read_color
-from fleet_sim.swarm.crowd import SwarmColumns
 from fleet_sim.swarm.world_config import changed_settings, check_assignment
 from fleet_sim.world.world import World
 

@@ -17,6 +17,7 @@ from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows, 
 from fleet_sim.base.errors import InvalidValueError, StateError
 from fleet_sim.base.registry import saved
 from fleet_sim.base.settings import read
+from fleet_sim.swarm.agent_columns import Crowd, WatchedList, fitting, joined, one_each
 from fleet_sim.swarm.agent_config import (
     AgentConfig,
     DetectionRegionConfig,
@@ -28,7 +29,6 @@ from fleet_sim.swarm.agent_config import (
     draw_body,
 )
 from fleet_sim.swarm.canvas import Canvas
-from fleet_sim.swarm.crowd import Crowd, WatchedList, fitting, joined, one_each
 from fleet_sim.swarm.parameters import Component, PartRegistry, SensorView
 from fleet_sim.swarm.separation import LAW
 from fleet_sim.swarm.swarm_state import Region, SwarmState

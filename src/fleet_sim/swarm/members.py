@@ -20,11 +20,11 @@ from fleet_sim.base.files import TableFile, check_table, check_target, part_of, 
 from fleet_sim.base.settings import setting
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm import spawning
+from fleet_sim.swarm.agent_columns import NO_GROUP, WatchedList
 from fleet_sim.swarm.agent_config import AgentConfig, SwarmBody
 from fleet_sim.swarm.agents import Controller, Group, GroupKinds, Sensor, SwarmAgent
 from fleet_sim.swarm.canvas import Canvas
 from fleet_sim.swarm.controllers import CONTROLLERS
-from fleet_sim.swarm.crowd import NO_GROUP, WatchedList
 from fleet_sim.swarm.metrics import METRICS
 from fleet_sim.swarm.parameters import Component, Configured, PartRegistry, SensorView, configured, file_setting
 from fleet_sim.swarm.sensors import SENSORS

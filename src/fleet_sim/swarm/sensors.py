@@ -15,8 +15,8 @@ from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.settings import setting
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
+from fleet_sim.swarm.agent_columns import Crowd
 from fleet_sim.swarm.agents import AgentDraws, Group, Sensor
-from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.neighbours import LINE, Discs, Sector, Views, counts, in_frame, near_in_crowd, see_discs
 from fleet_sim.swarm.parameters import (
     OWNERS,

@@ -21,10 +21,10 @@ from fleet_sim.base.params import ControllerMode
 from fleet_sim.base.settings import read
 from fleet_sim.robots.motion.laws import motion_law
 from fleet_sim.robots.sim_object import SimObject
+from fleet_sim.swarm.agent_columns import SwarmColumns, WatchedList
 from fleet_sim.swarm.agent_config import AgentConfig, DetectionRegionConfig, Team
 from fleet_sim.swarm.agents import AGENT_TYPES, Controller, Group, Sensor, SwarmAgent, follow_traces, steps_itself
 from fleet_sim.swarm.controllers import CONTROLLERS
-from fleet_sim.swarm.crowd import SwarmColumns, WatchedList
 from fleet_sim.swarm.members import Spawner, Subscriber, SwarmWorld
 from fleet_sim.swarm.metrics import METRICS
 from fleet_sim.swarm.metrics.combination import NestedMetric, SelectiveMetric

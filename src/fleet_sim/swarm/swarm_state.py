@@ -18,9 +18,9 @@ from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.settings import setting
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.swarm.agent_columns import NO_TEAM, Crowd, SwarmColumns
 from fleet_sim.swarm.agent_config import AgentConfig, Start, SwarmBody, Team, rows_of
 from fleet_sim.swarm.canvas import Canvas, Color
-from fleet_sim.swarm.crowd import NO_TEAM, Crowd, SwarmColumns
 from fleet_sim.swarm.parameters import Configured, PartRegistry, Vector, configured
 from fleet_sim.swarm.world_config import RectangularWorldConfig
 from fleet_sim.world.clock import RandomStreams

@@ -20,9 +20,9 @@ from fleet_sim.base.settings.expressions import Expression
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm import members, spawning
+from fleet_sim.swarm.agent_columns import WatchedList
 from fleet_sim.swarm.agents import Group, SwarmAgent
 from fleet_sim.swarm.canvas import Canvas, object_entries
-from fleet_sim.swarm.crowd import WatchedList
 from fleet_sim.swarm.members import Spawner, SwarmWorld
 from fleet_sim.swarm.metrics.combination import spelt_here
 from fleet_sim.swarm.parameters import Component, PartRegistry

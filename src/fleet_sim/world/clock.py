@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from fleet_sim.base.arrays import Floats, Ints, as_float
 from fleet_sim.base.errors import InvalidValueError, brief, did_you_mean
-from fleet_sim.base.gate import LONGEST_TIME
+from fleet_sim.base.limits import LONGEST_TIME
 from fleet_sim.base.settings import setting
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.world import clock

@@ -18,7 +18,7 @@ import fleet_sim as fs
 from fleet_sim.apps.cli.main import main
 from fleet_sim.apps.cli.summary import RunSummary
 from fleet_sim.base.kernels import compile_seconds
-from fleet_sim.warehouse.traffic.run_file import read_run
+from fleet_sim.warehouse.traffic.figures_file import read_run
 
 FLEET = """
 simulation: {gui: false, target_rtf: 0, timestep: 0.05, duration: 10, ignore_static_collision: false}

@@ -23,7 +23,7 @@ from fleet_sim.apps.reports.page import rows_of, write_table
 from fleet_sim.apps.reports.plots import NONE, Scale, around, clock_to, from_zero, number, percent, round_step
 from fleet_sim.warehouse.sites import Warehouse
 from fleet_sim.warehouse.traffic.figures import FigureCollector, StateKind
-from fleet_sim.warehouse.traffic.run_file import read_run, run_of, write_run
+from fleet_sim.warehouse.traffic.figures_file import read_run, run_of, write_run
 
 EVIL = "<script>alert(1)</script>\"'&"
 

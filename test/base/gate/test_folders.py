@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fleet_sim.base.errors import InvalidValueError, StateError
-from fleet_sim.base.gate import MOST_FILES, OperatorFolder
+from fleet_sim.base.limits import MOST_FILES, OperatorFolder
 
 LEAVES = ["../out.state", "/etc/out.state", "sub/../../out.state", "link.state", "way/out.state", "sub/../a.state"]
 WRONG = ["", ".state", "a", "a.yaml", "a.state/", "a\0.state", "a\n.state", "x" * 300 + ".state", "~/a.state/.."]

@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from fleet_sim.base import gate
+from fleet_sim.base import limits
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.gate import searcher
+from fleet_sim.base.limits import searcher
 
 NAMES = ["", "a", "ab", "aab", "robot_0", "robot_12", "shelf", "b", "abab", "x.y", "]", "-", "a b"]
 
@@ -70,7 +70,7 @@ def test_ten_thousand_names_are_matched(text: str) -> None:
 
 
 def test_what_takes_long_with_many_names_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "MOST_SECONDS", 0.1)
+    monkeypatch.setattr(limits, "MOST_SECONDS", 0.1)
     matches = searcher(".*.*b")
     with pytest.raises(InvalidValueError, match="too long to match"):
         [matches("a" * 255) for _ in range(10_000)]

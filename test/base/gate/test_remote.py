@@ -11,7 +11,7 @@ import pytest
 import fleet_sim as fs
 from fleet_sim.base.errors import FleetSimError
 from fleet_sim.base.files import is_remote, remote_input
-from fleet_sim.robots.motion.controllers import CONTROLLERS
+from fleet_sim.robots.motion.goal_controllers import CONTROLLERS
 from fleet_sim.world.commands import Command, Reset, RestoreState, SaveState, Spawn
 
 URDF = '<robot name="r"><link name="base"/></robot>'
@@ -41,7 +41,7 @@ def test_what_is_registered_may_be_named(sim: fs.MultiRobotSimulationCore) -> No
 
 
 def test_the_user_may_still_name_a_class_by_its_path() -> None:
-    assert CONTROLLERS.at("fleet_sim.robots.motion.controllers:Patrol").__name__ == "Patrol"
+    assert CONTROLLERS.at("fleet_sim.robots.motion.goal_controllers:Patrol").__name__ == "Patrol"
     with remote_input():
         assert is_remote()
     assert not is_remote()

@@ -14,7 +14,7 @@ from fleet_sim.apps.cli.main import main
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.orders import OrderRun, OrderState
 from fleet_sim.warehouse.sites import Warehouse, write_site
-from fleet_sim.warehouse.traffic.run_file import read_run
+from fleet_sim.warehouse.traffic.figures_file import read_run
 
 ENTRIES = [
     {"id": str(number), "pick": f"shelf_{'abc'[number % 3]}", "drop": "dock", "due": 30.0 + 40.0 * number}

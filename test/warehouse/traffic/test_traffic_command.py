@@ -15,9 +15,9 @@ from fleet_sim import ConfigError
 from fleet_sim.apps.cli.main import main
 from fleet_sim.warehouse.sites import Grid, Warehouse, read_site, write_site
 from fleet_sim.warehouse.traffic.figures import DRIVING, MOST, WAITING, FigureCollector, Series
+from fleet_sim.warehouse.traffic.figures_file import read_run, run_of, write_run
 from fleet_sim.warehouse.traffic.planners.planner import Planner
 from fleet_sim.warehouse.traffic.problem import steps_to_rest, sum_of_costs
-from fleet_sim.warehouse.traffic.run_file import read_run, run_of, write_run
 from fleet_sim.warehouse.traffic.workload import read_paths, write_paths
 
 CONTRACT = {

@@ -14,7 +14,7 @@ import pytest
 from fleet_sim import ConfigError, InvalidValueError, MultiRobotSimulationCore
 from fleet_sim.apps.cli.main import main
 from fleet_sim.warehouse.sites import NO_CELL, Warehouse, write_site
-from fleet_sim.warehouse.traffic.run_file import read_run
+from fleet_sim.warehouse.traffic.figures_file import read_run
 from fleet_sim.warehouse.traffic.workload import AlternatingTasks, ListedTasks, RandomTasks, read_workload
 
 MAP = "type octile\nheight 3\nwidth 5\nmap\n.....\n.@@@.\n..@..\n"

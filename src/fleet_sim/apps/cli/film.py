@@ -10,7 +10,7 @@ from typing import Any
 
 from fleet_sim.base.errors import ConfigError
 from fleet_sim.base.files import as_path, check_target, resolve_config
-from fleet_sim.base.gate import MOST_PIXELS
+from fleet_sim.base.limits import MOST_PIXELS
 from fleet_sim.base.scenario import as_scenario, is_recording, is_scenario, load_scenario
 from fleet_sim.base.settings import set_key
 

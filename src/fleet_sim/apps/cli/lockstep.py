@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from fleet_sim.base.errors import ConfigError
-from fleet_sim.base.gate import SLOWEST
+from fleet_sim.base.limits import SLOWEST
 
 LONGEST_SLEEP = 3600.0
 """In s."""

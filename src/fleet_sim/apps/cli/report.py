@@ -36,7 +36,7 @@ def execute(args: argparse.Namespace) -> int:
     from fleet_sim.apps.reports import page_of, seeds_page_of, write_table
     from fleet_sim.apps.reports.page import lines_of
     from fleet_sim.base.files import check_table
-    from fleet_sim.warehouse.traffic.run_file import read_run
+    from fleet_sim.warehouse.traffic.figures_file import read_run
 
     # Everything that can be refused is, before a long file is read.
     check_page(args.out)

@@ -20,7 +20,7 @@ from fleet_sim.base.settings import set_key
 if TYPE_CHECKING:
     from fleet_sim.facade.runner import RunReport
     from fleet_sim.simulation import MultiRobotSimulationCore
-    from fleet_sim.warehouse.traffic.run_file import RunSource
+    from fleet_sim.warehouse.traffic.figures_file import RunSource
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it; `main` makes 143 of it after SIGTERM."""
@@ -211,7 +211,7 @@ def write_figures(
 
     import fleet_sim
     from fleet_sim.apps.cli.summary import counted
-    from fleet_sim.warehouse.traffic.run_file import write_run
+    from fleet_sim.warehouse.traffic.figures_file import write_run
 
     # What was set tells two runs of one scenario apart.
     title = ", ".join((Path(source_of(args)).stem, counted(len(sim.agents), "robot"), *args.set))

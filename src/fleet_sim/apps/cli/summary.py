@@ -26,7 +26,7 @@ from fleet_sim.world.schema import KIND_AGENT, NO_ROW
 from fleet_sim.world.world import World
 
 if TYPE_CHECKING:
-    from fleet_sim.warehouse.traffic.run_file import Run, RunSource
+    from fleet_sim.warehouse.traffic.figures_file import Run, RunSource
 
 
 STANDING_THINGS = (("deadlocks", "deadlock"), ("starved", "time"), ("stuck_robots", "robot"))

@@ -254,7 +254,7 @@ def _progress(args: argparse.Namespace) -> Any:
 def _report(args: argparse.Namespace, outcome: Outcome) -> int:
     """Print the figures and write the file; return 0, 1 where plans were refused, or 130 where Ctrl-C ended the run."""
     from fleet_sim.apps.reports.page import lines_of
-    from fleet_sim.warehouse.traffic.run_file import write_run
+    from fleet_sim.warehouse.traffic.figures_file import write_run
 
     if not args.quiet and sys.stderr.isatty():
         # Clears the line of progress, which ends with no line break.

@@ -24,7 +24,7 @@ from fleet_sim.base.arrays import AnyArray, Floats, Ints, as_float, ranges
 from fleet_sim.base.cdr import ByteTemplate
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, StateError, brief
 from fleet_sim.base.files import as_path, cache_folder, may_read, remote_input
-from fleet_sim.base.gate import LARGEST_SIZE, json_in, mapping_in, number_of, text_of
+from fleet_sim.base.limits import LARGEST_SIZE, json_in, mapping_in, number_of, text_of
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.models.catalog import model_folders

@@ -19,7 +19,7 @@ from fleet_sim.base.arrays import Bools, Floats, transparent_png_bytes
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.files import check_table
 from fleet_sim.base.files import write_table as write_columns
-from fleet_sim.warehouse.traffic.run_file import Run, RunMark
+from fleet_sim.warehouse.traffic.figures_file import Run, RunMark
 
 # The figures that reports know by name: what they are called, their unit, and whether more is better.
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fleet_sim.base.arrays import Floats
-from fleet_sim.warehouse.traffic.run_file import Run
+from fleet_sim.warehouse.traffic.figures_file import Run
 
 # Scales: round numbers along axes, and numbers as people read them.
 

@@ -26,7 +26,7 @@ from fleet_sim.base.settings import Checked, load_mapping, read, read_either, se
 from fleet_sim.robots.actions.action import FINAL
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.orders.run_figures import figure_source
-from fleet_sim.warehouse.traffic.run_file import RunSource
+from fleet_sim.warehouse.traffic.figures_file import RunSource
 from fleet_sim.world.clock import purpose_key
 
 MOST_SEEDS = 100_000

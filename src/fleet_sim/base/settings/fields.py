@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from fleet_sim.base.gate import LONGEST_TIME
+from fleet_sim.base.limits import LONGEST_TIME
 
 
 @dataclass(frozen=True)

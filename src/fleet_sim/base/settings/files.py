@@ -11,7 +11,7 @@ import yaml
 
 from fleet_sim.base.errors import ConfigError, InvalidValueError, did_you_mean
 from fleet_sim.base.files import as_path, is_folder, is_remote, names_in, read_text
-from fleet_sim.base.gate import MOST_IN_FILE, MOST_REMOTE, check_nodes, check_text
+from fleet_sim.base.limits import MOST_IN_FILE, MOST_REMOTE, check_nodes, check_text
 from fleet_sim.base.settings.expressions import Expression
 from fleet_sim.base.settings.fields import shown
 from fleet_sim.base.settings.reader import read

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from fleet_sim.base.errors import InvalidValueError, did_you_mean
-from fleet_sim.base.gate import LARGEST_EXTENT
 from fleet_sim.base.geometry import TURN, Pose
+from fleet_sim.base.limits import LARGEST_EXTENT
 from fleet_sim.base.settings import setting
 
 ORIGIN = Pose((0.0, 0.0, 0.0))

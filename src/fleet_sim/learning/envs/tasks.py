@@ -10,7 +10,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.base.errors import ConfigError
-from fleet_sim.base.gate import MOST_OBJECTS
+from fleet_sim.base.limits import MOST_OBJECTS
 from fleet_sim.base.params import CollisionMode
 from fleet_sim.base.settings import UsedSettings, read, setting
 from fleet_sim.base.spatial import trigonometry as trig

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 
 from fleet_sim.base.errors import ConfigError, InvalidValueError
 from fleet_sim.base.files import resolve_config
-from fleet_sim.base.gate import MOST_ITERATIONS, MOST_OBJECTS, MOST_SUBSTEPS
+from fleet_sim.base.limits import MOST_ITERATIONS, MOST_OBJECTS, MOST_SUBSTEPS
 from fleet_sim.base.params import EngineChoice
 from fleet_sim.base.settings import UsedSettings, load_mapping, read, setting
 from fleet_sim.base.settings.reader import plain

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
 
-from fleet_sim.base.gate import MOST_ITERATIONS
+from fleet_sim.base.limits import MOST_ITERATIONS
 from fleet_sim.base.settings import Checked, setting
 
 ORIENTATION_TOLERANCE = 0.15

@@ -11,8 +11,8 @@ import numpy as np
 
 from fleet_sim.base.arrays import Floats, Ints, as_float, as_floats
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, StateError
-from fleet_sim.base.gate import LONGEST_TIME
 from fleet_sim.base.geometry import Path, pose_arrays
+from fleet_sim.base.limits import LONGEST_TIME
 from fleet_sim.base.params import ActionCause, ActionStatus
 from fleet_sim.base.registry import saved
 from fleet_sim.base.settings import check_fields, setting

@@ -11,8 +11,8 @@ import numpy as np
 
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.gate import LONGEST_TIME
 from fleet_sim.base.geometry import Path, Pose
+from fleet_sim.base.limits import LONGEST_TIME
 from fleet_sim.base.params import ActionCause, ActionStatus, MovementDirection, RouteMode
 from fleet_sim.base.settings import setting
 from fleet_sim.robots.actions import action, routing

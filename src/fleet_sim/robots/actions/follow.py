@@ -15,8 +15,8 @@ import numpy as np
 
 from fleet_sim.base.arrays import Floats, Rows
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.gate import LARGEST_EXTENT, LARGEST_SPEED, LONGEST_TIME
 from fleet_sim.base.geometry import Path, Pose
+from fleet_sim.base.limits import LARGEST_EXTENT, LARGEST_SPEED, LONGEST_TIME
 from fleet_sim.base.params import ActionCause, ActionStatus, MotionMode, MovementDirection
 from fleet_sim.base.settings import setting
 from fleet_sim.base.spatial import quaternions

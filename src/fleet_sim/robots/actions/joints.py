@@ -12,7 +12,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, Floats, Ints, as_floats
 from fleet_sim.base.errors import FleetSimError, InvalidValueError
-from fleet_sim.base.gate import LONGEST_TIME
+from fleet_sim.base.limits import LONGEST_TIME
 from fleet_sim.base.params import ActionCause, ActionStatus, Mode
 from fleet_sim.base.registry import saved
 from fleet_sim.base.settings import setting

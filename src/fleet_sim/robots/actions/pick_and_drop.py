@@ -11,8 +11,8 @@ import numpy as np
 
 from fleet_sim.base.arrays import Floats, Ints, as_floats
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, UnknownNameError
-from fleet_sim.base.gate import LONGEST_TIME
 from fleet_sim.base.geometry import Path, Pose, calculate_offset_pose
+from fleet_sim.base.limits import LONGEST_TIME
 from fleet_sim.base.params import ActionCause, ActionStatus, MovementDirection
 from fleet_sim.base.registry import saved
 from fleet_sim.base.settings import setting

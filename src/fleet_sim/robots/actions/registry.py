@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from fleet_sim.base.errors import InvalidValueError, brief
-from fleet_sim.base.gate import read_json
 from fleet_sim.base.geometry import Path, Pose
+from fleet_sim.base.limits import read_json
 from fleet_sim.base.registry import Registry, subclasses_of
 from fleet_sim.base.settings.poses import read_pose
 from fleet_sim.robots.actions.action import Action

@@ -15,7 +15,7 @@ from fleet_sim.base.errors import ConfigError, InvalidValueError
 from fleet_sim.base.settings import setting
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.sensing.sensors.occupancy import OCCUPIED, OccupancyGrid, outlines_of
-from fleet_sim.sensing.sensors.raster import Fan, Hits, Stations, cast
+from fleet_sim.sensing.sensors.planar_rays import Fan, Hits, Stations, cast
 from fleet_sim.sensing.sensors.rays import cast_in_frames
 from fleet_sim.sensing.sensors.sensor import RAYS, Batch, Reading, Sensor, SensorKind, SensorParams
 from fleet_sim.sensing.sensors.solids import solids_of, surfaces_of

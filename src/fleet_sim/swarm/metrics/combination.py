@@ -14,8 +14,8 @@ from fleet_sim.base.arrays import Bools, as_float
 from fleet_sim.base.errors import InvalidValueError, StateError
 from fleet_sim.base.settings import setting
 from fleet_sim.base.settings.expressions import Expression
+from fleet_sim.swarm.agent_columns import Crowd
 from fleet_sim.swarm.agents import SwarmAgent
-from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.parameters import Configured, choice_setting, configured
 from fleet_sim.swarm.swarm_state import HISTORY_SIZE, Metric, SwarmState
 

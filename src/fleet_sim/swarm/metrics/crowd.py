@@ -17,8 +17,8 @@ from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.settings import setting
 from fleet_sim.base.settings.fields import fields_of
 from fleet_sim.base.spatial import trigonometry as trig
+from fleet_sim.swarm.agent_columns import Crowd
 from fleet_sim.swarm.agents import SwarmAgent
-from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.metrics.combination import DeclaredMetric, Selection, SelectiveMetric
 from fleet_sim.swarm.neighbours import pairs_within, targets_within
 from fleet_sim.swarm.parameters import Configured, choice_setting, configured

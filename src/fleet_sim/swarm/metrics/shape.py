@@ -19,7 +19,7 @@ from fleet_sim.base.arrays import Floats, Ints, as_whole
 from fleet_sim.base.errors import of_extra
 from fleet_sim.base.settings import setting
 from fleet_sim.base.spatial import trigonometry as trig
-from fleet_sim.swarm.crowd import Crowd
+from fleet_sim.swarm.agent_columns import Crowd
 from fleet_sim.swarm.metrics.crowd import CrowdMetric, ScaledMetric, centred, metric_of
 from fleet_sim.swarm.parameters import choice_setting, configured
 

@@ -16,7 +16,7 @@ import numpy as np
 from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Rows
 from fleet_sim.base.budget import Work, check_name, is_from_outside
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, located
-from fleet_sim.base.gate import LONGEST_TIME
+from fleet_sim.base.limits import LONGEST_TIME
 from fleet_sim.base.params import ActionCause
 from fleet_sim.base.settings import Checked, setting
 from fleet_sim.base.spatial import trigonometry as trig
@@ -25,7 +25,7 @@ from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.disturbances.kind import Aim, DisturbanceKind, Disturbed, Effect, Event
 from fleet_sim.warehouse.disturbances.radio import radio_of
 from fleet_sim.warehouse.disturbances.section import ALL, Entry, check_targets, read_entry
-from fleet_sim.warehouse.traffic.run_file import RunTable
+from fleet_sim.warehouse.traffic.figures_file import RunTable
 from fleet_sim.world.clock import duration_of, purpose_key, uniforms
 from fleet_sim.world.commands import Command, CommandAck, command
 from fleet_sim.world.conditions import CONDITIONS, ConditionColumns, RobotError

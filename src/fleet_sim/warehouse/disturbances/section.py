@@ -14,7 +14,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, brief, located, unknown_name
-from fleet_sim.base.gate import LONGEST_TIME
+from fleet_sim.base.limits import LONGEST_TIME
 from fleet_sim.base.registry import Registry, subclasses_of
 from fleet_sim.base.scenario import Section
 from fleet_sim.base.settings import Checked, object_schema, read, setting

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Rows, as_float
-from fleet_sim.base.gate import LARGEST_SPEED
+from fleet_sim.base.limits import LARGEST_SPEED
 from fleet_sim.base.settings import Checked, setting
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig

@@ -15,7 +15,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.gate import LARGEST_EXTENT, LARGEST_SIZE
+from fleet_sim.base.limits import LARGEST_EXTENT, LARGEST_SIZE
 from fleet_sim.base.params import Mode
 from fleet_sim.base.settings import Checked, setting, time_setting
 from fleet_sim.base.spatial import quaternions

@@ -15,7 +15,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, StateFileError, unknown_name
-from fleet_sim.base.gate import LARGEST_EXTENT, LARGEST_SIZE, LARGEST_SPEED
+from fleet_sim.base.limits import LARGEST_EXTENT, LARGEST_SIZE, LARGEST_SPEED
 from fleet_sim.base.registry import saved
 from fleet_sim.base.settings import Checked, setting, time_setting
 from fleet_sim.base.spatial import quaternions

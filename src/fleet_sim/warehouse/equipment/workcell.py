@@ -13,8 +13,8 @@ import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.base.errors import FleetSimError, InvalidValueError
-from fleet_sim.base.gate import LARGEST_SIZE
 from fleet_sim.base.geometry import Pose
+from fleet_sim.base.limits import LARGEST_SIZE
 from fleet_sim.base.params import Mode
 from fleet_sim.base.settings import Checked, setting, time_setting
 from fleet_sim.warehouse.equipment.fittings import STATIC, fittings_mask

@@ -14,8 +14,8 @@ from rclpy.action import ActionServer, CancelResponse, GoalResponse
 
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import FleetSimError, UnknownNameError
-from fleet_sim.base.gate import check_extent
 from fleet_sim.base.geometry import Pose
+from fleet_sim.base.limits import check_extent
 from fleet_sim.base.params import ActionCause, RouteMode
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig

@@ -38,7 +38,7 @@ from fleet_sim.warehouse.traffic.figures import (
     summary_of,
     tell_starved,
 )
-from fleet_sim.warehouse.traffic.run_file import Cell, Run, RunSource, RunTable, run_of
+from fleet_sim.warehouse.traffic.figures_file import Cell, Run, RunSource, RunTable, run_of
 from fleet_sim.warehouse.traffic.traffic import Traffic
 from fleet_sim.world.pipeline import Phase, System, any_span
 from fleet_sim.world.world import energy_columns

@@ -12,7 +12,7 @@ import numpy as np
 from fleet_sim.base.arrays import Floats
 from fleet_sim.base.budget import Work
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, UnknownNameError, brief, unknown_name
-from fleet_sim.base.gate import LONGEST_TIME
+from fleet_sim.base.limits import LONGEST_TIME
 from fleet_sim.base.params import Mode
 from fleet_sim.base.settings import Checked, setting, time_setting
 from fleet_sim.base.spatial import trigonometry as trig

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Bytes, Floats, Ints, Rows
-from fleet_sim.base.gate import LARGEST_SIZE, LARGEST_SPEED
+from fleet_sim.base.limits import LARGEST_SIZE, LARGEST_SPEED
 from fleet_sim.base.params import CollisionMode
 from fleet_sim.base.registry import saved
 from fleet_sim.base.settings import Checked, setting

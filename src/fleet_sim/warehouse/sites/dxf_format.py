@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.base.errors import InvalidValueError, brief, of_extra
-from fleet_sim.base.gate import LARGEST_EXTENT
+from fleet_sim.base.limits import LARGEST_EXTENT
 from fleet_sim.warehouse.sites.reading import SiteFormat, fail, warn_of
 from fleet_sim.warehouse.sites.rmf_format import boxes_of, cell_for, named_after
 from fleet_sim.warehouse.sites.section import free_space

@@ -9,7 +9,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Ints, as_float, as_floats
 from fleet_sim.base.errors import InvalidValueError
-from fleet_sim.base.gate import LARGEST_EXTENT
+from fleet_sim.base.limits import LARGEST_EXTENT
 from fleet_sim.base.registry import saved
 from fleet_sim.base.spatial import trigonometry as trig
 

@@ -12,7 +12,7 @@ import yaml
 from fleet_sim.base.arrays import Ints, as_floats
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, brief, did_you_mean
 from fleet_sim.base.files import write_file
-from fleet_sim.base.gate import LARGEST_EXTENT, LARGEST_SPEED
+from fleet_sim.base.limits import LARGEST_EXTENT, LARGEST_SPEED
 from fleet_sim.base.settings import Checked, read, setting
 from fleet_sim.warehouse.sites import site as sites
 from fleet_sim.warehouse.sites.grid import Grid

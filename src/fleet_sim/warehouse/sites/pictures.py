@@ -12,7 +12,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Bytes, Floats, Ints
 from fleet_sim.base.errors import InvalidValueError, brief
-from fleet_sim.base.gate import LARGEST_EXTENT, mapping_in, number_of, text_of
+from fleet_sim.base.limits import LARGEST_EXTENT, mapping_in, number_of, text_of
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.warehouse.sites.site import Building, Door, Level, Site, Station, StationKind, Zone, ZoneKind
 

@@ -12,8 +12,8 @@ import numpy as np
 from fleet_sim.base.arrays import NO_ROWS, Bools, Floats, Ints, Rows
 from fleet_sim.base.errors import ConfigError, InvalidValueError, unknown_name
 from fleet_sim.base.files import beside, resolve_config
-from fleet_sim.base.gate import LARGEST_EXTENT
 from fleet_sim.base.geometry import Pose
+from fleet_sim.base.limits import LARGEST_EXTENT
 from fleet_sim.base.params import CollisionMode, ControllerMode
 from fleet_sim.base.scenario import Section
 from fleet_sim.base.settings import Checked, object_schema, read, setting

@@ -11,7 +11,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Ints, as_float, as_floats
 from fleet_sim.base.errors import InvalidValueError, brief, named, unknown_name
-from fleet_sim.base.gate import LARGEST_SPEED
+from fleet_sim.base.limits import LARGEST_SPEED
 from fleet_sim.base.params import Mode
 from fleet_sim.base.settings import Checked, setting
 from fleet_sim.base.spatial import trigonometry as trig

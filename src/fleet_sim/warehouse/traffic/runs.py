@@ -35,12 +35,12 @@ from fleet_sim.warehouse.traffic import figures as counting
 from fleet_sim.warehouse.traffic.certificate import certified
 from fleet_sim.warehouse.traffic.columns import BROKEN, STOPPED, UNFIT
 from fleet_sim.warehouse.traffic.driving import NO_STAYS, NOT_SERVING, Stays, Trace, places_in, serve_rows
+from fleet_sim.warehouse.traffic.figures_file import Run, run_of
 from fleet_sim.warehouse.traffic.network import Network
 from fleet_sim.warehouse.traffic.planners.planner import checked_plan
 from fleet_sim.warehouse.traffic.planners.registry import make_planner
 from fleet_sim.warehouse.traffic.planning import MOST_TICKS
 from fleet_sim.warehouse.traffic.problem import Problem, sum_of_costs
-from fleet_sim.warehouse.traffic.run_file import Run, run_of
 from fleet_sim.warehouse.traffic.settings import TrafficSettings
 from fleet_sim.warehouse.traffic.traffic import Traffic
 from fleet_sim.warehouse.traffic.workload import (

@@ -18,7 +18,7 @@ from fleet_sim.base.errors import (
     located,
     unknown_name,
 )
-from fleet_sim.base.gate import LARGEST_SPEED
+from fleet_sim.base.limits import LARGEST_SPEED
 from fleet_sim.base.scenario import SettingsSection
 from fleet_sim.base.settings import read, setting
 from fleet_sim.base.spatial import quaternions

@@ -17,7 +17,7 @@ import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, Bools, Floats, Ints, Rows
 from fleet_sim.base.errors import InvalidValueError, StateError, brief, unknown_name
-from fleet_sim.base.gate import read_json
+from fleet_sim.base.limits import read_json
 from fleet_sim.base.scenario import SettingsSection
 from fleet_sim.robots.drive import is_steered
 from fleet_sim.simulation import MultiRobotSimulationCore

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fleet_sim.base.arrays import Bools
-from fleet_sim.base.gate import LONGEST_TEXT
+from fleet_sim.base.limits import LONGEST_TEXT
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots import drive

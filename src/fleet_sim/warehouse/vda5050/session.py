@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from fleet_sim.base.errors import StateError
-from fleet_sim.base.gate import LONGEST_TEXT
+from fleet_sim.base.limits import LONGEST_TEXT
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.vda5050.desk import VehicleDesk
 from fleet_sim.warehouse.vda5050.messages import VERSIONS

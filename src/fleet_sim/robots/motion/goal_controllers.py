@@ -14,8 +14,8 @@ import numpy as np
 
 from fleet_sim.base.arrays import as_float, as_floats
 from fleet_sim.base.errors import DuplicateNameError, InvalidValueError, StateError, unknown_name
-from fleet_sim.base.gate import LONGEST_TIME
 from fleet_sim.base.geometry import Pose
+from fleet_sim.base.limits import LONGEST_TIME
 from fleet_sim.base.params import MotionMode
 from fleet_sim.base.registry import Registry, subclasses_of
 from fleet_sim.base.settings import read
