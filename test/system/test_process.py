@@ -7,6 +7,7 @@ import os
 import resource
 import signal
 import subprocess
+import sys
 import textwrap
 import time
 from pathlib import Path
@@ -31,6 +32,21 @@ def test_a_signal_ends_it_well(tmp_path: Path, number: int) -> None:
         assert "Traceback" not in process.output()
 
 
+def test_a_signal_while_it_is_imported_ends_it_without_a_traceback() -> None:
+    program = """
+    import os, signal, sys
+    class Interrupted:
+        def find_spec(self, name, path=None, target=None):
+            if name == "fleet_sim.ros.main":
+                os.kill(os.getpid(), signal.SIGINT)
+    sys.meta_path.insert(0, Interrupted())
+    from fleet_sim.ros import start
+    start()
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
 def node_of(folder: Path, name: str, body: str, *parameters: str) -> NodeProcess:
     """Start a program with ROS parameters whose node is of a class with `body`."""
     program = folder / f"{name.lower()}.py"
@@ -49,8 +65,8 @@ def node_of(folder: Path, name: str, body: str, *parameters: str) -> NodeProcess
 
 def test_a_signal_before_the_first_step_ends_it_well(tmp_path: Path) -> None:
     body = """
-    def __init__(self):
-        super().__init__()
+    def __init__(self, *given):
+        super().__init__(*given)
         self.run, self.simulation.run_simulation = self.simulation.run_simulation, self.run_late
     def run_late(self):
         os.kill(os.getpid(), signal.SIGINT)
@@ -111,8 +127,8 @@ def test_a_wrong_start_is_refused_with_a_reason(
 
 def test_a_fault_in_the_simulation_ends_it_with_its_traceback(tmp_path: Path) -> None:
     body = """
-    def __init__(self):
-        super().__init__()
+    def __init__(self, *given):
+        super().__init__(*given)
         self.simulation.pipeline.add(System('faulty', Phase.UPDATE, self.break_down))
     def break_down(self, dt):
         raise RuntimeError('this system is broken')
@@ -143,8 +159,8 @@ def test_a_client_finds_the_node_again_after_a_restart(tmp_path: Path) -> None:
 def test_a_signal_while_it_is_made_ends_it_at_once(tmp_path: Path) -> None:
     # As where a scenario compiles code: half a minute on a busy machine, and launch waits ten seconds.
     body = """
-    def __init__(self):
-        super().__init__()
+    def __init__(self, *given):
+        super().__init__(*given)
         os.kill(os.getpid(), signal.SIGTERM)
         while True:
             pass
@@ -158,8 +174,8 @@ def test_a_signal_while_it_is_made_ends_it_at_once(tmp_path: Path) -> None:
 def test_a_first_step_that_takes_long_is_left_and_what_is_recorded_is_whole(module: str, tmp_path: Path) -> None:
     inputs = tmp_path / "inputs.jsonl"
     body = f"""
-    def __init__(self):
-        super().__init__()
+    def __init__(self, *given):
+        super().__init__(*given)
         self.simulation.pipeline.add(System('long', Phase.UPDATE, self.compile))
     def compile(self, dt):
         os.kill(os.getpid(), signal.SIGINT)
@@ -178,8 +194,8 @@ def test_a_first_step_that_takes_long_is_left_and_what_is_recorded_is_whole(modu
 
 def test_a_callback_that_takes_long_fails_in_nothing_at_the_end(tmp_path: Path) -> None:
     body = """
-    def __init__(self):
-        super().__init__()
+    def __init__(self, *given):
+        super().__init__(*given)
         self.create_timer(0.01, self.work)
     def work(self):
         os.kill(os.getpid(), signal.SIGINT)
@@ -194,8 +210,8 @@ def test_a_callback_that_takes_long_fails_in_nothing_at_the_end(tmp_path: Path) 
 
 def test_a_later_step_that_compiles_is_left(tmp_path: Path) -> None:
     body = """
-    def __init__(self):
-        super().__init__()
+    def __init__(self, *given):
+        super().__init__(*given)
         self.simulation.pipeline.add(System('long', Phase.UPDATE, self.compile))
     def compile(self, dt):
         if self.simulation.step_count == 1:
@@ -217,8 +233,8 @@ def test_a_signal_ends_it_while_it_draws_a_huge_picture(tmp_path: Path) -> None:
         "sensors: [{type: camera, rate: 10, renderer: tiny, width: 8192, height: 8192}]}]\n"
     )
     body = """
-    def __init__(self):
-        super().__init__()
+    def __init__(self, *given):
+        super().__init__(*given)
         self.simulation.get_object('r').sensor('camera').subscribe()
         self.simulation.pipeline.add(System('tells', Phase.UPDATE, lambda dt: os.write(2, b'draws')))
     """
@@ -240,8 +256,8 @@ def test_a_signal_ends_it_while_it_draws_a_huge_picture(tmp_path: Path) -> None:
 def test_a_signal_in_a_long_first_step_ends_it_well(tmp_path: Path) -> None:
     # As where compiled code is loaded on a busy machine.
     body = """
-    def __init__(self):
-        super().__init__()
+    def __init__(self, *given):
+        super().__init__(*given)
         self.simulation.pipeline.add(System('long', Phase.UPDATE, self.take_long))
     def take_long(self, dt):
         os.kill(os.getpid(), signal.SIGINT)
@@ -257,8 +273,8 @@ def test_a_signal_in_a_long_first_step_ends_it_well(tmp_path: Path) -> None:
 def test_a_signal_ends_it_well_where_a_step_hardly_gets_a_processor(tmp_path: Path) -> None:
     # All threads share a processor with programs of higher priority, for three seconds.
     body = """
-    def __init__(self):
-        super().__init__()
+    def __init__(self, *given):
+        super().__init__(*given)
         self.simulation.pipeline.add(System('starved', Phase.UPDATE, self.starve))
     def starve(self, dt):
         if self.simulation.step_count != 1:
@@ -285,8 +301,8 @@ def test_a_signal_ends_it_well_where_a_step_hardly_gets_a_processor(tmp_path: Pa
 
 def test_a_signal_ends_it_also_in_a_step_that_never_does(tmp_path: Path) -> None:
     body = """
-    def __init__(self):
-        super().__init__()
+    def __init__(self, *given):
+        super().__init__(*given)
         self.simulation.pipeline.add(System('endless', Phase.UPDATE, self.never_return))
     def never_return(self, dt):
         if self.simulation.step_count == 0:

@@ -4,3 +4,16 @@
 base class. A step takes what has arrived (`receive`), moves the world, and sends what is due (`publish`);
 `commands.py` is the way in for callbacks of other threads.
 """
+
+import signal
+
+
+def start() -> int:
+    """Run `main.main`; Ctrl-C while it is being imported ends the program without a traceback."""
+    before = signal.getsignal(signal.SIGINT)
+    # In the background of a shell it is ignored, and stays so.
+    if before is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from fleet_sim.ros.main import main
+
+    return main()
