@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -277,10 +278,12 @@ def test_mistakes_name_their_place(settings: dict[str, Any], message: str) -> No
         sweep_plan(**settings)
 
 
-def test_what_a_parameter_makes_wrong_is_named_in_the_sweep() -> None:
-    plan = sweep_plan(parameters={"simulation.timstep": [0.1]})
-    with pytest.raises(ConfigError, match=r"^parameters.simulation.timstep: .*unknown key. Did you mean 'timestep'"):
-        simulation_of(plan, 0)
+def test_what_a_parameter_makes_wrong_is_named_in_the_sweep(tmp_path: Path) -> None:
+    file = tmp_path / "sweep.yaml"
+    file.write_text("{scenario: demo.yaml, duration: 1, parameters: {simulation.timstep: [0.1]}}")
+    place = f"^{re.escape(str(file))}: parameters.simulation.timstep: "
+    with pytest.raises(ConfigError, match=f"{place}.*unknown key. Did you mean 'timestep'"):
+        simulation_of(load_sweep(file), 0)
 
 
 def test_the_scenario_is_looked_for_beside_the_sweep_first(tmp_path: Path) -> None:

@@ -223,7 +223,7 @@ MOST_VALUES = 2_000_000
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """A sweep, checked: its settings, the scenario as a mapping, where that is from, and the values of parameters.
+    """A sweep, checked: its settings, the scenario as a mapping, the files of both, and the values of parameters.
 
     Runs have numbers from 0 on: the seeds of the first combination of values, those of the second one, and so on.
     """
@@ -231,6 +231,8 @@ class SweepPlan:
     config: SweepConfig
     scenario: Mapping[str, Any]
     source: str
+    """The file of the scenario; empty for a mapping, as `file` is."""
+    file: str
     axes: Mapping[str, Values]
     """The values of each parameter; with `zip` and for what was drawn all of one length."""
     drawn: frozenset[str]
@@ -316,7 +318,7 @@ def load_sweep(config: str | Path | Mapping[str, Any]) -> SweepPlan:
     if settings.combine == "zip" and len(set(lengths.values())) > 1:
         said = ", ".join(f"{name} has {length}" for name, length in lengths.items())
         raise ConfigError(f"with combine: zip all need as many values: {said}", source=source, path="parameters")
-    plan = SweepPlan(settings, as_scenario(scenario), origin, axes, drawn)
+    plan = SweepPlan(settings, as_scenario(scenario), origin, source, axes, drawn)
     if len(plan) > MOST_RUNS:
         raise ConfigError(f"{len(plan)} runs are more than {MOST_RUNS}", source=source, path="parameters")
     _check(plan, source)

@@ -72,7 +72,7 @@ def simulation_of(plan: SweepPlan, number: int) -> MultiRobotSimulationCore:
         if error.path not in plan.names:
             raise
         # It stands in the sweep, not in the scenario.
-        raise ConfigError(str(error), path=f"parameters.{error.path}") from error
+        raise ConfigError(str(error), source=plan.file, path=f"parameters.{error.path}") from error
     if not sim.params.duration:
         sim.close()
         raise ConfigError("a sweep needs runs that end; give it a duration")
