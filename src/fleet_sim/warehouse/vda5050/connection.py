@@ -234,8 +234,7 @@ class MqttLink:
         """Say that all vehicles go, disconnect them, and end the thread, unless it waits for a broker just now."""
         self._closing.set()
         self._wake()
-        if self._is_connecting:
-            self._thread.join(timeout=LEFT_AFTER)
+        self._thread.join(timeout=LEFT_AFTER)
         if not self._is_connecting:
             self._thread.join(timeout=10.0)
 
