@@ -2,7 +2,7 @@
 """Train PPO on Navigation-v0 or Warehouse-v0 and compare it with random driving and with the simple rule.
 
 One policy is shared by all robots: 128 worlds of several robots are stepped together, and each robot gives experience.
-Needs the extra `learn`: pip install 'fleet_sim[learn]'. Takes some minutes on two cores.
+Needs the extra `learn`, and scipy: pip install 'fleet_sim[learn]' scipy. Takes some minutes on two cores.
 
     python examples/train_navigation.py --curve curve.png
     python examples/train_navigation.py --task warehouse
