@@ -1,4 +1,4 @@
-"""Make the pictures in docs/images: robots, pictures of cameras, lidar scans, an arm at work, swarms.
+"""Make the pictures in docs/images: robots, pictures of cameras, lidar scans, an arm at work, swarms, rewards.
 
 Run: python examples/pictures.py [FOLDER]
 """

@@ -22,18 +22,18 @@ from fleet_sim.learning.envs.policy import PICKING
 from fleet_sim.sensing.sensors.render.shot import FilmFile
 
 SIDE, VIEW, HAND = 64, 100.0, 8
-"""Pixels of a side of a picture, the field of view in degrees, and the link that the camera is mounted on."""
+"""Pixels along a side of a picture, the field of view in degrees, and the link that the camera is mounted on."""
 SETTINGS = {**PICKING, "camera": {"width-resolution": SIDE, "height-resolution": SIDE}}
 OWN = [7, 8, 18, 19, 20, 21, 22, 23]
 """What the policy sees of the observation `state`: fingers, place and yaw of the hand, open or not. No object."""
 NEAR, FAR, UNIT = 0.02, 0.4, 0.1
 """Depths in m: the nearest and farthest that pictures tell apart, and what is 1."""
 TAUGHT, ASTRAY = 2, 0.2
-"""Rounds that the teacher plays, and how many of its actions are disturbed, so that it shows the way back."""
+"""Rounds that the teacher plays, and the share of its actions that are disturbed, so that it shows the way back."""
 ZOOM = 2
 """Size of a pixel in films."""
 BATCH, RATE, STEPS, LAST_STEPS = 128, 1e-3, 500, 4000
-"""States of a step of learning, and its size; steps after each round, and at the end, where they get smaller."""
+"""States in a step of learning, and its rate; steps after each round, and at the end, where the rate falls to 0."""
 
 
 class Network(nn.Module):

@@ -217,9 +217,7 @@ def test_lengths() -> None:
 
 
 @holds(
-    "api:SensorRotation.value",
-    "api:GeneElementDifference.value",
-    fault="swarm/metrics/combination.py: shares of half a turn",
+    "api:SensorRotation.value", "api:GeneElementDifference.value", fault="swarm/metrics/crowd.py: shares of half a turn"
 )
 def test_numbers_of_controllers_as_angles() -> None:
     controller = {"type": "binary", "a": [0.1, np.pi / 2], "b": [0.2, np.pi]}
