@@ -16,7 +16,7 @@ with of_extra("stable_baselines3", "learn", "training with stable-baselines3"):
 class FleetVecEnv(VecEnv):
     """What `gymnasium.make_vec` returns of any environment, for stable-baselines3, with `autoreset_mode` SAME_STEP.
 
-    There are no worker processes: a NavigationVectorEnv moves all robots in one step, others one world after the other.
+    There are no worker processes: an ArenaVectorEnv moves all robots in one step, others one world after the other.
     """
 
     def __init__(self, envs: VectorEnv[Any, Any, Any]) -> None:
