@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import weakref
 from collections import deque
 from contextlib import suppress
 from itertools import pairwise
@@ -179,6 +180,17 @@ class Hangs(Manager):
     def on_time(self, now: float) -> None:
         while now > 1.0:
             pass
+
+
+class HangsInCallbacks(Manager):
+    """Does not return, and is half of the time where exceptions are ignored."""
+
+    def on_time(self, now: float) -> None:
+        while now > 1.0:
+            thing = HangsInCallbacks.__new__(HangsInCallbacks)
+            self.kept = weakref.ref(thing, lambda _: sum(range(300_000)))
+            del thing
+            sum(range(100_000))
 
 
 class Mute(Manager):

@@ -86,6 +86,7 @@ def test_equal_cases_are_equal_runs() -> None:
         ("EarlyReport", [], ("report", "finished without delivery")),
         ("Raises", [], ("manager", "RuntimeError: no licence")),
         ("Hangs", [], ("manager", "on_time does not return")),
+        ("HangsInCallbacks", [], ("manager", "on_time does not return")),
         ("Waits", [], ("manager", "on_time does not return")),
         ("CatchesAll", [], ("protocol", "wrong topic")),
         ("NestsDeep", [], ("protocol", "no JSON object")),

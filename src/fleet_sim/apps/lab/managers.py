@@ -234,6 +234,12 @@ def _limited(seconds: float) -> Iterator[None]:
     def stop(number: int, frame: Any) -> None:
         raise Hangs
 
+    def hook(fault: Any) -> None:
+        # Where it is raised in a callback of C it counts for nothing, and comes again.
+        if not issubclass(fault.exc_type, Hangs):
+            report(fault)
+
+    report, sys.unraisablehook = sys.unraisablehook, hook
     before = signal.signal(signal.SIGVTALRM, stop), signal.signal(signal.SIGALRM, stop)
     # Again and again, as the manager may catch it.
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds, seconds)
@@ -245,6 +251,7 @@ def _limited(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGVTALRM, before[0])
         signal.signal(signal.SIGALRM, before[1])
+        sys.unraisablehook = report
 
 
 _PLAIN = (dict, list, tuple, set, frozenset)
