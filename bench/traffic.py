@@ -22,7 +22,7 @@ import numpy as np
 
 from fleet_sim.warehouse.sites import Site, Warehouse
 from fleet_sim.warehouse.traffic.columns import TrafficColumns
-from fleet_sim.warehouse.traffic.graph import ActionDependencyGraph, tracks_of
+from fleet_sim.warehouse.traffic.dependency_graph import ActionDependencyGraph, tracks_of
 from fleet_sim.warehouse.traffic.network import Network
 from fleet_sim.warehouse.traffic.planners.registry import make_planner
 from fleet_sim.warehouse.traffic.problem import Problem

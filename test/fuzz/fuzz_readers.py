@@ -26,9 +26,9 @@ from fleet_sim import SimulationParams
 from fleet_sim.apps.cli.schema import scenario_schema
 from fleet_sim.apps.viewer.server import reason_to_refuse
 from fleet_sim.base import files
-from fleet_sim.base.budget import from_outside
 from fleet_sim.base.errors import LONGEST_MESSAGE, FleetSimError, InvalidValueError
 from fleet_sim.base.limits import OperatorFolder, read_json, searcher
+from fleet_sim.base.request_budget import from_outside
 from fleet_sim.base.scenario import SECTIONS
 from fleet_sim.base.settings import parse_remote
 from fleet_sim.robots.actions.registry import ACTIONS, parse_action_goal

@@ -84,7 +84,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "warehouse/nav2": ("ros/test_maps_and_paths", "system/test_nav2_teleop", "system/test_nav2"),
     "warehouse/orders/ros": ("oracles/test_ros_fleet", "system/test_orders"),
     "warehouse/sites/ros": ("system/test_standard_services",),
-    "warehouse/sites/pictures": ("apps/record/test_recordings", "oracles/test_building_map"),
+    "warehouse/sites/drawing": ("apps/record/test_recordings", "oracles/test_building_map"),
     "warehouse/vda5050": ("warehouse/disturbances/test_told_to_masters",),
     "warehouse/vda5050/ros": ("ros/test_vehicles",),
     "warehouse/orders/section": ("warehouse/orders/test_orders",),
@@ -120,7 +120,7 @@ PRELOADED = (
 )
 LEFT_OUT = ast.Raise | ast.Assert | ast.JoinedStr | ast.Import | ast.ImportFrom | ast.arguments
 """What mutants do not change: texts, what raises, defaults; and these fields."""
-NEEDS = {"src/fleet_sim/ros/arrivals.py": "rclpy._rclpy_pybind11"}
+NEEDS = {"src/fleet_sim/ros/waiting_messages.py": "rclpy._rclpy_pybind11"}
 """Files whose code only runs where a module is: the C library of a full ROS 2."""
 LEFT_FIELDS = ("annotation", "returns", "decorator_list")
 

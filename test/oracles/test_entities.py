@@ -265,7 +265,7 @@ def test_motors_have_the_limits_that_were_given_last(make_sim: Make) -> None:
 
 @holds(
     "api:AgentSpawnParams.joint_positions", "api:Agent.are_joints_at_targets",
-    fault="robots/joint_values.py: numbers of all joints are taken for those that move",
+    fault="robots/joint_arguments.py: numbers of all joints are taken for those that move",
 )  # fmt: skip
 def test_numbers_of_joints_are_by_order_by_index_or_by_name(make_sim: Make, tmp_path: Path) -> None:
     parts = ['<link name="base"/>']

@@ -83,7 +83,7 @@ def is_inside(point: np.ndarray, corners: np.ndarray) -> bool:
     return len(set(np.sign(sides[:, 0] * offs[:, 1] - sides[:, 1] * offs[:, 0]).tolist())) == 1
 
 
-@holds("api:RouteLengths.to", fault="warehouse/traffic/across.py: ways of zones are turned with the grid twice")
+@holds("api:RouteLengths.to", fault="warehouse/traffic/free_space.py: ways of zones are turned with the grid twice")
 @pytest.mark.parametrize("seed", range(6))
 def test_one_way_zones_are_driven_their_way_or_across(seed: int) -> None:
     random = np.random.default_rng(seed)

@@ -19,7 +19,7 @@ from record_tape import STEPS, make_tape, messages_in
 
 from fleet_sim.apps.record.film import PlaybackWorld, aim_of, marks_of_paths, marks_of_plans, moments_of_run, times_of
 from fleet_sim.apps.record.recording import Recording
-from fleet_sim.warehouse.sites.pictures import FloorPlan
+from fleet_sim.warehouse.sites.drawing import FloorPlan
 from fleet_sim.warehouse.sites.site import Door, Station, StationKind, Zone, ZoneKind
 from fleet_sim.world.snapshot import PathsAhead
 

@@ -114,7 +114,7 @@ def scenes(count: int) -> Iterator[tuple[Bools, float, np.random.Generator]]:
 @holds(
     "api:Router.plan",
     "api:Route.length",
-    fault="warehouse/traffic/across.py: the first cost of a cell stays, nearer or not",
+    fault="warehouse/traffic/free_space.py: the first cost of a cell stays, nearer or not",
 )
 def test_lengths_are_between_the_shortest_way_of_a_point_and_that_over_middles_of_cells() -> None:
     compared = 0
@@ -141,7 +141,7 @@ def test_lengths_are_between_the_shortest_way_of_a_point_and_that_over_middles_o
     assert compared > 30
 
 
-@holds("api:Router.plan", fault="warehouse/traffic/across.py: a step past a disc looks at its mirror image")
+@holds("api:Router.plan", fault="warehouse/traffic/free_space.py: a step past a disc looks at its mirror image")
 def test_ways_around_robots_that_stand_touch_none_and_are_no_longer_than_over_middles_of_cells() -> None:
     compared = around = 0
     for free, radius, rng in scenes(12):

@@ -150,7 +150,7 @@ def test_a_chain_keeps_its_gaps(led: bool) -> None:
         compare(world, [*expected, (0.45, -0.6)] if led else expected)
 
 
-@holds("api:WaypointPIDController.act", fault="swarm/controllers/choices.py: the integral is not limited")
+@holds("api:WaypointPIDController.act", fault="swarm/controllers/single_agent.py: the integral is not limited")
 def test_waypoints_are_driven_to_by_two_pids() -> None:
     speed = {"p": 0.4, "i": 0.3, "d": -0.2, "imax": 0.12, "max": 0.9}
     steer = {"p": 1.1, "i": 0.4, "d": 0.15, "imax": 0.3, "min": -1.2, "max": 0.9}

@@ -157,7 +157,7 @@ def test_walls_and_goals_are_seen_that_have_a_point_in_the_sector(theta: float) 
         assert narrow.sum() > 4 and (~wide).sum() > 4
 
 
-@holds("api:LevyController.act", fault="swarm/controllers/choices.py: max of length and timeout in place of min")
+@holds("api:LevyController.act", fault="swarm/controllers/single_agent.py: max of length and timeout in place of min")
 def test_ways_of_a_levy_walk_have_the_tail_that_its_index_says() -> None:
     index, speed, dt, longest = 1.3, 0.7, 0.05, 4.0
     controller = {

@@ -124,7 +124,9 @@ def run(request: pytest.FixtureRequest) -> Run:
     return Run(planner, robots, 60.0, **settings)
 
 
-@holds("record:position", "report:closest_gap_m", fault="warehouse/traffic/graph.py: lanes are clear half-way")
+@holds(
+    "record:position", "report:closest_gap_m", fault="warehouse/traffic/dependency_graph.py: lanes are clear half-way"
+)
 def test_robots_touch_neither_each_other_nor_walls_at_any_time(run: Run) -> None:
     robots = range(len(run.radii))
     for one, other in combinations(robots, 2):

@@ -8,8 +8,8 @@ import numpy as np
 
 from fleet_sim.base.arrays import Floats, Ints
 from fleet_sim.warehouse.traffic.columns import TrafficColumns
+from fleet_sim.warehouse.traffic.dependency_graph import ActionDependencyGraph, marks_of, tracks_of
 from fleet_sim.warehouse.traffic.driving import NO_STAYS, Drivers, Limits, Plans, Roads, advance, stride_of, trace_of
-from fleet_sim.warehouse.traffic.graph import ActionDependencyGraph, marks_of, tracks_of
 from fleet_sim.warehouse.traffic.network import Network
 
 

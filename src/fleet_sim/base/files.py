@@ -33,7 +33,6 @@ from urllib.parse import quote
 from zlib import crc32
 
 from fleet_sim.base.arrays import Bytes, png_bytes
-from fleet_sim.base.budget import during
 from fleet_sim.base.errors import (
     ConfigError,
     FleetSimError,
@@ -45,6 +44,7 @@ from fleet_sim.base.errors import (
     known_names,
     of_extra,
 )
+from fleet_sim.base.request_budget import during
 
 # Who asks.
 

@@ -21,10 +21,10 @@ from typing import TypeVar
 import numpy as np
 
 from fleet_sim.base.arrays import Floats
-from fleet_sim.base.budget import Work, is_from_outside
 from fleet_sim.base.errors import InvalidValueError, of_extra
 from fleet_sim.base.files import cache_folder, is_file, keep_cached, picture, refusals, status, to_read
 from fleet_sim.base.limits import LARGEST_SIZE
+from fleet_sim.base.request_budget import Work, is_from_outside
 from fleet_sim.base.spatial.triangles import grid_triangles
 from fleet_sim.models import xacro_program
 from fleet_sim.models.markup import MAX_BYTES, quoted, read_bytes

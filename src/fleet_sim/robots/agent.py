@@ -15,7 +15,7 @@ from fleet_sim.base.limits import LONGEST_TIME
 from fleet_sim.base.params import ActionCause, ControllerMode, MotionMode, MovementDirection
 from fleet_sim.robots import attachments, drive
 from fleet_sim.robots.arm import EndEffectorHandle
-from fleet_sim.robots.joint_values import check_sequence
+from fleet_sim.robots.joint_arguments import check_sequence
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.robots.spawn_params import AgentSpawnParams, ControllerParams, SimObjectSpawnParams
 from fleet_sim.world.schema import KIND_AGENT, NO_ROW

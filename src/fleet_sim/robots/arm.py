@@ -15,7 +15,7 @@ from fleet_sim.models.kinematics.inverse import check_ik_params
 from fleet_sim.models.kinematics.params import ORIENTATION_TOLERANCE, IKParams
 from fleet_sim.models.kinematics.reaching import DEFAULT_PARAMS, Reach, default_end_effector, reach
 from fleet_sim.robots import attachments
-from fleet_sim.robots.joint_values import JointNumbers, Tolerance, place_of, read_joint_numbers, read_tolerances
+from fleet_sim.robots.joint_arguments import JointNumbers, Tolerance, place_of, read_joint_numbers, read_tolerances
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.robots.spawn_params import MotorParams, give_motors, motor_of
 from fleet_sim.world import steering

@@ -13,18 +13,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fleet_sim.base.arrays import Floats, Ints, Rows, as_float, as_floats
-from fleet_sim.base.budget import from_outside
 from fleet_sim.base.errors import FleetSimError, InvalidValueError
 from fleet_sim.base.files import data_roots, discarding, operator_input, remote_input
 from fleet_sim.base.limits import LARGEST_FORCE, LARGEST_SPEED, LONGEST_TIME, check_extent
 from fleet_sim.base.params import ActionCause, SimulationParams
+from fleet_sim.base.request_budget import from_outside
 from fleet_sim.base.scenario import check_entries, simulation_in, with_implied_settings
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.models import model_folders
 from fleet_sim.robots import attachments, drive
 from fleet_sim.robots.agent import Agent
 from fleet_sim.robots.drive import Recipients, keep_sane, shaped
-from fleet_sim.robots.joint_values import limits_cause, place_of
+from fleet_sim.robots.joint_arguments import limits_cause, place_of
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.robots.spawning import fill_scenario, remove, spawn_entry_rows
 from fleet_sim.world import commands as c

@@ -16,7 +16,7 @@ from fleet_sim.base.settings import load_mapping
 from fleet_sim.robots import drive
 from fleet_sim.robots.agent import Agent
 from fleet_sim.robots.arm import move_end_effectors
-from fleet_sim.robots.joint_values import JointNumbers
+from fleet_sim.robots.joint_arguments import JointNumbers
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.robots.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.robots.spawning import GridSpawnParams, spawn_each, spawn_entries, spawn_groups, spawn_many

@@ -31,7 +31,7 @@ from fleet_sim.models.generated import (
     read_vertices,
 )
 from fleet_sim.models.kinematics.params import IKParams
-from fleet_sim.robots.joint_values import place_of, read_joint_setting, read_tolerance_setting
+from fleet_sim.robots.joint_arguments import place_of, read_joint_setting, read_tolerance_setting
 from fleet_sim.world.collision_rules import LARGEST_GROUP
 from fleet_sim.world.features import FEATURES, read_features
 from fleet_sim.world.joints import AT_FORCE, AT_VELOCITY

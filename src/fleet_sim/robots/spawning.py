@@ -13,12 +13,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, Floats, Ints, Rows, as_floats
-from fleet_sim.base.budget import ENTITIES, Work, is_from_outside
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.base.files import beside
 from fleet_sim.base.geometry import TURN, Pose, pose_arrays
 from fleet_sim.base.limits import LARGEST_EXTENT, MOST_ALIKE, check_extent
 from fleet_sim.base.params import CollisionMode
+from fleet_sim.base.request_budget import ENTITIES, Work, is_from_outside
 from fleet_sim.base.scenario import open_sections, prepare_sections
 from fleet_sim.base.settings import Checked, read, setting
 from fleet_sim.base.spatial import quaternions

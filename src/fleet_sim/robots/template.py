@@ -27,7 +27,7 @@ from fleet_sim.models.kinematics.links import find_places, mesh_box, model_box
 from fleet_sim.models.loading import load_robot_model, scaled_model
 from fleet_sim.models.profile import Structure
 from fleet_sim.robots.agent import ControllerPlan, plan_controllers
-from fleet_sim.robots.joint_values import limits_cause, read_joint_numbers, read_tolerances
+from fleet_sim.robots.joint_arguments import limits_cause, read_joint_numbers, read_tolerances
 from fleet_sim.robots.sim_object import check_concave
 from fleet_sim.robots.spawn_params import AgentSpawnParams, MotorPlan, SimObjectSpawnParams, geometries, plan_motors
 from fleet_sim.world import steering

@@ -22,11 +22,11 @@ from fleet_sim.base.params import ActionCause, ActionStatus
 from fleet_sim.base.scenario import RosParams
 from fleet_sim.robots.actions.action import Action
 from fleet_sim.ros import messages as qos
-from fleet_sim.ros.arrivals import SleepingServers
 from fleet_sim.ros.commands import Answer
 from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.messages import pose_from_msg, row_to_pose_msg, time_from_msg, time_to_msg
 from fleet_sim.ros.robot_commands import start_time
+from fleet_sim.ros.waiting_messages import SleepingServers
 from fleet_sim.world.commands import CancelActions, ExecuteAction
 from fleet_sim.world.world import World
 from fleet_sim_msgs.msg import Cause

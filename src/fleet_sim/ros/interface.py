@@ -24,10 +24,10 @@ from fleet_sim.base.arrays import NO_ROWS, Bools, Rows
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, StateError, brief
 from fleet_sim.base.scenario import RosParams
 from fleet_sim.ros import messages as qos
-from fleet_sim.ros.arrivals import SUBSCRIPTION, Arrivals
 from fleet_sim.ros.commands import CommandGateway, Mailbox
 from fleet_sim.ros.messages import MessageTemplate, Roster, Throttle, TopicNode, decode, time_to_msg
 from fleet_sim.ros.transforms import Transforms
+from fleet_sim.ros.waiting_messages import SUBSCRIPTION, Arrivals
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.world.clock import RosTime
 from fleet_sim.world.commands import Command, CommandAck, Frames, NamedRows, is_ros_name

@@ -42,7 +42,6 @@ from fleet_sim.robots.agent import Agent
 from fleet_sim.robots.spawning import fill_scenario, spawn_entry_rows
 from fleet_sim.ros.action_kinds import ActionInterface
 from fleet_sim.ros.actions import SimulatedActionServer
-from fleet_sim.ros.arrivals import SleepingServers
 from fleet_sim.ros.commands import CommandGateway, Mailbox, Permissions, state_folder
 from fleet_sim.ros.fleet import CollisionsTopic, FleetCommandInterface, FleetStatesTopic
 from fleet_sim.ros.interface import Bridge, Interface
@@ -54,6 +53,7 @@ from fleet_sim.ros.sensors import SENSORS
 from fleet_sim.ros.services import CheckpointServices, PictureService, PopulationServices, RecordService, RunServices
 from fleet_sim.ros.tf import ClockTopic, LinkFramesTopic, TfTopic
 from fleet_sim.ros.transforms import TfListener, Transforms
+from fleet_sim.ros.waiting_messages import SleepingServers
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.world.clock import Clock, RosTime, Schedule
 from fleet_sim.world.commands import Frames

@@ -29,7 +29,7 @@ from fleet_sim.base.registry import Registry, subclasses_of
 from fleet_sim.base.settings import setting
 from fleet_sim.base.settings.fields import NO_RULES, Setting, as_number, describe, fields_of, shown
 from fleet_sim.base.settings.reader import Where, convert
-from fleet_sim.robots.joint_values import check_arguments
+from fleet_sim.robots.joint_arguments import check_arguments
 from fleet_sim.swarm.agent_config import SwarmBody
 from fleet_sim.swarm.world_config import advice_on, refuse_keys, same, type_entry
 

@@ -15,7 +15,7 @@ from fleet_sim.base.arrays import as_float, as_whole
 from fleet_sim.base.errors import StateError
 from fleet_sim.base.registry import Fit, Registry
 from fleet_sim.swarm.agents import SwarmAgent
-from fleet_sim.swarm.controllers.choices import HumanController
+from fleet_sim.swarm.controllers.single_agent import HumanController
 from fleet_sim.swarm.pictures import GifRecorder
 from fleet_sim.swarm.world import RectangularWorld, World_from_config
 from fleet_sim.swarm.world_config import WorldConfig

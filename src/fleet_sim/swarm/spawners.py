@@ -11,10 +11,10 @@ from typing import Any, Literal
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Floats, Rows, as_float, as_floats
-from fleet_sim.base.budget import ENTITIES, Work
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, did_you_mean
 from fleet_sim.base.files import opened
 from fleet_sim.base.limits import MOST_ALIKE
+from fleet_sim.base.request_budget import ENTITIES, Work
 from fleet_sim.base.settings import Setting, parse_value, setting
 from fleet_sim.base.settings.fields import as_number
 from fleet_sim.base.spatial import trigonometry as trig

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from fleet_sim.base.arrays import Floats
-from fleet_sim.base.budget import Work
 from fleet_sim.base.errors import InvalidValueError, located
 from fleet_sim.base.params import CollisionMode, MotionMode
+from fleet_sim.base.request_budget import Work
 from fleet_sim.base.settings import read
 from fleet_sim.base.settings.fields import fields_of
 from fleet_sim.base.spatial import quaternions

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fleet_sim.base.arrays import AnyArray, Ints, Rows
-from fleet_sim.base.budget import Work
 from fleet_sim.base.errors import InvalidValueError, StateFileError, brief, unknown_name
 from fleet_sim.base.limits import check_extent
 from fleet_sim.base.registry import saved_name
+from fleet_sim.base.request_budget import Work
 from fleet_sim.world.columns import Column, ColumnTable, FeatureColumns
 from fleet_sim.world.schema import NO_ROW
 from fleet_sim.world.state_files import Forms, PartState, attributes_of

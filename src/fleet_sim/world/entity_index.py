@@ -11,8 +11,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from fleet_sim.base.arrays import AnyArray, Floats, Ints, Rows
-from fleet_sim.base.budget import check_name, is_from_outside
 from fleet_sim.base.errors import DuplicateNameError, InvalidValueError, StaleHandleError, brief, unknown_name
+from fleet_sim.base.request_budget import check_name, is_from_outside
 from fleet_sim.world.schema import NO_ROW, BodyColumns
 
 _FLEET = 1000

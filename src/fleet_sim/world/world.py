@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast
 import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
-from fleet_sim.base.budget import ENTITIES
 from fleet_sim.base.errors import DuplicateNameError
 from fleet_sim.base.kernels import is_usable
 from fleet_sim.base.limits import EXTENT, check_extent
+from fleet_sim.base.request_budget import ENTITIES
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.world.clock import Clock, RandomStreams
 from fleet_sim.world.collision_rules import CollisionFilters, CollisionRules

@@ -28,7 +28,7 @@ from fleet_sim.apps.record.samples import SampleDecoder, SampleEncoder
 from fleet_sim.base.files import data_file
 from fleet_sim.facade.recording import InputRecorder, RecordedInputs
 from fleet_sim.sensing.sensors.render.shot import FilmFile
-from fleet_sim.warehouse.sites.pictures import floor_plans_of, plans_from_json, plans_to_json
+from fleet_sim.warehouse.sites.drawing import floor_plans_of, plans_from_json, plans_to_json
 from fleet_sim.world.snapshot import Snapshot
 
 pytest.importorskip("mcap")

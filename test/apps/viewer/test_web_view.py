@@ -51,7 +51,7 @@ from fleet_sim.base.files import data_file
 from fleet_sim.sensing.sensors.render.scene import Scene
 from fleet_sim.warehouse.orders.orders import Orders
 from fleet_sim.warehouse.sites import Station, StationKind
-from fleet_sim.warehouse.sites.pictures import FloorPlan
+from fleet_sim.warehouse.sites.drawing import FloorPlan
 from fleet_sim.warehouse.traffic.runs import Work
 from fleet_sim.world.features import FEATURES
 from fleet_sim.world.snapshot import appearance_in, appearance_of, looks_alike

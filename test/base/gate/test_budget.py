@@ -15,9 +15,9 @@ import yaml
 
 import fleet_sim as fs
 from fleet_sim.apps.cli.schema import scenario_schema
-from fleet_sim.base import budget
-from fleet_sim.base.budget import LONGEST_NAME, Work, check_name, from_outside
+from fleet_sim.base import request_budget as budget
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError
+from fleet_sim.base.request_budget import LONGEST_NAME, Work, check_name, from_outside
 from fleet_sim.models import generated
 from fleet_sim.robots.dispatch import LoadWorld
 from fleet_sim.warehouse.disturbances.disturbances import Disturb

@@ -12,7 +12,7 @@ import pytest
 import fleet_sim as fs
 from fleet_sim.apps.viewer.live import LiveSource
 from fleet_sim.base import files
-from fleet_sim.base.budget import is_from_outside
+from fleet_sim.base.request_budget import is_from_outside
 from fleet_sim.facade.recording import InputRecorder, RecordedInputs
 from fleet_sim.facade.state import scenario_of
 from fleet_sim.robots.dispatch import LoadWorld

@@ -38,8 +38,8 @@ from fleet_sim.warehouse.sites import (
     write_map,
     write_site,
 )
+from fleet_sim.warehouse.sites.drawing import STATION_COLORS
 from fleet_sim.warehouse.sites.map_formats import read_tasks
-from fleet_sim.warehouse.sites.pictures import STATION_COLORS
 
 MAP = "type octile\nheight 3\nwidth 4\nmap\n..@.\n.TS.\n....\n"
 

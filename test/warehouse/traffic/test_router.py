@@ -14,7 +14,7 @@ from fleet_sim.base.arrays import Floats
 from fleet_sim.base.errors import InvalidValueError
 from fleet_sim.base.params import ActionCause, RouteMode
 from fleet_sim.warehouse.sites import Grid, Roadmap, Site, Warehouse, Zone, ZoneKind
-from fleet_sim.warehouse.traffic import Router, across
+from fleet_sim.warehouse.traffic import Router, free_space
 from fleet_sim.world.routes import NoRoute
 
 
@@ -35,7 +35,7 @@ def test_one_field_serves_all_that_go_to_a_goal_and_old_ones_are_given_up(monkey
     router = Router(site)
     first = [router.plan(place, places[0], 0.4).points.tolist() for place in places[1:]]
     # No room for more than one field: every route is computed anew, and is the same.
-    monkeypatch.setattr(across, "MOST_MEMORY", 1)
+    monkeypatch.setattr(free_space, "MOST_MEMORY", 1)
     small = Router(site)
     for place, points in zip(places[1:], first, strict=True):
         small.plan(places[0], place, 0.4)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fleet_sim.base.arrays import Bools, Floats
-from fleet_sim.warehouse.traffic.across import TOUCH, Point, Sight, pulled
+from fleet_sim.warehouse.traffic.free_space import TOUCH, Point, Sight, pulled
 
 
 def gap(begin: Floats, end: Floats, low: Floats) -> float:

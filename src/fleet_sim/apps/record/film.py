@@ -27,7 +27,7 @@ from fleet_sim.robots.spawn_params import AgentSpawnParams, ShapeParams, SimObje
 from fleet_sim.sensing.sensors.render.scene import FlatMarks, joined, squares, strips
 from fleet_sim.sensing.sensors.render.shot import FilmFile
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.warehouse.sites.pictures import (
+from fleet_sim.warehouse.sites.drawing import (
     DOOR_COLOR,
     PATH_ON_FILM,
     STATION_COLORS,

@@ -41,7 +41,7 @@ from fleet_sim.sensing.sensors.sensor import (
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.orders.order import OrderStatus
 from fleet_sim.warehouse.orders.orders import OrderNews
-from fleet_sim.warehouse.sites.pictures import floor_plans_of, plans_to_json
+from fleet_sim.warehouse.sites.drawing import floor_plans_of, plans_to_json
 from fleet_sim.world.clock import RosTime
 from fleet_sim.world.commands import Frames, is_ros_name
 from fleet_sim.world.pipeline import Phase, System

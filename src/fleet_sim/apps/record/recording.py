@@ -30,7 +30,7 @@ from fleet_sim.base.spatial.shapes import ShapeKind
 from fleet_sim.models.catalog import model_folders
 from fleet_sim.models.generated import fill_places, keep
 from fleet_sim.models.loading import load_robot_model, scaled_model
-from fleet_sim.warehouse.sites.pictures import FloorPlan, plans_from_json
+from fleet_sim.warehouse.sites.drawing import FloorPlan, plans_from_json
 from fleet_sim.world.commands import is_ros_name
 from fleet_sim.world.shapes import BodyShape, Geometry, RobotModel
 from fleet_sim.world.snapshot import EntityBodies, LinkColors, Snapshot, SnapshotEntities

@@ -28,7 +28,7 @@ from fleet_sim.base.errors import InvalidValueError, StateError
 from fleet_sim.base.kernels import compiling
 from fleet_sim.base.registry import Fit, Registry
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.warehouse.sites.pictures import FloorPlan, floor_plans_of
+from fleet_sim.warehouse.sites.drawing import FloorPlan, floor_plans_of
 from fleet_sim.world.checkpoint import Checkpoint
 from fleet_sim.world.commands import Call, Command, CommandAck, Reset
 from fleet_sim.world.features import CountsDeliveries

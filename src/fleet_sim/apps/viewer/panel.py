@@ -16,7 +16,7 @@ from fleet_sim.apps.viewer.bodies import ShownBodies
 from fleet_sim.apps.viewer.source import Source, ViewFrame
 from fleet_sim.base.arrays import Bools, Bytes, Floats
 from fleet_sim.base.spatial import quaternions
-from fleet_sim.warehouse.sites.pictures import PATH_COLOR, STATION_COLORS, FloorPlan
+from fleet_sim.warehouse.sites.drawing import PATH_COLOR, STATION_COLORS, FloorPlan
 from fleet_sim.world.features import FEATURES, Feature
 from fleet_sim.world.snapshot import Appearance, PathsAhead, Snapshot
 

@@ -19,7 +19,7 @@ from fleet_sim.base.spatial import quaternions
 from fleet_sim.models import KNOWN_MODELS
 from fleet_sim.sensing.sensors.sensor import Sensor
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.warehouse.sites.pictures import FloorPlan
+from fleet_sim.warehouse.sites.drawing import FloorPlan
 from fleet_sim.world.commands import Command, CommandAck, ExecuteAction, Remove, SetPoses, Spawn, Stop
 from fleet_sim.world.features import FEATURES
 from fleet_sim.world.schema import KIND_AGENT, NO_ROW

@@ -18,7 +18,7 @@ from fleet_sim.apps.viewer.source import Source, ViewFrame, Wanted
 from fleet_sim.base.arrays import Bools, Floats
 from fleet_sim.base.params import ViewParams
 from fleet_sim.base.spatial import quaternions
-from fleet_sim.warehouse.sites.pictures import DOOR_COLOR, STATION_COLORS, FloorPlan, station_half, zone_color
+from fleet_sim.warehouse.sites.drawing import DOOR_COLOR, STATION_COLORS, FloorPlan, station_half, zone_color
 from fleet_sim.warehouse.sites.site import Station, StationKind, Zone
 from fleet_sim.world.snapshot import Snapshot
 

@@ -17,8 +17,8 @@ from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, get_args, get_or
 
 import numpy as np
 
-from fleet_sim.base.budget import check_name, is_from_outside
 from fleet_sim.base.errors import ConfigError, InvalidValueError, UnknownNameError, did_you_mean, unknown_name
+from fleet_sim.base.request_budget import check_name, is_from_outside
 from fleet_sim.base.settings.fields import (
     NO_RULES,
     Field,

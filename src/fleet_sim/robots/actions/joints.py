@@ -19,7 +19,7 @@ from fleet_sim.base.settings import setting
 from fleet_sim.robots.actions.action import Action, DeclaredAction, Numbers, Until, as_given, read_point, read_turn
 from fleet_sim.robots.agent import Agent
 from fleet_sim.robots.arm import TOLERANCE, read_target
-from fleet_sim.robots.joint_values import (
+from fleet_sim.robots.joint_arguments import (
     JointNumbers,
     Tolerance,
     limits_cause,

@@ -34,7 +34,7 @@ from fleet_sim.robots.actions.action import (
 from fleet_sim.robots.actions.joints import UNREACHABLE, JointAction, PoseAction
 from fleet_sim.robots.agent import Agent
 from fleet_sim.robots.arm import TOLERANCE
-from fleet_sim.robots.joint_values import JointNumbers, Tolerance, limits_cause, read_joint_numbers, read_tolerances
+from fleet_sim.robots.joint_arguments import JointNumbers, Tolerance, limits_cause, read_joint_numbers, read_tolerances
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.world.commands import BodyId, ObjectId
 from fleet_sim.world.conditions import FAILED, action_fails

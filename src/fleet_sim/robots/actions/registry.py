@@ -16,7 +16,7 @@ from fleet_sim.robots.actions.drive import MoveAction, MoveTo, TourAction
 from fleet_sim.robots.actions.follow import DriveByAction, FollowAction, TeleopAction, TurnAction, Wait
 from fleet_sim.robots.actions.joints import JointAction, JointTrajectoryAction, PoseAction
 from fleet_sim.robots.actions.pick_and_drop import Drop, Pick, target_text
-from fleet_sim.robots.joint_values import check_arguments
+from fleet_sim.robots.joint_arguments import check_arguments
 from fleet_sim.robots.sim_object import SimObject
 from fleet_sim.world.commands import BodyId, ObjectId, plain
 

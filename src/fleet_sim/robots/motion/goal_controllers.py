@@ -23,7 +23,7 @@ from fleet_sim.base.settings.poses import read_pose
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots import drive
 from fleet_sim.robots.agent import Agent, ControllerPlan
-from fleet_sim.robots.joint_values import check_arguments
+from fleet_sim.robots.joint_arguments import check_arguments
 from fleet_sim.robots.spawn_params import ControllerParams
 from fleet_sim.world.steering import IDLE
 

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from fleet_sim.base.arrays import Bools, Bytes, Floats, Ints, Rows
-from fleet_sim.base.budget import Work
 from fleet_sim.base.errors import ConfigError, InvalidValueError
+from fleet_sim.base.request_budget import Work
 from fleet_sim.base.settings import setting
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.sensing.sensors.occupancy import OCCUPIED, OccupancyGrid, outlines_of

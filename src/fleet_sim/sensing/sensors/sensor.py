@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fleet_sim.base.arrays import AnyArray, Bytes, Floats, Ints, Rows
-from fleet_sim.base.budget import Work
 from fleet_sim.base.errors import InvalidValueError, StateError, UnknownNameError, brief, missing_extra
 from fleet_sim.base.geometry import Pose
+from fleet_sim.base.request_budget import Work
 from fleet_sim.base.settings import Checked, setting
 from fleet_sim.base.settings.poses import ORIGIN, pose_setting
 from fleet_sim.base.spatial import quaternions

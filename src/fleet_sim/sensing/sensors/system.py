@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.base.arrays import AnyArray, Floats, Ints, Rows
-from fleet_sim.base.budget import Work, check_name
 from fleet_sim.base.errors import DuplicateNameError, InvalidValueError, StateError, StateFileError, brief, unknown_name
 from fleet_sim.base.geometry import Pose
+from fleet_sim.base.request_budget import Work, check_name
 from fleet_sim.sensing.sensors.registry import SensorPlan, plan_sensor, plan_sensors, sensor_kind, sensor_params_class
 from fleet_sim.sensing.sensors.sensor import (
     Batch,

@@ -7,13 +7,13 @@ from fleet_sim.swarm.controllers.boids import BoidsController as BoidsController
 from fleet_sim.swarm.controllers.boids import CyclicPursuitController as CyclicPursuitController
 from fleet_sim.swarm.controllers.boids import FollowController as FollowController
 from fleet_sim.swarm.controllers.boids import OrcaController as OrcaController
-from fleet_sim.swarm.controllers.choices import AgentMethodController as AgentMethodController
-from fleet_sim.swarm.controllers.choices import BinaryController as BinaryController
-from fleet_sim.swarm.controllers.choices import HumanController as HumanController
-from fleet_sim.swarm.controllers.choices import LevyController as LevyController
-from fleet_sim.swarm.controllers.choices import MultibitBinaryController as MultibitBinaryController
-from fleet_sim.swarm.controllers.choices import StaticController as StaticController
-from fleet_sim.swarm.controllers.choices import WaypointPIDController as WaypointPIDController
+from fleet_sim.swarm.controllers.single_agent import AgentMethodController as AgentMethodController
+from fleet_sim.swarm.controllers.single_agent import BinaryController as BinaryController
+from fleet_sim.swarm.controllers.single_agent import HumanController as HumanController
+from fleet_sim.swarm.controllers.single_agent import LevyController as LevyController
+from fleet_sim.swarm.controllers.single_agent import MultibitBinaryController as MultibitBinaryController
+from fleet_sim.swarm.controllers.single_agent import StaticController as StaticController
+from fleet_sim.swarm.controllers.single_agent import WaypointPIDController as WaypointPIDController
 from fleet_sim.swarm.parameters import OWNERS, PartRegistry, built_in_names
 
 CONTROLLERS = PartRegistry("controller", Controller, built_in_names(globals(), Controller, suffix="Controller"), OWNERS)

@@ -17,7 +17,7 @@ from fleet_sim.robots.motion.orca import MovingDiscs, Obstacles, avoiding_veloci
 from fleet_sim.robots.motion.rows import quaternion_of
 from fleet_sim.swarm.agent_columns import Crowd
 from fleet_sim.swarm.agents import Controller, Group
-from fleet_sim.swarm.controllers.choices import positions
+from fleet_sim.swarm.controllers.single_agent import positions
 from fleet_sim.swarm.neighbours import PointCells, cells_of, column_of, pairs_within
 from fleet_sim.swarm.parameters import Configured, Vector, choice_setting, configured, team_setting, unbounded_setting
 from fleet_sim.swarm.separation import steered

@@ -14,10 +14,10 @@ from zlib import crc32
 import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, AnyArray, Bools, Rows
-from fleet_sim.base.budget import Work, check_name, is_from_outside
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, located
 from fleet_sim.base.limits import LONGEST_TIME
 from fleet_sim.base.params import ActionCause
+from fleet_sim.base.request_budget import Work, check_name, is_from_outside
 from fleet_sim.base.settings import Checked, setting
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.robots import drive

@@ -18,7 +18,7 @@ from fleet_sim.base.registry import saved
 from fleet_sim.warehouse.orders.order import FINAL, Order, OrderColumns, OrderState, OrderStatus, Place, after
 from fleet_sim.warehouse.sites.grid import Grid
 from fleet_sim.warehouse.sites.site import Site, StationKind
-from fleet_sim.warehouse.traffic.across import CostField, Rules, Steps
+from fleet_sim.warehouse.traffic.free_space import CostField, Rules, Steps
 from fleet_sim.warehouse.traffic.network import Network
 from fleet_sim.world.columns import ColumnTable, column
 from fleet_sim.world.state_files import Stateful

@@ -14,9 +14,9 @@ import numpy as np
 
 from fleet_sim.base import errors
 from fleet_sim.base.arrays import Floats, Ints, Rows
-from fleet_sim.base.budget import Work
 from fleet_sim.base.files import beside, is_file
 from fleet_sim.base.params import RouteMode
+from fleet_sim.base.request_budget import Work
 from fleet_sim.base.scenario import SettingsSection
 from fleet_sim.base.settings import read
 from fleet_sim.base.settings.fields import fields_of

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.base.arrays import Floats
-from fleet_sim.base.budget import Work
 from fleet_sim.base.errors import ConfigError, FleetSimError, InvalidValueError, UnknownNameError, brief, unknown_name
 from fleet_sim.base.limits import LONGEST_TIME
 from fleet_sim.base.params import Mode
+from fleet_sim.base.request_budget import Work
 from fleet_sim.base.settings import Checked, setting, time_setting
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.warehouse.orders.order import HEAVIEST, LONGEST_ID, MOST_ITEMS, Order

@@ -13,10 +13,10 @@ from typing import Any, Literal
 import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, Bools, Floats, Ints, Rows
-from fleet_sim.base.budget import ENTITIES, Work
 from fleet_sim.base.errors import ConfigError, InvalidValueError, StateError, located
 from fleet_sim.base.geometry import Pose
 from fleet_sim.base.params import CollisionMode
+from fleet_sim.base.request_budget import ENTITIES, Work
 from fleet_sim.base.scenario import SettingsSection
 from fleet_sim.base.settings import Checked, read, setting, time_setting
 from fleet_sim.base.spatial import quaternions

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from fleet_sim.base.exports import lazy
 
 if TYPE_CHECKING:
+    from fleet_sim.warehouse.sites.drawing import draw_site as draw_site
     from fleet_sim.warehouse.sites.grid import NO_CELL as NO_CELL
     from fleet_sim.warehouse.sites.grid import Grid as Grid
     from fleet_sim.warehouse.sites.lif_format import write_lif as write_lif
     from fleet_sim.warehouse.sites.map_formats import write_map as write_map
     from fleet_sim.warehouse.sites.own_format import write_site as write_site
-    from fleet_sim.warehouse.sites.pictures import draw_site as draw_site
     from fleet_sim.warehouse.sites.reading import FORMATS as FORMATS
     from fleet_sim.warehouse.sites.reading import SiteFormat as SiteFormat
     from fleet_sim.warehouse.sites.reading import read_site as read_site

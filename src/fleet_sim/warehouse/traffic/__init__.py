@@ -14,7 +14,7 @@ from fleet_sim.world.routes import NoRoute as NoRoute
 from fleet_sim.world.routes import Route as Route
 
 if TYPE_CHECKING:
-    from fleet_sim.warehouse.traffic.graph import ActionDependencyGraph as ActionDependencyGraph
+    from fleet_sim.warehouse.traffic.dependency_graph import ActionDependencyGraph as ActionDependencyGraph
     from fleet_sim.warehouse.traffic.network import Network as Network
     from fleet_sim.warehouse.traffic.planners.planner import Planner as Planner
     from fleet_sim.warehouse.traffic.planners.planner import PlannerSettings as PlannerSettings

@@ -20,9 +20,9 @@ from fleet_sim.base.files import writing
 from fleet_sim.base.kernels import compiled_step, inlined
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.traffic.columns import limits_of
+from fleet_sim.warehouse.traffic.dependency_graph import wrapped
 from fleet_sim.warehouse.traffic.driving import Trace, places_in
 from fleet_sim.warehouse.traffic.figures import outlines_of
-from fleet_sim.warehouse.traffic.graph import wrapped
 from fleet_sim.warehouse.traffic.traffic import Traffic
 
 FORMAT = "fleet_sim certificate 1"

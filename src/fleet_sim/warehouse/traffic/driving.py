@@ -13,7 +13,7 @@ import numpy as np
 from fleet_sim.base.arrays import Bools, Bytes, Floats, Ints, Rows
 from fleet_sim.base.kernels import compiled_step, inlined
 from fleet_sim.warehouse.traffic.columns import SERVING
-from fleet_sim.warehouse.traffic.graph import (
+from fleet_sim.warehouse.traffic.dependency_graph import (
     STRAIGHT,
     Marks,
     Rotations,

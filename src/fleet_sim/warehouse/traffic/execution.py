@@ -14,7 +14,7 @@ from fleet_sim.base.spatial.rotations import sin_cos
 from fleet_sim.robots.motion.rows import BodyArrays, touch
 from fleet_sim.warehouse.traffic import driving
 from fleet_sim.warehouse.traffic.columns import UNFIT, TrafficColumns
-from fleet_sim.warehouse.traffic.graph import ActionDependencyGraph, Small, Tracks, marks_of
+from fleet_sim.warehouse.traffic.dependency_graph import ActionDependencyGraph, Small, Tracks, marks_of
 from fleet_sim.world.columns import named_columns
 from fleet_sim.world.joints import EntityPaths
 from fleet_sim.world.world import DriveRule, World

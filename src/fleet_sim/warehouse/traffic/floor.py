@@ -19,11 +19,11 @@ from fleet_sim.base.spatial.shapes import ShapeArrays, ShapeKind
 from fleet_sim.sensing.collision.bounds import active_mask, shape_arrays, world_aabbs
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.warehouse.sites.site import Site
-from fleet_sim.warehouse.traffic.across import Rules
 from fleet_sim.warehouse.traffic.columns import TrafficColumns
+from fleet_sim.warehouse.traffic.dependency_graph import Tracks, tracks_of
 from fleet_sim.warehouse.traffic.disturbances import Disturbances
 from fleet_sim.warehouse.traffic.execution import Execution
-from fleet_sim.warehouse.traffic.graph import Tracks, tracks_of
+from fleet_sim.warehouse.traffic.free_space import Rules
 from fleet_sim.warehouse.traffic.network import Network
 from fleet_sim.warehouse.traffic.planners.planner import Planner
 from fleet_sim.warehouse.traffic.planners.registry import PLANNERS

@@ -14,8 +14,8 @@ from fleet_sim.base.errors import InvalidValueError, brief
 from fleet_sim.base.kernels import compiled
 from fleet_sim.warehouse.sites.grid import Grid
 from fleet_sim.warehouse.sites.site import Site, Zone, ZoneKind
-from fleet_sim.warehouse.traffic.across import Rules, Sight
-from fleet_sim.warehouse.traffic.across import Steps as AcrossSteps
+from fleet_sim.warehouse.traffic.free_space import Rules, Sight
+from fleet_sim.warehouse.traffic.free_space import Steps as AcrossSteps
 from fleet_sim.warehouse.traffic.policies import Claims, claims_of
 from fleet_sim.warehouse.traffic.sizes import Kind, layers_of
 

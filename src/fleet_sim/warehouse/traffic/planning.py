@@ -17,15 +17,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fleet_sim.base.arrays import NO_ROWS, Bools, Floats, Ints, Rows
-from fleet_sim.base.budget import Work, is_from_outside
 from fleet_sim.base.errors import FleetSimError, InvalidValueError, PlanError
 from fleet_sim.base.kernels import is_in_python, seconds_in_python
 from fleet_sim.base.registry import saved
+from fleet_sim.base.request_budget import Work, is_from_outside
 from fleet_sim.base.spatial import quaternions
 from fleet_sim.base.spatial import trigonometry as trig
 from fleet_sim.warehouse.traffic.columns import BROKEN, STOPPED, UNFIT, TrafficColumns, turning_speeds
+from fleet_sim.warehouse.traffic.dependency_graph import ActionDependencyGraph, Tracks
 from fleet_sim.warehouse.traffic.execution import Execution
-from fleet_sim.warehouse.traffic.graph import ActionDependencyGraph, Tracks
 from fleet_sim.warehouse.traffic.network import Network
 from fleet_sim.warehouse.traffic.planners.planner import ONE_CELL, USUAL_WINDOW, Planner, checked_plan, plan_nothing
 from fleet_sim.warehouse.traffic.planners.registry import PLANNERS, make_planner

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from fleet_sim.base.arrays import Ints, Rows
-from fleet_sim.base.budget import Work
 from fleet_sim.base.errors import InvalidValueError, brief, unknown_name
+from fleet_sim.base.request_budget import Work
 from fleet_sim.warehouse.sites.site import Site
 from fleet_sim.warehouse.traffic.columns import BROKEN, DELAYED, SERVING, STOPPED, UNFIT, TrafficColumns
 from fleet_sim.warehouse.traffic.floor import Floor

@@ -20,7 +20,7 @@ from fleet_sim.base.spatial.shapes import distances_to_lines
 from fleet_sim.robots.attachments import footprint_radius
 from fleet_sim.robots.drive import AT_REST
 from fleet_sim.warehouse.sites.site import Roadmap, Site, Zone, ZoneKind
-from fleet_sim.warehouse.traffic.across import (
+from fleet_sim.warehouse.traffic.free_space import (
     Across,
     Point,
     Rules,

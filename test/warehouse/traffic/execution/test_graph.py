@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fleet_sim.base.errors import PlanError
-from fleet_sim.warehouse.traffic.graph import tracks_of
+from fleet_sim.warehouse.traffic.dependency_graph import tracks_of
 from fleet_sim.warehouse.traffic.network import Network
 
 
