@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import difflib
 import mmap
+import signal
 import sys
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 LONGEST_SHOWN = 200
 """Characters of a given value in a message."""
@@ -193,6 +194,15 @@ def has_room(size: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def end_silently_at_ctrl_c() -> Any:
+    """Let Ctrl-C end the program without a traceback, as while modules are imported; return what it did before."""
+    before = signal.getsignal(signal.SIGINT)
+    # In the background of a shell it is ignored, and stays so.
+    if before is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return before
 
 
 def check_room(size: int, what: str) -> None:

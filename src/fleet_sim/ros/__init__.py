@@ -5,15 +5,12 @@ base class. A step takes what has arrived (`receive`), moves the world, and send
 `commands.py` is the way in for callbacks of other threads.
 """
 
-import signal
+from fleet_sim.base.errors import end_silently_at_ctrl_c
 
 
 def start() -> int:
     """Run `main.main`; Ctrl-C while it is being imported ends the program without a traceback."""
-    before = signal.getsignal(signal.SIGINT)
-    # In the background of a shell it is ignored, and stays so.
-    if before is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    end_silently_at_ctrl_c()
     from fleet_sim.ros.main import main
 
     return main()

@@ -7,7 +7,7 @@ is fast.
 
 import signal
 
-from fleet_sim.base.errors import check_room, end_for_memory
+from fleet_sim.base.errors import check_room, end_for_memory, end_silently_at_ctrl_c
 
 ROOM = 180 << 20
 """Bytes of address space that loading NumPy and the commands takes."""
@@ -15,10 +15,7 @@ ROOM = 180 << 20
 
 def start() -> int:
     """Run `main.main`; Ctrl-C while it is being imported ends the program without a traceback."""
-    before = signal.getsignal(signal.SIGINT)
-    # In the background of a shell it is ignored, and stays so.
-    if before is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    before = end_silently_at_ctrl_c()
     try:
         # NumPy would end in a traceback, or in the middle of a library.
         check_room(ROOM, "fleet-sim")

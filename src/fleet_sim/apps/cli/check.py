@@ -167,8 +167,8 @@ def _doomed(sim: MultiRobotSimulationCore, *, for_ros: bool) -> Iterator[str]:
     from fleet_sim.world.schema import NO_ROW
 
     world, params = sim.world, sim.params
-    if too_long_a_step(params):
-        yield f"simulation.timestep: {too_long_a_step(params)}"
+    if text := too_long_a_step(params):
+        yield f"simulation.timestep: {text}"
     unfit = [agent.name for agent in sim.agents if agent.name and not is_ros_name(agent.name)]
     for name in unfit if for_ros else ():
         yield f"{name!r} would have no topics: {ROS_NAME}"

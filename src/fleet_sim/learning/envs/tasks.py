@@ -103,6 +103,8 @@ class ArenaTask(Generic[ParamsT]):
         """Distances of the robots to their goals (W, R)."""
         self.spacing = 2.0 * max(kind.radius, arenas.OBSTACLE_RADIUS) + 0.25
         """Minimum distance in m between the centres of bodies that are placed at random."""
+        self.start_size = params.arena_size
+        """Side in m of the square in which robots begin."""
 
     @property
     def sim(self) -> MultiRobotSimulationCore:
@@ -125,8 +127,8 @@ class ArenaTask(Generic[ParamsT]):
         for world, rng in zip(worlds.tolist(), streams, strict=True):
             self.reset_world(world, rng)
 
-    def reset_robot(self, world: int, robot: int, rng: np.random.Generator) -> None:
-        """Begin the episode of one robot among the others, which do not change; all random numbers come from `rng`."""
+    def new_goal(self, world: int, robot: int, rng: np.random.Generator) -> None:
+        """Give a robot that begins an episode among others its goal; all random numbers come from `rng`."""
         raise NotImplementedError
 
     def after_step(self, progress: Floats, touching: Bools) -> StepOutcome:
@@ -138,6 +140,19 @@ class ArenaTask(Generic[ParamsT]):
         return np.empty((*self.shape, 0))
 
     # ---- stepping ----------------------------------------------------------------------------------------------------
+
+    def reset_robot(self, world: int, robot: int, rng: np.random.Generator) -> None:
+        """Put one robot at a free position, with a new goal; the rest of its world does not change."""
+        arena = self.arena
+        others = np.arange(self.shape[1]) != robot
+        places = np.concatenate([arena.obstacles[world], arena.positions[world][others]])
+        mask = np.zeros(self.shape, np.bool_)
+        mask[world, robot] = True
+        point = arenas.scatter_points(rng, 1, self.start_size, self.spacing, places)
+        self.new_goal(world, robot, rng)
+        arena.place_robots(mask, point, arenas.random_headings(rng, 1))
+        offset = self.goals[world, robot] - point[0]
+        self.distances[world, robot] = trig.hypot_of(*offset.tolist())
 
     def step(self, actions: Floats) -> StepOutcome:
         """Drive with `actions` (W, R, 2) in [-1, 1], linear and angular velocity; return the result."""
@@ -307,20 +322,11 @@ class NavigationTask(ArenaTask[NavigationParams]):
         # Where progress is measured from in the first step.
         self.distances[worlds] = trig.hypot(offsets[..., 0], offsets[..., 1])
 
-    def reset_robot(self, world: int, robot: int, rng: np.random.Generator) -> None:
-        """Put one robot at a free position, with a new goal; the rest of its world does not change."""
-        arena, size = self.arena, self.params.arena_size
+    def new_goal(self, world: int, robot: int, rng: np.random.Generator) -> None:
+        """Draw a goal that is in no obstacle and at no other goal."""
         others = np.arange(self.shape[1]) != robot
-        obstacles = arena.obstacles[world]
-        places = np.concatenate([obstacles, arena.positions[world][others]])
-        goals = np.concatenate([obstacles, self.goals[world][others]])
-        mask = np.zeros(self.shape, np.bool_)
-        mask[world, robot] = True
-        point = arenas.scatter_points(rng, 1, size, self.spacing, places)
-        self.goals[world, robot] = arenas.scatter_points(rng, 1, size, self.spacing, goals)[0]
-        arena.place_robots(mask, point, arenas.random_headings(rng, 1))
-        offset = self.goals[world, robot] - point[0]
-        self.distances[world, robot] = trig.hypot_of(*offset.tolist())
+        goals = np.concatenate([self.arena.obstacles[world], self.goals[world][others]])
+        self.goals[world, robot] = arenas.scatter_points(rng, 1, self.params.arena_size, self.spacing, goals)[0]
 
     def after_step(self, progress: Floats, touching: Bools) -> StepOutcome:
         """Return rewards for progress, goals, collisions and each step; inactive robots get 0."""
@@ -366,6 +372,8 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
 
     def __init__(self, params: WarehouseParams, worlds: int = 1) -> None:
         super().__init__(params, worlds)
+        # Stations are 0.5 m from the edge; 2 m on each side stay free of racks in front of them.
+        self.start_size = params.arena_size - 4.0
         self.loaded: Bools = np.zeros(self.shape, np.bool_)
         """Mask (W, R) of the robots that carry a crate."""
         self.delivered: Ints = np.zeros(self.shape, np.int64)
@@ -394,8 +402,7 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
 
     def reset_world(self, world: int, rng: np.random.Generator) -> None:
         """Reset `world`: racks and robots at random between the stations, and new orders."""
-        # Stations are 0.5 m from the edge; 2 m on each side stay free of racks in front of them.
-        robots, size = self.shape[1], self.params.arena_size - 4.0
+        robots, size = self.shape[1], self.start_size
         self._streams[world] = rng
         racks = arenas.scatter_points(rng, self.params.num_obstacles, size, 2.0 * self.spacing, np.empty((0, 2)))
         points = arenas.scatter_points(rng, robots, size, self.spacing, racks)
@@ -407,17 +414,10 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
             self._begin_order(world, robot)
         self.measure()
 
-    def reset_robot(self, world: int, robot: int, rng: np.random.Generator) -> None:
-        """Put one robot at a free position between the stations, with a new order."""
-        others = np.arange(self.shape[1]) != robot
-        places = np.concatenate([self.arena.obstacles[world], self.arena.positions[world][others]])
-        mask = np.zeros(self.shape, np.bool_)
-        mask[world, robot] = True
+    def new_goal(self, world: int, robot: int, rng: np.random.Generator) -> None:
+        """Give a robot a new order."""
         self._streams[world] = rng
-        point = arenas.scatter_points(rng, 1, self.params.arena_size - 4.0, self.spacing, places)
-        self.arena.place_robots(mask, point, rng.uniform(-np.pi, np.pi, (1,)))
         self._begin_order(world, robot)
-        self.measure()
 
     def _begin_order(self, world: int, robot: int) -> None:
         """Give a robot that begins an episode its first order."""
